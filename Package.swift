@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+// Every library and unit test of the repository, for who depends on it by Git URL and version. Each row stands
+// also in Packages/<package>/Package.swift, which builds the package alone; Scripts/arrows proves that the two
+// say the same. There is no `.package(path:)` here: SwiftPM refuses such a root as a versioned dependency.
+let rows: [Row] = [
+    // package, kind, target, imports
+    Row("HTTPMessage", .library, "HTTPMessage"),
+    Row("HTTPMessage", .tests, "HTTPMessageTests", ["HTTPMessage"]),
+
+    Row("EventLoops", .shim, "CEventLoops"),
+    Row("EventLoops", .library, "EventLoops", ["CEventLoops"]),
+    Row("EventLoops", .library, "RunLoopDelivery", ["EventLoops"]),
+    Row("EventLoops", .tests, "EventLoopsTests", ["EventLoops", "RunLoopDelivery"]),
+
+    Row("HostResolver", .library, "HostResolver", ["EventLoops"]),
+    Row("HostResolver", .library, "HostResolverTesting", ["HostResolver"]),
+    Row("HostResolver", .tests, "HostResolverTests", ["HostResolver", "HostResolverTesting", "RunLoopDelivery"]),
+
+    Row("StreamKit", .system, "COpenSSL", apt: ["libssl-dev"]),
+    Row("StreamKit", .shim, "CSockets"),
+    Row("StreamKit", .library, "StreamKit", ["COpenSSL", "CSockets", "EventLoops", "HostResolver"]),
+    Row("StreamKit", .library, "StreamKitTesting", ["StreamKit", "EventLoops"]),
+    Row(
+        "StreamKit", .tests, "StreamKitTests",
+        [
+            "COpenSSL", "StreamKit", "StreamKitTesting", "EventLoops", "RunLoopDelivery", "HostResolver",
+            "HostResolverTesting",
+        ]),
+
+    Row("NetKit", .library, "NetKit", ["EventLoops", "HTTPMessage", "HostResolver", "StreamKit"]),
+    Row("NetKit", .tests, "NetKitTests", ["NetKit"]),
+]
+
+struct Row {
+    enum Kind { case shim, system, library, tests }
+
+    let target: Target
+    let isProduct: Bool
+
+    init(_ package: String, _ kind: Kind, _ name: String, _ imports: [String] = [], apt: [String] = []) {
+        let dependencies = imports.map { Target.Dependency(stringLiteral: $0) }
+        let folder = "Packages/\(package)"
+        isProduct = kind == .library
+        target =
+            switch kind {
+            case .shim: .target(name: name, path: "\(folder)/Sources/\(name)")
+            case .system: .systemLibrary(name: name, path: "\(folder)/Sources/\(name)", providers: [.apt(apt)])
+            case .library:
+                .target(
+                    name: name, dependencies: dependencies, path: "\(folder)/Sources/\(name)", swiftSettings: settings)
+            case .tests:
+                .testTarget(
+                    name: name, dependencies: dependencies, path: "\(folder)/Tests/\(name)", swiftSettings: settings)
+            }
+    }
+}
+
+let package = Package(
+    name: "NetKit",
+    products: rows.filter(\.isProduct).map { .library(name: $0.target.name, targets: [$0.target.name]) },
+    targets: rows.map(\.target),
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,8 @@
+// What Swift's Glibc module leaves out. A shim holds only what Swift cannot import by itself, with the reason.
+#pragma once
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+// pthread_setname_np is declared only under _GNU_SOURCE, which must not be defined in a header that Swift imports.
+void netkit_name_this_thread(const char *name);

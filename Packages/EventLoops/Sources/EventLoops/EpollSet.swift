@@ -1,0 +1,113 @@
+internal import CEventLoops
+internal import Glibc
+internal import Synchronization
+
+/// The loop's epoll descriptor and its bell. The only file that calls epoll.
+///
+/// Each registration owns its ``WaitPoint`` (a retain that ``release(_:)`` gives back), since the kernel hands back a bare
+/// pointer. Both directions are registered once, edge-triggered, and stay so until ``remove(_:)``.
+struct EpollSet: ~Copyable, Sendable {
+    /// How many events one look at the descriptors harvests.
+    private static let harvest = 64
+
+    private let epoll: CInt
+    private let bell: CInt
+    /// How many descriptors are watched; ``ended`` once nothing may be added any more.
+    private let registrations = Atomic<Int>(0)
+    private static let ended = Int.min / 2
+
+    init() {
+        epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
+        bell = eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC))
+        var event = epoll_event()
+        // Edge-triggered, so that ringing it wakes the loop once and nobody has to read the count back.
+        event.events = EPOLLIN.rawValue | EPOLLET.rawValue
+        event.data.ptr = nil
+        let failed = epoll < 0 || bell < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event) != 0
+        precondition(!failed, "EventLoop: the system gives no descriptor for a loop (errno \(errno))")
+    }
+
+    deinit { _ = end() }
+
+    /// Closes both descriptors if nothing is watched; true if so. Nobody may ring afterwards.
+    borrowing func end() -> Bool {
+        let isEmpty = registrations.compareExchange(
+            expected: 0, desired: EpollSet.ended, ordering: .acquiringAndReleasing
+        ).exchanged
+        if isEmpty {
+            close(epoll)
+            close(bell)
+        }
+        return isEmpty
+    }
+
+    /// Nil, or the `errno` that stood against it: EPERM for what can always be read (plain files), ESHUTDOWN when the
+    /// loop has ended.
+    borrowing func add(_ descriptor: CInt, for point: WaitPoint) -> CInt? {
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        let reference = Unmanaged.passRetained(point)
+        event.data.ptr = reference.toOpaque()
+        // Counted first: a loop about to end either sees the count or is seen to have ended.
+        guard registrations.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue > 0 else {
+            registrations.wrappingSubtract(1, ordering: .relaxed)
+            reference.release()
+            return ESHUTDOWN
+        }
+        guard epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
+            let failure = errno
+            registrations.wrappingSubtract(1, ordering: .relaxed)
+            reference.release()
+            return failure
+        }
+        return nil
+    }
+
+    borrowing func remove(_ descriptor: CInt) {
+        epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+    }
+
+    /// Gives back the registration's ownership, when no harvested event can name the point any more.
+    borrowing func release(_ point: WaitPoint) {
+        registrations.wrappingSubtract(1, ordering: .releasing)
+        Unmanaged.passUnretained(point).release()
+    }
+
+    /// Wakes the loop, from any thread.
+    borrowing func ring() {
+        eventfd_write(bell, 1)
+    }
+
+    /// Waits for edges and signals the points that have them. True if the bell was rung.
+    @inline(__always)
+    borrowing func wait(milliseconds: CInt) -> Bool {
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: EpollSet.harvest) { events in
+            let count = Int(epoll_wait(epoll, events.baseAddress, CInt(EpollSet.harvest), milliseconds))
+            var wasRung = false
+            var index = 0
+            while index < count {
+                if let pointer = events[index].data.ptr {
+                    let mask = events[index].events
+                    Unmanaged<WaitPoint>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receive(mask) }
+                } else {
+                    wasRung = true
+                }
+                index += 1
+            }
+            return wasRung
+        }
+    }
+}
+
+extension WaitPoint {
+    /// Turns epoll's mask into signals for both halves: a TLS read may wait for writable, and a write for readable.
+    @inline(__always)
+    fileprivate func receive(_ mask: UInt32) {
+        let ending = mask & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+        var interest: Interest = []
+        if ending || mask & EPOLLIN.rawValue != 0 { interest.insert(.readable) }
+        if mask & (EPOLLOUT.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { interest.insert(.writable) }
+        if ending { noteEnding() }
+        signal(interest)
+    }
+}

@@ -1,0 +1,184 @@
+internal import Glibc
+internal import Synchronization
+
+/// Waiting: as a task, as a blocked thread, with a callback.
+///
+/// A half has one place to wait, which belongs to one of the three at a time; a second one is `busy`.
+extension WaitPoint {
+    /// What ``WaitPoint/watched`` says when it is not a descriptor.
+    enum Watching {
+        static let notYet: CInt = -1
+        /// Epoll refuses it because it never blocks (a plain file).
+        static let isAlwaysReady: CInt = -2
+        /// The other half is registering it just now.
+        static let isBeginning: CInt = -3
+    }
+
+    /// Suspends the reader until a matching edge, the deadline, cancellation or ``close(_:)``.
+    ///
+    /// Consumes nothing and leaves nothing behind, whatever ends it. Call only while inside the reader half.
+    @inline(__always)
+    public nonisolated(nonsending) func readerWait(
+        for interest: Interest, until deadline: ContinuousClock.Instant?
+    ) async -> Wake {
+        if let wake = beginWait(.reader, until: deadline) { return wake }
+        var isBusy = false
+        // One half per function: a cancellation closure that captures one reference needs no allocation.
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                switch reader.park(continuation, for: interest) {
+                // Closed before, and the latch is used up: nothing else would wake it.
+                case .parked: if isClosed(.reader) { reader.signal([.readable, .writable]) }
+                case .ready: continuation.resume()
+                case .busy:
+                    isBusy = true
+                    continuation.resume()
+                }
+            }
+        } onCancel: {
+            reader.signal([.readable, .writable])
+        }
+        return isBusy ? .busy : outcome(.reader, until: deadline)
+    }
+
+    /// ``readerWait(for:until:)`` for the writer.
+    @inline(__always)
+    public nonisolated(nonsending) func writerWait(
+        for interest: Interest, until deadline: ContinuousClock.Instant?
+    ) async -> Wake {
+        if let wake = beginWait(.writer, until: deadline) { return wake }
+        var isBusy = false
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                switch writer.park(continuation, for: interest) {
+                case .parked: if isClosed(.writer) { writer.signal([.readable, .writable]) }
+                case .ready: continuation.resume()
+                case .busy:
+                    isBusy = true
+                    continuation.resume()
+                }
+            }
+        } onCancel: {
+            writer.signal([.readable, .writable])
+        }
+        return isBusy ? .busy : outcome(.writer, until: deadline)
+    }
+
+    /// Waits on the calling thread, in `poll(2)`; never touches the loop.
+    ///
+    /// Woken by the descriptor, by ``signal(_:)`` and by ``close(_:)``. Call only while inside the half.
+    @available(*, noasync, message: "blocks the thread; use readerWait or writerWait")
+    public func block(_ half: Half, for interest: Interest, until deadline: ContinuousClock.Instant?) -> Wake {
+        guard let parker = ThreadParker.take() else { return .failed(EMFILE) }
+        defer { parker.giveBack() }
+        switch half == .reader ? reader.park(parker, for: interest) : writer.park(parker, for: interest) {
+        case .busy: return .busy
+        case .ready: return isClosed(half) ? .closed : .ready
+        case .parked: break
+        }
+        // Closed before it was parked: the signal was for nobody, and the latch may be used up. So look once.
+        let wake = isClosed(half) ? .closed : parker.wait(descriptor: descriptor, for: interest, until: deadline)
+        if half == .reader { reader.unpark(parker) } else { writer.unpark(parker) }
+        return isClosed(half) ? .closed : wake
+    }
+
+    /// Has `watcher` fired, once, at the next matching edge or at close.
+    ///
+    /// - Returns: `.ready` when an edge had been latched (it will not fire: look now), `.closed` or `.busy` likewise, and
+    ///   nil when it waits.
+    public func watch(_ half: Half, for interest: Interest, with watcher: Watcher) -> Wake? {
+        guard enterForUse() else { return .closed }
+        defer { leaveUse() }
+        if let wake = prepareToWait(half, until: nil) { return wake == .cancelled ? .ready : wake }
+        switch half == .reader ? reader.park(watcher, for: interest) : writer.park(watcher, for: interest) {
+        case .busy: return .busy
+        case .ready: return isClosed(half) ? .closed : .ready
+        case .parked: break
+        }
+        guard isClosed(half) else { return nil }
+        return unwatch(half, watcher) ? .closed : nil
+    }
+
+    /// Takes a watcher back; true if it had not fired and now never will.
+    @discardableResult
+    public func unwatch(_ half: Half, _ watcher: Watcher) -> Bool {
+        half == .reader ? reader.unpark(watcher) : writer.unpark(watcher)
+    }
+
+    /// What comes before parking. Like ``outcome(_:until:)`` a function of its own, so that what it needs does not count
+    /// towards the memory of a parked task.
+    @inline(never)
+    private func beginWait(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake? {
+        if let wake = prepareToWait(half, until: deadline) { return wake }
+        if let deadline { alarm(half, at: deadline) }
+        return nil
+    }
+
+    /// Registers with the loop at the first wait. Nil: go on and park.
+    @inline(__always)
+    private func prepareToWait(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake? {
+        watched.load(ordering: .acquiring) >= 0 ? nil : register(half, until: deadline)
+    }
+
+    /// Stops the loop from watching the descriptor until somebody waits again. Nobody may be waiting.
+    ///
+    /// A descriptor that is read by blocking calls would else wake the loop's thread with each packet.
+    public func rest() {
+        alarms.load()?.cancelAll()
+        _ = whileOpen {
+            let number = watched.load(ordering: .acquiring)
+            guard number >= 0,
+                watched.compareExchange(
+                    expected: number, desired: Watching.notYet, ordering: .acquiringAndReleasing
+                ).exchanged
+            else { return }
+            loop.unregister(self, descriptor: number)
+            if number != descriptor { Glibc.close(number) }
+        }
+    }
+
+    @inline(never)
+    private func register(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake? {
+        let descriptor = self.descriptor
+        guard descriptor >= 0 else { return nil }
+        let seen = watched.compareExchange(
+            expected: Watching.notYet, desired: Watching.isBeginning, ordering: .acquiringAndReleasing)
+        guard seen.exchanged else {
+            return seen.original == Watching.isAlwaysReady ? outcome(half, until: deadline) : nil
+        }
+        var number = descriptor
+        var failure = loop.register(self, descriptor: number)
+        if failure == EEXIST {
+            // Another point watches this very descriptor (both borrow it, say). Epoll tells them apart by number.
+            number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+            failure = number < 0 ? errno : loop.register(self, descriptor: number)
+            if failure != nil, number >= 0 { Glibc.close(number) }
+        }
+        guard let failure else {
+            watched.store(number, ordering: .releasing)
+            return nil
+        }
+        let isFile = failure == EPERM
+        watched.store(isFile ? Watching.isAlwaysReady : Watching.notYet, ordering: .releasing)
+        signal([.readable, .writable])  // the other half may have parked in the belief that the loop watches
+        return isFile ? outcome(half, until: deadline) : .failed(failure)
+    }
+
+    @inline(never)
+    private func outcome(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake {
+        if isClosed(half) { return .closed }
+        if Task.isCancelled { return .cancelled }
+        if let deadline, ContinuousClock.now >= deadline { return .timedOut }
+        return .ready
+    }
+
+    @inline(never)
+    private func alarm(_ half: Half, at deadline: ContinuousClock.Instant) {
+        let alarms = self.alarms.load() ?? self.alarms.storeIfNil(WaitAlarms())
+        alarms.set(deadline, on: self, half: half)
+    }
+
+    func wake(_ half: Half) {
+        if half == .reader { reader.signal([.readable, .writable]) } else { writer.signal([.readable, .writable]) }
+    }
+}

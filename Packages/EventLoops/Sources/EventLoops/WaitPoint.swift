@@ -1,0 +1,134 @@
+internal import Glibc
+internal import Synchronization
+
+/// The point where a connection's reader and writer wait, however they wait: a task, a blocked thread or a callback.
+///
+/// ```swift
+/// let point = WaitPoint(descriptor: fd, ownership: .owned)
+/// guard point.enter(.reader) == .entered else { … }
+/// defer { point.leave(.reader) }
+/// while recv(point.descriptor, …) < 0, errno == EAGAIN {
+///     switch await point.readerWait(for: .readable, until: nil) { case .ready: continue … }
+/// }
+/// ```
+///
+/// It usually has a descriptor, given at once or later (``attach(_:ownership:)``); without one it is woken by
+/// ``signal(_:)`` alone, as in-memory pairs are.
+///
+/// Once a task or a callback has waited on its descriptor, the loop keeps the point until both halves are closed: whoever
+/// owns a point closes it, in its own `deinit` at the latest. A point that was never watched closes an owned descriptor
+/// when it goes.
+///
+/// Theory of operation. Each half is *entered* for the length of one call, which makes a second reader `busy` and keeps the
+/// descriptor's number from being reused under the call: the descriptor is closed by whoever is last out after both
+/// halves are closed. Closing sets a bit, shuts an owned descriptor down if somebody is inside (that is what wakes a
+/// thread in `recv`) and signals both waiters. All state is in one atomic word; the waiters are words of their own.
+public final class WaitPoint: Sendable {
+    /// One direction of a connection.
+    public enum Half: Sendable, Hashable {
+        /// The receiving side.
+        case reader
+        /// The sending side.
+        case writer
+    }
+
+    /// What ``enter(_:)`` answers.
+    public enum Entry: Sendable, Hashable {
+        /// Go ahead, and ``WaitPoint/leave(_:)`` afterwards.
+        case entered
+        /// A call is under way on this half; do not leave.
+        case busy
+        /// The half is closed; do not leave.
+        case closed
+    }
+
+    /// The loop that watches the descriptor for tasks and callbacks.
+    public let loop: EventLoop
+
+    let number = Atomic<CInt>(-1)
+    /// The number that the loop watches, or one of ``Watching``.
+    let watched = Atomic<CInt>(Watching.notYet)
+    let state = Atomic<UInt32>(0)
+    private let ending = Atomic<Bool>(false)
+    let reader = Waiter()
+    let writer = Waiter()
+    /// Made by the first wait that has a deadline; most points never have one.
+    let alarms = AtomicLazyReference<WaitAlarms>()
+
+    /// A point without a descriptor, yet or for ever.
+    public init(loop: EventLoop = .shared) {
+        self.loop = loop
+    }
+
+    /// A point for a descriptor. An owned one is closed when both halves are closed.
+    public convenience init(descriptor: CInt, ownership: DescriptorOwnership, loop: EventLoop = .shared) {
+        self.init(loop: loop)
+        number.store(descriptor, ordering: .relaxed)
+        state.store(Bits.attached(ownership), ordering: .releasing)
+    }
+
+    deinit {
+        // Nobody is inside and no task or thread waits: each of them holds a reference.
+        alarms.load()?.cancelAll()
+        let last = state.load(ordering: .acquiring)
+        if last & (Bits.finished | Bits.owned) == Bits.owned { Glibc.close(descriptor) }
+    }
+
+    /// Gives the point its descriptor, once; whoever waits already is woken to use it.
+    ///
+    /// If both halves are closed by then, an owned descriptor is closed at once.
+    public func attach(_ descriptor: CInt, ownership: DescriptorOwnership) {
+        guard enterForUse() else {
+            if ownership == .owned { Glibc.close(descriptor) }
+            return
+        }
+        defer { leaveUse() }
+        number.store(descriptor, ordering: .releasing)
+        let seen = state.bitwiseOr(Bits.attached(ownership), ordering: .acquiringAndReleasing)
+        precondition(seen.oldValue & Bits.attached == 0, "WaitPoint: a descriptor is attached once")
+        // A half closed before this found nothing to shut down, but whoever is still inside may block in it from now on.
+        shutDown(for: seen.newValue & Bits.bothClosed, seen: seen.newValue)
+        signal([.readable, .writable])
+    }
+
+    /// The descriptor, -1 if there is none yet. Stable only while inside (``enter(_:)``, ``withDescriptor(_:)``).
+    @inline(__always)
+    public var descriptor: CInt { number.load(ordering: .acquiring) }
+
+    /// Who closes the descriptor.
+    public var ownership: DescriptorOwnership {
+        state.load(ordering: .acquiring) & Bits.owned != 0 ? .owned : .borrowed
+    }
+
+    /// Changes who closes the descriptor; nil goes back to what was said when it was attached.
+    public func setOwnership(_ owns: Bool?) {
+        var seen = state.load(ordering: .relaxed)
+        while true {
+            let owned = (owns ?? (seen & Bits.attachedOwned != 0)) ? seen | Bits.owned : seen & ~Bits.owned
+            let (done, now) = state.compareExchange(expected: seen, desired: owned, ordering: .acquiringAndReleasing)
+            if done { return }
+            seen = now
+        }
+    }
+
+    /// True once the peer ended or failed the connection, as far as epoll has said.
+    @inline(__always)
+    public var isEnding: Bool { ending.load(ordering: .acquiring) }
+
+    func noteEnding() {
+        ending.store(true, ordering: .releasing)
+    }
+
+    /// Wakes whoever waits for any of these, on both halves; latched where nobody does.
+    @inline(__always)
+    public func signal(_ interest: Interest) {
+        reader.signal(interest)
+        writer.signal(interest)
+    }
+
+    /// True if no edge has been latched since the half last waited: a try would find nothing new.
+    @inline(__always)
+    public func isQuiet(_ half: Half, for interest: Interest) -> Bool {
+        half == .reader ? reader.isQuiet(for: interest) : writer.isQuiet(for: interest)
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import EventLoops
+
+extension EventLoopsTests {
+    @Suite struct LoopShutdownTests {
+        private func threadCount(named name: String) -> Int {
+            let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+            return tasks.count { task in
+                // Not with Foundation, which leaks its buffer when the thread goes while it reads.
+                let descriptor = open("/proc/self/task/\(task)/comm", O_RDONLY | O_CLOEXEC)
+                defer { close(descriptor) }
+                var bytes = [UInt8](repeating: 0, count: 16)
+                let count = read(descriptor, &bytes, bytes.count)
+                return count > 0 && String(decoding: bytes[..<count], as: UTF8.self) == name + "\n"
+            }
+        }
+
+        @Test func endsTheThreadAndFreesItsDescriptors() async throws {
+            let before = try await settledDescriptorCount()
+            let loop = EventLoop.forTest("ends")
+            await turns(of: loop)
+            #expect(threadCount(named: "ends") == 1)
+            #expect(try descriptorCount() == before + 2)
+            loop.shutdown()
+            loop.shutdown()
+            await until { threadCount(named: "ends") == 0 }
+            #expect(try descriptorCount() == before)
+            #expect(!loop.isCurrent)
+        }
+
+        @Test func theLoopGoesWithItsThread() async {
+            weak var weakly: EventLoop?
+            do {
+                let loop = EventLoop(name: "goes")
+                weakly = loop
+                loop.shutdown()
+            }
+            await until { weakly == nil }
+        }
+
+        @Test func doesFirstWhatIsLeft() async throws {
+            let loop = EventLoop.forTest("left")
+            let pair = try SocketPair()
+            let point = WaitPoint(descriptor: pair.near, ownership: .owned, loop: loop)
+            let reading = Task(executorPreference: loop) { await point.readByte() }
+            await until { point.isReaderParked }
+            let ran = Counter()
+            let timer = loop.schedule(at: .now + .seconds(86400)) {}
+            loop.schedule(at: .now + .milliseconds(2)) { ran.add() }
+            loop.execute { ran.add() }
+            loop.shutdown()
+            await until { ran.value == 2 }
+            timer.cancel()
+            SocketPair.send(6, to: pair.far)
+            #expect(await reading.value == .byte(6))
+            #expect(threadCount(named: "left") == 1, "a descriptor is still watched")
+            point.close()
+            await until { threadCount(named: "left") == 0 }
+        }
+
+        /// The last thing that held it is let go on its own thread, after which nothing wakes it.
+        @Test func endsWhenItsOwnThreadClosesTheLastPoint() async throws {
+            let loop = EventLoop.forTest("own")
+            let pair = try SocketPair()
+            let point = WaitPoint(descriptor: pair.near, ownership: .owned, loop: loop)
+            #expect(await point.readByte(until: .now) == .woken(.timedOut))
+            loop.shutdown()
+            await turns(of: loop)
+            loop.execute { point.close() }
+            await until { threadCount(named: "own") == 0 }
+        }
+
+        @Test func whatComesLaterRunsOnTheSharedLoop() async throws {
+            let loop = EventLoop.forTest("later")
+            await turns(of: loop)  // it has its name now
+            loop.shutdown()
+            await until { threadCount(named: "later") == 0 }
+            let ran = Record<Bool>()
+            loop.execute { ran.append(EventLoop.shared.isCurrent) }
+            loop.schedule(at: .now) { ran.append(EventLoop.shared.isCurrent) }
+            loop.schedule(at: .now + .seconds(86400)) {}.cancel()
+            await until { ran.values.count == 2 }
+            #expect(ran.values == [true, true])
+            #expect(await Task(executorPreference: loop) { EventLoop.shared.isCurrent }.value)
+
+            let pair = try SocketPair()
+            let point = WaitPoint(descriptor: pair.near, ownership: .owned, loop: loop)
+            #expect(await point.readByte() == .woken(.failed(ESHUTDOWN)))
+            #expect(await onThread { point.blockForByte(until: .now) } == .woken(.timedOut))
+            point.close()
+        }
+
+        @Test func itsActorsStayIsolated() async {
+            let loop = EventLoop.forTest("actors")
+            let counter = LoopCounter(loop)
+            #expect(await counter.add() == 1)
+            loop.shutdown()
+            await until { threadCount(named: "actors") == 0 }
+            #expect(await counter.add() == 2)
+            #expect(await counter.addTwice() == 4)
+        }
+
+        /// Descriptors are watched, timers set and jobs handed in while it ends: each is done, refused or passed on.
+        @Test func racesWithEverything() async throws {
+            let before = try await settledDescriptorCount()
+            for round in 0..<300 {
+                let loop = EventLoop.forTest("race")
+                let pair = try SocketPair()
+                let point = WaitPoint(descriptor: pair.near, ownership: .owned, loop: loop)
+                let ran = Counter()
+                let work = Task.detached {
+                    loop.execute { ran.add() }
+                    loop.schedule(at: .now) { ran.add() }
+                    let outcome = await point.readByte(until: .now + failureLimit)
+                    point.close()
+                    return outcome
+                }
+                let task = Task(executorPreference: loop) { ran.add() }
+                if round % 2 == 0 { await Task.yield() }
+                loop.shutdown()
+                SocketPair.send(1, to: pair.far)
+                await task.value
+                let outcome = await work.value
+                #expect(outcome == .byte(1) || outcome == .woken(.failed(ESHUTDOWN)))
+                await until { ran.value == 3 }
+            }
+            await until { threadCount(named: "race") == 0 }
+            await until { (try? descriptorCount()) == before }
+        }
+
+        @Test func theSharedLoopCannotBeShutDown() async {
+            EventLoop.shared.shutdown()
+            await turns(of: .shared)
+            let isCurrent = await withCheckedContinuation { continuation in
+                EventLoop.shared.execute { continuation.resume(returning: EventLoop.shared.isCurrent) }
+            }
+            #expect(isCurrent)
+        }
+    }
+}

@@ -1,0 +1,245 @@
+import EventLoops
+import Foundation
+import RunLoopDelivery
+import Testing
+
+extension EventLoopsTests {
+    /// Each test runs loops on a thread of its own: Swift Testing's belong to the pool.
+    @Suite struct RunLoopTargetTests {
+        private static let privateMode = RunLoop.Mode("netkit.tests.private")
+
+        /// Runs the thread's loop once; true if a source was performed.
+        @available(*, noasync)
+        private static func runOnce(_ mode: RunLoop.Mode = .default) -> Bool {
+            RunLoop.current.run(mode: mode, before: Date(timeIntervalSinceNow: 60))
+        }
+
+        /// Hands a target out to another thread.
+        private final class Handover: Sendable {
+            let target = Locked<RunLoopTarget?>(nil)
+        }
+
+        @Test func wakesALoopThatIsBlocked() async {
+            let count = Counter()
+            let isScheduled = Gate()
+            let signal = Locked<(any DeliverySignal)?>(nil)
+            async let wasPerformed = onThread {
+                signal.withLock { $0 = RunLoopTarget.current().makeSignal { count.add() } }
+                isScheduled.open()
+                return Self.runOnce()
+            }
+            await until { isScheduled.isOpen }
+            signal.withLock { $0?.signal() }
+            #expect(await wasPerformed)
+            #expect(count.value == 1)
+            signal.withLock { $0 }?.cancel()
+        }
+
+        @Test func aSignalBetweenRunsIsNotLostAndSeveralAreOne() async {
+            let outcome = await onThread {
+                let count = Counter()
+                let signal = RunLoopTarget.current().makeSignal { count.add() }
+                defer { signal.cancel() }
+                for _ in 0..<5 { signal.signal() }
+                let isInside = count.value != 0
+                let wasPerformed = Self.runOnce()
+                let first = count.value
+                signal.signal()
+                return (isInside, wasPerformed, first, Self.runOnce(), count.value)
+            }
+            #expect(outcome == (false, true, 1, true, 2))
+        }
+
+        @Test func cancellingEmptiesTheLoopSoThatItReturns() async {
+            let signal = Locked<(any DeliverySignal)?>(nil)
+            let isScheduled = Gate()
+            let hasReturned = Gate()
+            async let ran: Void = onThread {
+                signal.withLock { $0 = RunLoopTarget.current().makeSignal {} }
+                let first = RunLoopTarget.current().makeSignal { isScheduled.open() }
+                first.signal()
+                _ = Self.runOnce()
+                first.cancel()
+                RunLoop.current.run()
+                hasReturned.open()
+            }
+            await until { isScheduled.isOpen }
+            #expect(!hasReturned.isOpen, "the source keeps the loop from being empty")
+            signal.withLock { $0 }?.cancel()
+            await ran
+            #expect(hasReturned.isOpen)
+        }
+
+        @Test func lettingGoOfTheSignalCancelsIt() async {
+            final class Held: Sendable {}
+            let isAlive = await onThread {
+                weak var weakly: Held?
+                do {
+                    let held = Held()
+                    weakly = held
+                    _ = RunLoopTarget.current().makeSignal { _ = held }
+                }
+                return (Self.runOnce(), weakly != nil)
+            }
+            #expect(isAlive == (false, false))
+        }
+
+        @Test func cancellingLetsGoOfWhatWasToBePerformed() async {
+            final class Client: Sendable { let signal = Locked<(any DeliverySignal)?>(nil) }
+            let isAlive = await onThread {
+                weak var weakly: Client?
+                do {
+                    let client = Client()
+                    weakly = client
+                    let signal = RunLoopTarget.current().makeSignal { _ = client }
+                    client.signal.withLock { $0 = signal }  // a cycle, as clients have it
+                    signal.cancel()
+                }
+                return weakly != nil
+            }
+            #expect(!isAlive)
+        }
+
+        @Test func noneComesAfterCancellingOnTheLoop() async {
+            let outcome = await onThread {
+                let count = Counter()
+                let signals = Locked<[any DeliverySignal]>([])
+                let target = RunLoopTarget.current()
+                // Whichever is performed first cancels both.
+                for _ in 0..<2 {
+                    let signal = target.makeSignal {
+                        count.add()
+                        for signal in signals.withLock({ $0 }) { signal.cancel() }
+                    }
+                    signals.withLock { $0.append(signal) }
+                    signal.signal()
+                }
+                return (Self.runOnce(), Self.runOnce(), count.value)
+            }
+            #expect(outcome == (true, false, 1))
+        }
+
+        @Test func aSourceOfAnotherModeIsNotSeenUntilThatModeRuns() async {
+            let outcome = await onThread {
+                let count = Counter()
+                let signal = RunLoopTarget.current(mode: Self.privateMode).makeSignal { count.add() }
+                defer { signal.cancel() }
+                signal.signal()
+                return (Self.runOnce(), count.value, Self.runOnce(Self.privateMode), count.value)
+            }
+            #expect(outcome == (false, 0, true, 1))
+        }
+
+        @Test func eachModeHasASignalOfItsOwn() async {
+            let outcome = await onThread {
+                let inDefault = Counter()
+                let inPrivate = Counter()
+                let inCommon = Counter()
+                let signals = [
+                    RunLoopTarget.current().makeSignal { inDefault.add() },
+                    RunLoopTarget.current(mode: Self.privateMode).makeSignal { inPrivate.add() },
+                    RunLoopTarget.current(mode: .common).makeSignal { inCommon.add() },
+                ]
+                defer { for signal in signals { signal.cancel() } }
+                for signal in signals { signal.signal() }
+                while inDefault.value == 0 || inCommon.value == 0 { if !Self.runOnce() { break } }
+                let before = inPrivate.value
+                return (before, Self.runOnce(Self.privateMode), inDefault.value, inPrivate.value, inCommon.value)
+            }
+            #expect(outcome == (0, true, 1, 1, 1))
+        }
+
+        @Test func aNestedRunInAPrivateModeIsWoken() async {
+            let isNested = Gate()
+            let inner = Locked<(any DeliverySignal)?>(nil)
+            async let outcome = onThread {
+                let count = Counter()
+                let nested = Locked<Bool?>(nil)
+                inner.withLock { $0 = RunLoopTarget.current(mode: Self.privateMode).makeSignal { count.add() } }
+                let outer = RunLoopTarget.current().makeSignal {
+                    isNested.open()
+                    let wasPerformed = Self.runOnce(Self.privateMode)
+                    nested.withLock { $0 = wasPerformed && RunLoop.current.currentMode == .default }
+                }
+                defer { outer.cancel() }
+                outer.signal()
+                return (Self.runOnce(), nested.withLock { $0 }, count.value)
+            }
+            await until { isNested.isOpen }
+            inner.withLock { $0?.signal() }
+            #expect(await outcome == (true, true, 1))
+            inner.withLock { $0 }?.cancel()
+        }
+
+        @Test func anotherThreadMayScheduleOnALoopThatIsBlocked() async {
+            let handover = Handover()
+            let isReady = Gate()
+            let count = Counter()
+            async let outcome = onThread {
+                let keeper = RunLoopTarget.current().makeSignal {}
+                defer { keeper.cancel() }
+                handover.target.withLock { $0 = .current() }
+                isReady.open()
+                return Self.runOnce()
+            }
+            await until { isReady.isOpen }
+            let signal = handover.target.withLock { $0 }?.makeSignal { count.add() }
+            signal?.signal()
+            #expect(await outcome)
+            #expect(count.value == 1)
+            signal?.cancel()
+        }
+
+        @Test func noRingOfAnyThreadIsLost() async {
+            let made = Counter()
+            let seen = Counter()
+            let isReady = Gate()
+            let isDone = Gate()
+            let signal = Locked<(any DeliverySignal)?>(nil)
+            async let ran: Void = onThread {
+                signal.withLock {
+                    $0 = RunLoopTarget.current().makeSignal { while seen.value < made.value { seen.add() } }
+                }
+                isReady.open()
+                while !isDone.isOpen, Self.runOnce() {}
+            }
+            await until { isReady.isOpen }
+            let bell = signal.withLock { $0 }
+            await withTaskGroup { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        await onThread {
+                            for _ in 0..<2000 {
+                                made.add()
+                                bell?.signal()
+                            }
+                        }
+                    }
+                }
+            }
+            await until { seen.value == 4000 }
+            isDone.open()
+            bell?.cancel()
+            await ran
+        }
+
+        @Test func knowsTheSamePlaceAgain() async {
+            let handover = Handover()
+            let own = await onThread {
+                let target = RunLoopTarget.current()
+                handover.target.withLock { $0 = target }
+                return target.isSame(as: .currentRunLoop)
+                    && target.isSame(as: .currentRunLoop(mode: RunLoop.Mode(RunLoop.Mode.default.rawValue)))
+                    && !target.isSame(as: .currentRunLoop(mode: Self.privateMode))
+                    && RunLoopTarget.current(mode: Self.privateMode).isSame(as: .currentRunLoop(mode: Self.privateMode))
+                    && !target.isSame(as: .mainRunLoop) && !target.isSame(as: .loop(.shared))
+            }
+            #expect(own)
+            let other = await onThread {
+                handover.target.withLock { $0 }.map { RunLoopTarget.current().isSame(as: $0) }
+            }
+            #expect(other == false)
+            #expect(RunLoopTarget.main().isSame(as: .mainRunLoop))
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import EventLoops
+
+extension EventLoopsTests {
+    @Suite struct WaitPointClosingTests {
+        @Test func oneCallAtATimeOnEachHalf() {
+            let point = WaitPoint()
+            #expect(point.enter(.reader) == .entered && point.isInside(.reader) && !point.isInside(.writer))
+            #expect(point.enter(.reader) == .busy)
+            #expect(point.enter(.writer) == .entered)
+            point.leave(.reader)
+            #expect(!point.isInside(.reader) && point.isInside(.writer))
+            #expect(point.enter(.reader) == .entered)
+            point.close(.reader)
+            #expect(point.enter(.reader) == .closed && point.isClosed(.reader) && !point.isClosed(.writer))
+            #expect(point.enter(.writer) == .busy)
+            point.leave(.writer)
+            point.leave(.reader)
+            #expect(point.enter(.writer) == .entered)
+        }
+
+        /// Who is inside × in which order the halves close: the descriptor goes with the last one out.
+        @Test(arguments: [[], [.reader], [.writer], [.reader, .writer]] as [[WaitPoint.Half]])
+        func theLastOneOutClosesTheDescriptor(inside: [WaitPoint.Half]) throws {
+            for closing in [[.reader, .writer], [.writer, .reader], [nil]] as [[WaitPoint.Half?]] {
+                let pair = try SocketPair()
+                let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+                for half in inside { #expect(point.enter(half) == .entered) }
+                for half in closing {
+                    #expect(fcntl(pair.near, F_GETFD) >= 0)
+                    if let half { point.close(half) } else { point.close() }
+                    point.close(half ?? .reader)  // a second time is harmless
+                }
+                for half in inside {
+                    #expect(fcntl(pair.near, F_GETFD) >= 0)
+                    #expect(point.withDescriptor { $0 } == nil && point.whileOpen {} == nil)
+                    point.leave(half)
+                }
+                #expect(fcntl(pair.near, F_GETFD) < 0)
+                #expect(SocketPair.look(at: pair.far) == .end)
+            }
+        }
+
+        @Test func aUserBesideTheHalvesKeepsTheDescriptor() throws {
+            let pair = try SocketPair()
+            let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+            point.withDescriptor { descriptor in
+                point.close()
+                #expect(fcntl(descriptor, F_GETFD) >= 0)
+            }
+            #expect(fcntl(pair.near, F_GETFD) < 0)
+            #expect(WaitPoint().withDescriptor { $0 } == nil)
+            #expect(WaitPoint().whileOpen { 1 } == 1)
+        }
+
+        @Test func closingOneHalfLeavesTheOther() async throws {
+            let pair = try SocketPair()
+            let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+            async let reading = point.readByte()
+            await until { point.isReaderParked }
+            point.close(.writer)
+            #expect(point.isReaderParked)
+            SocketPair.send(9, to: pair.far)
+            #expect(await reading == .byte(9))
+            point.close(.reader)
+            #expect(SocketPair.look(at: pair.far) == .end)
+        }
+
+        @Test func wakesATaskThatWaits() async throws {
+            let pair = try SocketPair()
+            let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+            async let reading = point.readByte()
+            await until { point.isReaderParked }
+            point.close(.reader)
+            #expect(await reading == .woken(.closed))
+            point.close()
+            #expect(SocketPair.look(at: pair.far) == .end)
+        }
+
+        @Test(arguments: [DescriptorOwnership.owned, .borrowed])
+        func wakesAThreadThatPolls(ownership: DescriptorOwnership) async throws {
+            let pair = try SocketPair()
+            let point = WaitPoint(descriptor: pair.near, ownership: ownership)
+            async let reading = onThread { point.blockForByte() }
+            await until { point.isReaderParked }
+            point.close()
+            // An owned socket is shut down first, and then the thread may find the end before it finds the closing.
+            let outcome = await reading
+            #expect(outcome == .woken(.closed) || (ownership == .owned && outcome == .end))
+            #expect((fcntl(pair.near, F_GETFD) >= 0) == (ownership == .borrowed))
+            if ownership == .borrowed { close(pair.near) }
+        }
+
+        @Test func wakesAThreadThatIsInsideTheKernel() async throws {
+            for _ in 0..<100 {
+                let pair = try SocketPair()
+                let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+                async let reading = onThread { point.receiveByte() }
+                await until { point.isInside(.reader) }
+                point.close()
+                #expect(await reading == .woken(.closed))
+                #expect(SocketPair.look(at: pair.far) == .end)
+            }
+        }
+
+        @Test func aBorrowedDescriptorIsNeitherShutDownNorClosed() async throws {
+            let pair = try SocketPair()
+            defer { close(pair.near) }
+            let point = WaitPoint(descriptor: pair.near, ownership: .borrowed)
+            async let reading = point.readByte()
+            await until { point.isReaderParked }
+            point.close()
+            #expect(await reading == .woken(.closed))
+            #expect(SocketPair.look(at: pair.far) == .nothing)
+            #expect(SocketPair.send(1, to: pair.near) && SocketPair.look(at: pair.far) == .byte(1))
+            #expect(SocketPair.send(2, to: pair.far) && SocketPair.look(at: pair.near) == .byte(2))
+        }
+
+        @Test func theLoopLetsGoOfAClosedPoint() async throws {
+            let pair = try SocketPair()
+            weak var point: WaitPoint?
+            do {
+                let strong = WaitPoint(descriptor: pair.near, ownership: .owned)
+                point = strong
+                #expect(await strong.readByte(until: .now) == .woken(.timedOut))
+                strong.close()
+            }
+            await until { point == nil }
+
+            do {  // and when it is the loop's own thread that closes
+                let pair = try SocketPair()
+                await withNetworkExecutor {
+                    let strong = WaitPoint(descriptor: pair.near, ownership: .owned)
+                    _ = await strong.readByte(until: .now)
+                    strong.close()
+                }
+            }
+            await turns(of: .shared)
+        }
+
+        /// A user that comes just too late is last out as well as the one before it; only one of them may finish. (A second
+        /// time would give back the loop's hold on the point twice.)
+        @Test func usingTheDescriptorRacesWithClosing() async throws {
+            for _ in 0..<1000 {
+                let pair = try SocketPair()
+                let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+                while point.watch(.reader, for: .readable, with: CountingWatcher()) == .ready {}
+                let isRunning = Gate()
+                async let user = Task.detached {
+                    var wrong = 0
+                    isRunning.open()
+                    while let code = point.withDescriptor({ fcntl($0, F_GETFD) }) { wrong += code < 0 ? 1 : 0 }
+                    for _ in 0..<200 { wrong += point.whileOpen {} == nil ? 0 : 1 }
+                    return wrong
+                }.value
+                while !isRunning.isOpen { await Task.yield() }
+                point.close(.writer)
+                point.close(.reader)
+                #expect(await user == 0)
+                #expect(SocketPair.look(at: pair.far) == .end)
+            }
+            await turns(of: .shared)
+        }
+
+        /// Everybody waits while it closes, and the number is taken again at once: nobody may read the stranger's byte, and
+        /// the stranger's descriptor must survive.
+        @Test(arguments: 0..<3) func closesOnceHoweverManyAreInside(way: Int) async throws {
+            let before = try await settledDescriptorCount()
+            for round in 0..<1500 {
+                let pair = try SocketPair()
+                let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+                async let reading: Reading = {
+                    switch way {
+                    case 0: await point.readByte()
+                    case 1: await onThread { point.blockForByte() }
+                    default: await onThread { point.receiveByte() }
+                    }
+                }()
+                if round % 3 == 0 { await until { point.isInside(.reader) } }
+                if round % 3 == 1 { await Task.yield() }
+                async let other: Void = Task.detached { point.close(.reader) }.value
+                point.close()
+                let stranger = try SocketPair()
+                SocketPair.send(99, to: stranger.far)
+                let outcome = await reading
+                await other
+                #expect(outcome == .woken(.closed) || outcome == .end)
+                #expect(SocketPair.look(at: stranger.near) == .byte(99))
+                #expect(SocketPair.look(at: pair.far) == .end)
+                #expect(Glibc.close(stranger.near) == 0)
+            }
+            // Eventfds of the pool of parkers: one for each thread that ever blocked at the same time.
+            #expect(try descriptorCount() <= before + 2)
+        }
+    }
+}

@@ -1,0 +1,239 @@
+/// Takes the framing off a body: a machine that sees received bytes and says which of them are payload.
+///
+/// Payload is never copied by ``next(in:at:)``; it answers with ranges of its input. Between two inputs,
+/// ``payloadAhead`` says how many bytes must be payload, so that a driver can read these straight into its caller's
+/// memory and report them with ``receivePayload(_:)``.
+///
+/// ```swift
+/// var decoder = BodyDecoder(.chunked)
+/// let input = Array("5\r\nhello\r\n0\r\n\r\n".utf8)
+/// var position = 0
+/// while case .payload(let range) = try decoder.next(in: input.span.bytes, at: &position) {
+///     print(String(decoding: input[range], as: UTF8.self))  // hello
+/// }
+/// decoder.isComplete  // true
+/// ```
+///
+/// Nothing but a trailer section is held, up to the limits for a head. After an error the decoder answers only with
+/// errors.
+public struct BodyDecoder: Sendable {
+    /// What the next bytes are.
+    public enum Event: Hashable, Sendable {
+        /// The input is used up, and more is to come.
+        case needMore
+        /// These bytes of the input are payload, and used up with this answer.
+        case payload(Range<Int>)
+        /// The body has ended. What is left of the input belongs to the next message.
+        case end
+    }
+
+    /// How the end is found.
+    public let framing: BodyFraming
+
+    /// Bytes of payload so far.
+    public private(set) var payloadCount: Int64 = 0
+
+    /// The trailer section of a chunked body, empty before its end (RFC 9112 §7.1.2). Its fields are not part of the
+    /// head: merge none that says how to frame, route or authenticate (RFC 9110 §6.5.1).
+    public private(set) var trailers = HTTPFields()
+
+    private let limits: HTTPLimits
+    private let allowsWhitespace: Bool
+    private var state: State
+    private var extensionBytes = 0
+    private var wireCount = 0
+    private var heldTrailers: [UInt8] = []
+    private var heldCount = 0
+    private var trailerParser: HeadParser?
+
+    private enum State {
+        case payload(remaining: Int64)
+        case chunkLine(ChunkLine)
+        case chunkEnd(awaitsLineFeed: Bool)
+        case trailers
+        case complete
+        case failed
+    }
+
+    /// Makes a decoder for the body that follows a head.
+    public init(_ framing: BodyFraming, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict) {
+        self.framing = framing
+        self.limits = limits
+        allowsWhitespace = leniency.contains(.whitespaceInChunkLines)
+        switch framing {
+        case .none, .length(0): state = .complete
+        case .length(let count): state = .payload(remaining: count)
+        case .chunked: state = .chunkLine(ChunkLine())
+        case .untilClose, .tunnel: state = .payload(remaining: .max)
+        }
+    }
+
+    /// Whether the body has ended as its framing says.
+    public var isComplete: Bool {
+        if case .complete = state { true } else { false }
+    }
+
+    /// Whether all payload has come, though a trailer section may still be to come.
+    public var isPayloadComplete: Bool {
+        switch state {
+        case .complete, .trailers: true
+        default: false
+        }
+    }
+
+    /// How many of the next bytes must be payload: the rest of the body or chunk; `Int64.max` until the peer closes.
+    public var payloadAhead: Int64 {
+        if case .payload(let remaining) = state { remaining } else { 0 }
+    }
+
+    /// Says what the bytes at `position` are, and moves `position` past what is used up. A range of payload is at most
+    /// `limit` bytes long.
+    ///
+    /// Call again while it answers ``Event/payload(_:)``. Throws for chunks that break the grammar of RFC 9112 §7.1 and
+    /// for exceeded limits, with the offset counted from the start of the body.
+    public mutating func next(
+        in input: RawSpan, at position: inout Int, upTo limit: Int = .max
+    ) throws(HTTPMessageError) -> Event {
+        precondition(position >= 0 && position <= input.byteCount, "the position is within the input")
+        let start = position
+        let before = state
+        state = .failed  // unless the end below is reached
+        do throws(HTTPMessageError) {
+            let (event, after) = try advance(before, input, &position, limit: limit)
+            state = after
+            wireCount += position - start
+            return event
+        } catch {
+            // Trailers count from the start of their section, of which some bytes may be held from earlier inputs.
+            var error = error
+            error.offset = wireCount + position - start + (error.offset.map { $0 - heldCount } ?? 0)
+            throw error
+        }
+    }
+
+    /// Reports payload that was read elsewhere than through ``next(in:at:)``; at most ``payloadAhead`` bytes.
+    public mutating func receivePayload(_ count: Int) throws(HTTPMessageError) {
+        precondition(count >= 0 && Int64(count) <= payloadAhead, "more payload than was ahead")
+        let before = state
+        state = .failed
+        state = try afterPayload(before, count)
+        wireCount += count
+    }
+
+    /// Reports that the peer has closed. Throws ``HTTPMessageError/Code/truncated`` if the body had not ended.
+    public mutating func receiveEnd() throws(HTTPMessageError) {
+        switch (state, framing) {
+        case (.complete, _): return
+        case (.payload, .untilClose), (.payload, .tunnel): state = .complete
+        default:
+            state = .failed
+            throw HTTPMessageError(.truncated, offset: wireCount)
+        }
+    }
+
+    /// Copies payload from `input` into `output`, as much as fits. Answers with the bytes used up and written.
+    ///
+    /// For callers that bring their own memory and would rather copy than look at ranges.
+    public mutating func decode(
+        _ input: RawSpan, into output: inout OutputRawSpan
+    ) throws(HTTPMessageError) -> (consumed: Int, written: Int) {
+        var position = 0
+        let before = output.byteCount
+        while output.freeCapacity > 0 || payloadAhead == 0 {
+            guard case .payload(let range) = try next(in: input, at: &position, upTo: output.freeCapacity) else {
+                break
+            }
+            input.extracting(range).withUnsafeBytes { payload in
+                output.withUnsafeMutableBytes { buffer, count in
+                    UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyMemory(from: payload)
+                    count += payload.count
+                }
+            }
+        }
+        return (position, output.byteCount - before)
+    }
+}
+
+extension BodyDecoder {
+    /// One event: goes through framing bytes until payload, the end, or the end of the input.
+    private mutating func advance(
+        _ before: State, _ input: RawSpan, _ position: inout Int, limit: Int
+    ) throws(HTTPMessageError) -> (Event, State) {
+        var state = before
+        while true {
+            switch state {
+            case .complete:
+                return (.end, state)
+            case .failed:
+                throw HTTPMessageError(.parserFinished, fault: .caller)
+            case .payload(let remaining):
+                let count = Int(Swift.min(Int64(Swift.min(input.byteCount - position, limit)), remaining))
+                guard count > 0 else { return (.needMore, state) }
+                state = try afterPayload(state, count)
+                position += count
+                return (.payload(position - count..<position), state)
+            case .chunkLine(var line):
+                let ended = try take(&line, input, &position)
+                guard ended else { return (.needMore, .chunkLine(line)) }
+                state = line.size > 0 ? .payload(remaining: line.size) : .trailers
+            case .chunkEnd(let awaitsLineFeed):
+                guard position < input.byteCount else { return (.needMore, state) }
+                let byte = input.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
+                guard byte == (awaitsLineFeed ? HTTPGrammar.lf : HTTPGrammar.cr) else {
+                    throw HTTPMessageError(.invalidChunkDelimiter)
+                }
+                position += 1
+                state = awaitsLineFeed ? .chunkLine(ChunkLine()) : .chunkEnd(awaitsLineFeed: true)
+            case .trailers:
+                guard try takeTrailers(input, &position) else { return (.needMore, state) }
+                state = .complete
+            }
+        }
+    }
+
+    private mutating func afterPayload(_ state: State, _ count: Int) throws(HTTPMessageError) -> State {
+        guard case .payload(let remaining) = state else { return state }
+        guard Int64(count) <= limits.bodyLength - payloadCount else { throw HTTPMessageError(.bodyTooLong) }
+        payloadCount += Int64(count)
+        switch framing {
+        case .untilClose, .tunnel: return state
+        case .chunked where remaining == Int64(count): return .chunkEnd(awaitsLineFeed: false)
+        case .none, .length, .chunked:
+            return remaining == Int64(count) ? .complete : .payload(remaining: remaining - Int64(count))
+        }
+    }
+
+    private mutating func take(
+        _ line: inout ChunkLine, _ input: RawSpan, _ position: inout Int
+    ) throws(HTTPMessageError) -> Bool {
+        while position < input.byteCount {
+            let byte = input.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
+            let ended = try line.take(byte, allowsWhitespace: allowsWhitespace, extensionBytes: &extensionBytes)
+            if extensionBytes > limits.chunkExtensionLength { throw HTTPMessageError(.chunkExtensionsTooLong) }
+            position += 1
+            if ended { return true }
+        }
+        return false
+    }
+
+    /// Collects the trailer section, as its bytes may come in pieces; true when it has ended.
+    private mutating func takeTrailers(_ input: RawSpan, _ position: inout Int) throws(HTTPMessageError) -> Bool {
+        guard position < input.byteCount else { return false }
+        var parser = trailerParser.take() ?? HeadParser(.trailers, limits: limits)
+        heldCount = heldTrailers.count
+        let room = Swift.max(0, limits.effectiveHeadLength + 1 - heldCount)
+        let offered = Swift.min(input.byteCount, position + room)
+        var section: [UInt8] = []
+        swap(&section, &heldTrailers)
+        input.extracting(position..<offered).withUnsafeBytes { section.append(contentsOf: $0) }
+        guard case .complete(let count) = try parser.parse(section.span.bytes) else {
+            heldTrailers = section
+            trailerParser = parser
+            position = offered
+            return false
+        }
+        trailers = try parser.makeTrailers(from: section.span.bytes)
+        position += count - heldCount
+        return true
+    }
+}

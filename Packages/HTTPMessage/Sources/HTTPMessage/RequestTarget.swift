@@ -1,0 +1,209 @@
+public import FoundationEssentials
+
+/// What a request is for, in one of the four forms of RFC 9112 §3.2; kept as the bytes of the wire.
+///
+/// ```swift
+/// let target: RequestTarget = "/index.html?lang=en"
+/// target.path                                     // "/index.html"
+/// RequestTarget(authority: "example.org:443")     // for CONNECT
+/// RequestTarget.asterisk                          // for OPTIONS
+/// ```
+public struct RequestTarget: Hashable, Sendable {
+    /// The target as on the wire.
+    public let bytes: [UInt8]
+
+    /// The forms of a target.
+    public enum Form: Hashable, Sendable {
+        /// `/path?query`, sent to an origin.
+        case origin
+        /// `http://host/path`, sent to a proxy.
+        case absolute
+        /// `host:port`, for `CONNECT`.
+        case authority
+        /// `*`, for `OPTIONS`.
+        case asterisk
+    }
+
+    /// `*`: the server as a whole.
+    public static let asterisk = RequestTarget(unchecked: [UInt8(ascii: "*")])
+
+    /// Makes a target; nil for text that has none of the four forms or a character that no target may hold.
+    public init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.allSatisfy(HTTPGrammar.isTargetByte), Self.form(of: bytes) != nil else { return nil }
+        self.bytes = bytes
+    }
+
+    /// `host:port` for `CONNECT`; nil unless it is that.
+    public init?(authority: String) {
+        let bytes = Array(authority.utf8)
+        guard Self.isAuthority(bytes, requiresPort: true) else { return nil }
+        self.bytes = bytes
+    }
+
+    /// The path and query of a URL, as sent to an origin: `/` if the path is empty, without fragment, user and password,
+    /// with escapes as they are.
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidURL`` if the URL's path does not begin with `/`.
+    public init(origin url: URL) throws(HTTPMessageError) {
+        let parts = URLParts(url)
+        let path = parts.path.isEmpty ? "/" : parts.path
+        guard path.utf8.first == UInt8(ascii: "/"), let target = RequestTarget(path + parts.query) else {
+            throw HTTPMessageError(.invalidURL, fault: .caller)
+        }
+        self = target
+    }
+
+    /// The whole URL, as sent to a proxy: without fragment, user and password.
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidURL`` if the URL has no scheme or host.
+    public init(absolute url: URL) throws(HTTPMessageError) {
+        let parts = URLParts(url)
+        guard let scheme = url.scheme, let authority = parts.authority, !authority.isEmpty else {
+            throw HTTPMessageError(.invalidURL, fault: .caller)
+        }
+        let origin = try RequestTarget(origin: url)
+        guard let target = RequestTarget("\(scheme)://\(authority)\(origin)") else {
+            throw HTTPMessageError(.invalidURL, fault: .caller)
+        }
+        self = target
+    }
+
+    init(unchecked bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The form, nil for a target that was accepted with ``HTTPLeniency/anyTargetForm`` and has none.
+    public var form: Form? { Self.form(of: bytes) }
+
+    /// The path of a target in origin or absolute form, without the query; nil in the other forms.
+    public var path: String? { split.map { HTTPGrammar.text($0.path) } }
+
+    /// What follows the `?`; nil if there is none.
+    public var query: String? { split?.query.map { HTTPGrammar.text($0) } }
+
+    /// Host and port as written, of a target in absolute or authority form.
+    public var authority: String? {
+        switch form {
+        case .authority: return HTTPGrammar.text(bytes)
+        case .absolute:
+            guard let start = Self.authorityStart(bytes) else { return nil }
+            let end = bytes[start...].firstIndex(where: Self.endsAuthority) ?? bytes.endIndex
+            let authority = bytes[start..<end]
+            let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[($0 + 1)...] } ?? authority
+            return HTTPGrammar.text(host)
+        case .origin, .asterisk, nil: return nil
+        }
+    }
+
+    /// The target as a URL: relative unless it is in absolute form; nil for `*`, `host:port`, and what `URL` refuses.
+    public var url: URL? {
+        switch form {
+        case .origin, .absolute: URL(string: description)
+        case .authority, .asterisk, nil: nil
+        }
+    }
+}
+
+extension RequestTarget: CustomStringConvertible, ExpressibleByStringLiteral {
+    /// The target as text.
+    public var description: String { HTTPGrammar.text(bytes) }
+
+    /// Makes a target from a literal, which must have one of the four forms.
+    public init(stringLiteral value: StaticString) {
+        guard let target = RequestTarget(value.description) else {
+            preconditionFailure("a request target has one of four forms")
+        }
+        self = target
+    }
+}
+
+extension RequestTarget {
+    /// The form that bytes of a target have (RFC 9112 §3.2).
+    static func form(of bytes: some RandomAccessCollection<UInt8>) -> Form? {
+        guard let first = bytes.first else { return nil }
+        if first == UInt8(ascii: "/") { return .origin }
+        if first == UInt8(ascii: "*") { return bytes.count == 1 ? .asterisk : nil }
+        if isAuthority(bytes, requiresPort: true) { return .authority }
+        return isAbsolute(bytes) ? .absolute : nil
+    }
+
+    /// `CONNECT` takes `host:port` and nothing else does; `*` is for `OPTIONS` (RFC 9112 §3.2.3, §3.2.4).
+    static func form(_ form: Form, goesWith method: some Collection<UInt8>) -> Bool {
+        switch form {
+        case .authority: method.elementsEqual("CONNECT".utf8)
+        case .asterisk: method.elementsEqual("OPTIONS".utf8)
+        case .origin, .absolute: !method.elementsEqual("CONNECT".utf8)
+        }
+    }
+
+    /// uri-host [ ":" port ] (RFC 9110 §7.2): a name, an IPv4 address, or an IP literal in brackets; no user.
+    static func isAuthority(_ bytes: some RandomAccessCollection<UInt8>, requiresPort: Bool) -> Bool {
+        var rest = bytes[...]
+        if rest.first == UInt8(ascii: "[") {
+            guard let close = rest.firstIndex(of: UInt8(ascii: "]")), rest[rest.startIndex..<close].count > 2,
+                rest[rest.startIndex..<close].dropFirst().allSatisfy({ isLiteralByte($0) })
+            else { return false }
+            rest = rest[rest.index(after: close)...]
+        } else {
+            let end = rest.firstIndex(of: HTTPGrammar.colon) ?? rest.endIndex
+            guard end > rest.startIndex, rest[rest.startIndex..<end].allSatisfy(HTTPGrammar.isHostName) else {
+                return false
+            }
+            rest = rest[end...]
+        }
+        if rest.isEmpty { return !requiresPort }
+        guard rest.first == HTTPGrammar.colon else { return false }
+        let port = rest.dropFirst()
+        guard port.allSatisfy(HTTPGrammar.isDigit), port.count <= 5 else { return false }
+        let number = port.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        return port.isEmpty ? !requiresPort : number <= 65535 && (number > 0 || !requiresPort)
+    }
+
+    /// scheme "://" [ user "@" ] host, then path or query (RFC 9110 §4.2). A host is asked for whatever the scheme, and
+    /// it has to be one: this is what a proxy connects to.
+    private static func isAbsolute(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
+        guard let colon = bytes.firstIndex(of: HTTPGrammar.colon), let first = bytes.first,
+            HTTPGrammar.lowercased(first) &- UInt8(ascii: "a") < 26
+        else { return false }
+        let isScheme = bytes[..<colon].allSatisfy {
+            HTTPGrammar.lowercased($0) &- UInt8(ascii: "a") < 26 || HTTPGrammar.isDigit($0)
+                || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+        }
+        let rest = bytes[bytes.index(after: colon)...]
+        guard isScheme, rest.starts(with: "//".utf8) else { return false }
+        let authority = rest.dropFirst(2).prefix { !endsAuthority($0) }
+        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] }
+        return isAuthority(host ?? authority, requiresPort: false)
+    }
+
+    private static func isLiteralByte(_ byte: UInt8) -> Bool {
+        byte == HTTPGrammar.colon || HTTPGrammar.isHostName(byte)
+    }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    }
+
+    private static func authorityStart(_ bytes: [UInt8]) -> Int? {
+        guard let colon = bytes.firstIndex(of: HTTPGrammar.colon), bytes.count >= colon + 3,
+            bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/")
+        else { return nil }
+        return colon + 3
+    }
+
+    private var split: (path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?)? {
+        var rest: ArraySlice<UInt8>
+        switch form {
+        case .origin: rest = bytes[...]
+        case .absolute:
+            let start = Self.authorityStart(bytes) ?? 0
+            let end = bytes[start...].firstIndex(where: Self.endsAuthority) ?? bytes.endIndex
+            rest = bytes[end...]
+        case .authority, .asterisk, nil: return nil
+        }
+        if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+        guard let mark = rest.firstIndex(of: UInt8(ascii: "?")) else { return (rest, nil) }
+        return (rest[..<mark], rest[(mark + 1)...])
+    }
+}

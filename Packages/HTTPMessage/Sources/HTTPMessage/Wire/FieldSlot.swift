@@ -1,0 +1,29 @@
+/// Where one field stands: offsets into the bytes of its head. The value has no whitespace at its ends.
+struct FieldSlot: BitwiseCopyable {
+    var nameStart: UInt32
+    var nameEnd: UInt32
+    var valueStart: UInt32
+    var valueEnd: UInt32
+
+    @inline(__always)
+    init(name: Range<Int>, value: Range<Int>) {
+        nameStart = UInt32(truncatingIfNeeded: name.lowerBound)
+        nameEnd = UInt32(truncatingIfNeeded: name.upperBound)
+        valueStart = UInt32(truncatingIfNeeded: value.lowerBound)
+        valueEnd = UInt32(truncatingIfNeeded: value.upperBound)
+    }
+
+    @inline(__always)
+    var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
+
+    @inline(__always)
+    var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
+
+    /// The same field after `distance` bytes were put in or taken out before it.
+    @inline(__always)
+    func moved(by distance: Int) -> FieldSlot {
+        FieldSlot(
+            name: name.lowerBound + distance..<name.upperBound + distance,
+            value: value.lowerBound + distance..<value.upperBound + distance)
+    }
+}

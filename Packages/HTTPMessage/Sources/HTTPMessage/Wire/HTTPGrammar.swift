@@ -1,0 +1,169 @@
+/// The character classes of RFC 9110 §5.6 and RFC 9112, and the scanners built on them.
+///
+/// The scanners test eight bytes at a time within a 64-bit word: for a bound `n` of at most 0x80, `(x &- n…n) & ~x`
+/// has the top bit of the first byte below `n` set; `x &+ 1…1` has that of a byte of 0x7F set. A borrow or carry can
+/// set wrong bits only in later bytes, and only the first is used. SIMD types are slower here: the compiler turns their masks into byte loops.
+enum HTTPGrammar {
+    static let cr = UInt8(ascii: "\r")
+    static let lf = UInt8(ascii: "\n")
+    static let space = UInt8(ascii: " ")
+    static let tab = UInt8(ascii: "\t")
+    static let colon = UInt8(ascii: ":")
+
+    /// One byte for each of 256: bit 0 for what a token may hold (RFC 9110 §5.6.2), bit 1 for what a host name may hold
+    /// (reg-name, RFC 3986 §3.2.2). A literal, so that no lazy initialisation is on the way.
+    @inline(__always)
+    static var classTable: UnsafePointer<UInt8> { classBytes.utf8Start }
+
+    static let tokenClass: UInt8 = 1
+    static let hostClass: UInt8 = 2
+
+    @inline(__always)
+    private static var classBytes: StaticString {
+        """
+        \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\u{3}\0\u{1}\u{3}\u{3}\u{3}\u{3}\
+        \u{2}\u{2}\u{3}\u{3}\u{2}\u{3}\u{3}\0\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\0\u{2}\0\
+        \u{2}\0\0\0\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\
+        \u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\0\0\0\u{1}\u{3}\u{1}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\
+        \u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\u{3}\
+        \u{3}\0\u{1}\0\u{3}\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+        \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+        \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0
+        """
+    }
+
+    @inline(__always)
+    static func isToken(_ byte: UInt8) -> Bool { classTable[Int(byte)] & tokenClass != 0 }
+
+    @inline(__always)
+    static func isHostName(_ byte: UInt8) -> Bool { classTable[Int(byte)] & hostClass != 0 }
+
+    /// token = 1*tchar (RFC 9110 §5.6.2).
+    static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy { isToken($0) }
+    }
+
+    /// What a field value may hold (RFC 9110 §5.5): visible characters, obs-text, spaces and tabs.
+    @inline(__always)
+    static func isFieldByte(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte != 0x7F || byte == tab
+    }
+
+    /// What a request target may hold: the visible characters of ASCII.
+    @inline(__always)
+    static func isTargetByte(_ byte: UInt8) -> Bool {
+        byte > 0x20 && byte < 0x7F
+    }
+
+    @inline(__always)
+    static func isDigit(_ byte: UInt8) -> Bool {
+        byte &- UInt8(ascii: "0") < 10
+    }
+
+    @inline(__always)
+    static func isSpaceOrTab(_ byte: UInt8) -> Bool {
+        byte == space || byte == tab
+    }
+
+    @inline(__always)
+    static func lowercased(_ byte: UInt8) -> UInt8 {
+        byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+    }
+
+    @inline(__always)
+    static func uppercased(_ byte: UInt8) -> UInt8 {
+        byte &- UInt8(ascii: "a") < 26 ? byte & ~0x20 : byte
+    }
+
+    static func equalsIgnoringCase(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
+        a.count == b.count && zip(a, b).allSatisfy { lowercased($0) == lowercased($1) }
+    }
+
+    static func equalsIgnoringCase(_ a: some Collection<UInt8>, _ b: StaticString) -> Bool {
+        equalsIgnoringCase(a, UnsafeBufferPointer(start: b.utf8Start, count: b.utf8CodeUnitCount))
+    }
+
+    /// `bytes` without spaces and tabs at either end.
+    static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+        guard let first = bytes.firstIndex(where: { !isSpaceOrTab($0) }),
+            let last = bytes.lastIndex(where: { !isSpaceOrTab($0) })
+        else { return bytes[bytes.startIndex..<bytes.startIndex] }
+        return bytes[first...last]
+    }
+
+    /// The bytes as UTF-8 where they are that, and as ISO 8859-1 otherwise, as HTTP was before (RFC 9110 §5.5).
+    static func text(_ bytes: some Collection<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    /// The first place from `start` whose byte ends or spoils a field value: a control character other than tab.
+    /// `end` if there is none.
+    ///
+    /// Not inlined: alone, the loop has registers enough to keep its constants in.
+    @inline(never)
+    static func endOfValue(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
+        var i = start
+        while i &+ 16 <= end {
+            let a = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
+            let b = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i &+ 8, as: UInt64.self))
+            let lowA = (a &- 0x2020_2020_2020_2020) | (a &+ 0x0101_0101_0101_0101)
+            let lowB = (b &- 0x2020_2020_2020_2020) | (b &+ 0x0101_0101_0101_0101)
+            if (lowA | lowB) & 0x8080_8080_8080_8080 == 0 {
+                i &+= 16
+                continue
+            }
+            // Below 0x20, 0x7F or above it, which is allowed. A 0xFF before a 0x7E looks like 0x7F too, so what is
+            // found is looked at again.
+            let foundInA = lowA & ~a & 0x8080_8080_8080_8080
+            let foundInB = lowB & ~b & 0x8080_8080_8080_8080
+            if foundInA != 0 {
+                i &+= foundInA.trailingZeroBitCount &>> 3
+            } else if foundInB != 0 {
+                i &+= 8 &+ (foundInB.trailingZeroBitCount &>> 3)
+            } else {
+                i &+= 16
+                continue
+            }
+            if !isFieldByte(base.load(fromByteOffset: i, as: UInt8.self)) { return i }
+            i &+= 1
+        }
+        while i < end, isFieldByte(base.load(fromByteOffset: i, as: UInt8.self)) { i &+= 1 }
+        return i
+    }
+
+    /// The first place from `start` whose byte cannot be in a request target. `end` if there is none.
+    @inline(__always)
+    static func endOfTarget(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
+        var i = start
+        while i &+ 8 <= end {
+            let x = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
+            // Up to 0x20, or from 0x7F on.
+            let found =
+                ((x &- 0x2121_2121_2121_2121) & ~x | (x &+ 0x0101_0101_0101_0101) | x) & 0x8080_8080_8080_8080
+            if found != 0 { return i &+ (found.trailingZeroBitCount &>> 3) }
+            i &+= 8
+        }
+        while i < end, isTargetByte(base.load(fromByteOffset: i, as: UInt8.self)) { i &+= 1 }
+        return i
+    }
+
+    /// The first place from `start` whose byte cannot be in a token. `end` if there is none.
+    @inline(__always)
+    static func endOfToken(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
+        let table = classTable
+        @inline(__always) func isToken(_ i: Int) -> Bool {
+            table[Int(base.load(fromByteOffset: i, as: UInt8.self))] & tokenClass != 0
+        }
+        var i = start
+        while i &+ 4 <= end {
+            if !isToken(i) { return i }
+            if !isToken(i &+ 1) { return i &+ 1 }
+            if !isToken(i &+ 2) { return i &+ 2 }
+            if !isToken(i &+ 3) { return i &+ 3 }
+            i &+= 4
+        }
+        while i < end, isToken(i) { i &+= 1 }
+        return i
+    }
+}

@@ -1,0 +1,242 @@
+extension HeadParser {
+    /// One look at a buffer: the loops of the parser, on a plain pointer.
+    ///
+    /// Every method goes on from `state`, and returns with a `state` to go on from when the bytes run out. A stage only
+    /// ever stops at a byte it has not judged yet, so a split changes nothing. Line ends other than CR LF and all other
+    /// departures are looked at only where the strict grammar has failed.
+    struct Scan {
+        let base: UnsafeRawPointer
+        let end: Int
+        let lineLimit: Int
+        let fieldLimit: Int
+        let leniency: HTTPLeniency
+
+        @inline(__always)
+        func byte(_ i: Int) -> UInt8 {
+            base.load(fromByteOffset: i, as: UInt8.self)
+        }
+
+        /// The error for a byte; but a line that is already too long is refused for that, however it was split.
+        @inline(never)
+        func failure(_ code: HTTPMessageError.Code, at place: Int, line: Int) -> HTTPMessageError {
+            place - line > lineLimit
+                ? HTTPMessageError(.lineTooLong, offset: line + lineLimit) : HTTPMessageError(code, offset: place)
+        }
+
+        @inline(__always)
+        func checkLength(of line: Int, to place: Int) throws(HTTPMessageError) {
+            if place &- line > lineLimit { throw HTTPMessageError(.lineTooLong, offset: line + lineLimit) }
+        }
+
+        /// The start of the next line if a line ends at `place`, nil if the bytes run out.
+        @inline(__always)
+        func lineEnd(at place: Int, line: Int, otherwise code: HTTPMessageError.Code) throws(HTTPMessageError) -> Int? {
+            if byte(place) == HTTPGrammar.cr {
+                if place &+ 1 >= end { return nil }
+                if byte(place &+ 1) == HTTPGrammar.lf {
+                    try checkLength(of: line, to: place)
+                    return place &+ 2
+                }
+            }
+            return try otherLineEnd(at: place, line: line, otherwise: code)
+        }
+
+        @inline(never)
+        private func otherLineEnd(
+            at place: Int, line: Int, otherwise code: HTTPMessageError.Code
+        ) throws(HTTPMessageError) -> Int? {
+            switch byte(place) {
+            case HTTPGrammar.lf:
+                guard leniency.contains(.bareLineFeed) else { throw failure(.bareLineFeed, at: place, line: line) }
+            case HTTPGrammar.cr:
+                guard leniency.contains(.bareCarriageReturn) else {
+                    throw failure(.bareCarriageReturn, at: place, line: line)
+                }
+            default:
+                throw failure(code, at: place, line: line)
+            }
+            try checkLength(of: line, to: place)
+            return place + 1
+        }
+
+        /// The field lines up to and with the empty line (RFC 9112 §5).
+        func fields(_ state: inout State, _ buffer: inout SlotBuffer) throws(HTTPMessageError) {
+            var slots = buffer.slots
+            var capacity = buffer.capacity
+            var count = state.fieldCount
+            var line = state.lineStart
+            var i = state.scan
+            var nameEnd = state.nameEnd
+            var valueStart = state.valueStart
+            var stage = state.stage
+
+            scan: while true {
+                if stage == .fieldName, i == line {
+                    count = plainFields(slots, from: count, to: Swift.min(capacity, fieldLimit), &line)
+                    i = line
+                }
+                if stage == .fieldName {
+                    i = HTTPGrammar.endOfToken(base, from: i, to: end)
+                    if i >= end { break scan }
+                    if byte(i) == HTTPGrammar.colon, i > line {
+                        nameEnd = i
+                        i &+= 1
+                        valueStart = i
+                        stage = .fieldValue
+                    } else {
+                        switch try afterName(line: line, at: i, isFirst: count == 0) {
+                        case .value(let start):
+                            nameEnd = i
+                            i = start
+                            valueStart = start
+                            stage = .fieldValue
+                        case .fold:
+                            stage = .fold
+                        case .needMore:
+                            break scan
+                        case .endOfHead(let next):
+                            state.fieldsEnd = line
+                            stage = .complete
+                            i = next
+                            break scan
+                        }
+                    }
+                }
+
+                if stage == .fieldValue, i == valueStart {
+                    while i < end, HTTPGrammar.isSpaceOrTab(byte(i)) { i &+= 1 }
+                    valueStart = i
+                }
+                i = HTTPGrammar.endOfValue(base, from: i, to: end)
+                if i >= end { break scan }
+                if leniency.contains(.controlCharactersInValues), isToleratedControl(byte(i)) {
+                    i += 1
+                    continue
+                }
+                guard let next = try lineEnd(at: i, line: line, otherwise: .invalidFieldValue) else { break scan }
+
+                if stage == .fold {
+                    slots[count - 1].valueEnd = UInt32(
+                        truncatingIfNeeded: foldedEnd(from: slots[count - 1].value.lowerBound, to: i))
+                    state.hasFolds = true
+                } else {
+                    if count >= fieldLimit { throw HTTPMessageError(.tooManyFields, offset: line) }
+                    if count == capacity {
+                        buffer = SlotBuffer(capacity: capacity * 2, copying: buffer, count: count)
+                        slots = buffer.slots
+                        capacity = buffer.capacity
+                    }
+                    var valueEnd = i
+                    while valueEnd > valueStart, HTTPGrammar.isSpaceOrTab(byte(valueEnd &- 1)) { valueEnd &-= 1 }
+                    slots[count] = FieldSlot(
+                        name: Range(uncheckedBounds: (line, nameEnd)),
+                        value: Range(uncheckedBounds: (valueStart, valueEnd)))
+                    count &+= 1
+                }
+                line = next
+                i = next
+                stage = .fieldName
+            }
+
+            if stage != .complete { try checkLength(of: line, to: i) }
+            state.stage = stage
+            state.scan = i
+            state.lineStart = line
+            state.nameEnd = nameEnd
+            state.valueStart = valueStart
+            state.fieldCount = count
+        }
+
+        /// Takes whole lines in the plain form, as long as there are any: almost all lines of almost all messages. The
+        /// first that is not complete or not plain is left to the caller. Answers with the new number of fields.
+        @inline(never)
+        private func plainFields(
+            _ slots: UnsafeMutablePointer<FieldSlot>, from first: Int, to capacity: Int, _ line: inout Int
+        ) -> Int {
+            let base = base
+            let end = end
+            let lineLimit = lineLimit
+            var count = first
+            var start = line
+            while count < capacity {
+                let nameEnd = HTTPGrammar.endOfToken(base, from: start, to: end)
+                guard nameEnd < end, base.load(fromByteOffset: nameEnd, as: UInt8.self) == HTTPGrammar.colon,
+                    nameEnd > start
+                else { break }
+                var valueStart = nameEnd &+ 1
+                while valueStart < end,
+                    HTTPGrammar.isSpaceOrTab(base.load(fromByteOffset: valueStart, as: UInt8.self))
+                {
+                    valueStart &+= 1
+                }
+                let place = HTTPGrammar.endOfValue(base, from: valueStart, to: end)
+                guard place &+ 1 < end, place &- start <= lineLimit,
+                    UInt16(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt16.self)) == 0x0A0D
+                else { break }
+                var valueEnd = place
+                while valueEnd > valueStart,
+                    HTTPGrammar.isSpaceOrTab(base.load(fromByteOffset: valueEnd &- 1, as: UInt8.self))
+                {
+                    valueEnd &-= 1
+                }
+                slots[count] = FieldSlot(
+                    name: Range(uncheckedBounds: (start, nameEnd)),
+                    value: Range(uncheckedBounds: (valueStart, valueEnd)))
+                count &+= 1
+                start = place &+ 2
+            }
+            line = start
+            return count
+        }
+
+        private enum AfterName {
+            case value(start: Int)
+            case fold
+            case needMore
+            case endOfHead(next: Int)
+        }
+
+        /// What follows where a name did not end in its colon: the empty line, a fold, a departure or an error.
+        @inline(never)
+        private func afterName(line: Int, at i: Int, isFirst: Bool) throws(HTTPMessageError) -> AfterName {
+            switch byte(i) {
+            case HTTPGrammar.cr where i == line, HTTPGrammar.lf where i == line:
+                guard let next = try lineEnd(at: i, line: line, otherwise: .invalidFieldName) else { return .needMore }
+                return .endOfHead(next: next)
+            case HTTPGrammar.cr, HTTPGrammar.lf:
+                throw failure(.missingColon, at: i, line: line)
+            case HTTPGrammar.space where i == line, HTTPGrammar.tab where i == line:
+                if isFirst { throw failure(.leadingWhitespace, at: i, line: line) }
+                guard leniency.contains(.foldedLines) else { throw failure(.foldedLine, at: i, line: line) }
+                return .fold
+            case HTTPGrammar.space, HTTPGrammar.tab:
+                guard leniency.contains(.whitespaceBeforeColon) else {
+                    throw failure(.whitespaceBeforeColon, at: i, line: line)
+                }
+                var colon = i
+                while colon < end, HTTPGrammar.isSpaceOrTab(byte(colon)) { colon += 1 }
+                if colon >= end { return .needMore }
+                guard byte(colon) == HTTPGrammar.colon else { throw failure(.missingColon, at: colon, line: line) }
+                return .value(start: colon + 1)
+            default:
+                throw failure(.invalidFieldName, at: i, line: line)
+            }
+        }
+
+        func isToleratedControl(_ byte: UInt8) -> Bool {
+            byte != 0 && byte != HTTPGrammar.cr && byte != HTTPGrammar.lf
+        }
+
+        /// Where a folded value ends: before the whitespace and line ends at its end.
+        private func foldedEnd(from start: Int, to end: Int) -> Int {
+            var trimmed = end
+            while trimmed > start {
+                switch byte(trimmed - 1) {
+                case HTTPGrammar.space, HTTPGrammar.tab, HTTPGrammar.cr, HTTPGrammar.lf: trimmed -= 1
+                default: return trimmed
+                }
+            }
+            return trimmed
+        }
+    }
+}

@@ -1,0 +1,107 @@
+/// A start line and fields: what a request and a response have in common.
+///
+/// A parsed head keeps its start line in front of its fields, in the one allocation of ``HeadStorage``. Fields can be
+/// taken from one message and put into another, so before they are changed the start line gets bytes of its own.
+struct MessageHead {
+    private(set) var startLine: StartLine
+    /// The start line with its line end; nil as long as it stands before the fields in their storage.
+    private var startBytes: [UInt8]?
+    /// The fields, to be read; ``fields`` is for changing them.
+    private(set) var ownFields: HTTPFields
+
+    @inline(__always)
+    init(startLine: StartLine, fields: HTTPFields) {
+        self.startLine = startLine
+        startBytes = nil
+        ownFields = fields
+    }
+
+    /// A start line of three parts with a space between each two, and no fields.
+    init(_ parts: some Collection<some Collection<UInt8>>, startLine: StartLine) {
+        self.startLine = startLine
+        ownFields = HTTPFields()
+        startBytes = []
+        setStartLine(parts, startLine)
+    }
+
+    mutating func setStartLine(_ parts: some Collection<some Collection<UInt8>>, _ line: StartLine) {
+        var bytes: [UInt8] = []
+        var ranges: [StartLine.ByteRange] = []
+        bytes.reserveCapacity(parts.reduce(4) { $0 + $1.count })
+        for part in parts {
+            if !ranges.isEmpty { bytes.append(HTTPGrammar.space) }
+            ranges.append(.init(bytes.count, bytes.count + part.count))
+            bytes += part
+        }
+        startLine = line
+        startLine.line = .init(0, bytes.count)
+        startLine.first = line.status == nil ? ranges[0] : .init()
+        startLine.second = line.status == nil ? ranges[1] : ranges[2]
+        startBytes = bytes + [HTTPGrammar.cr, HTTPGrammar.lf]
+    }
+
+    var fields: HTTPFields {
+        @inline(__always)
+        get { ownFields }
+        _modify {
+            detachStartLine()
+            yield &ownFields
+        }
+        set {
+            detachStartLine()
+            ownFields = newValue
+        }
+    }
+
+    /// Bytes of the start line.
+    func bytes(_ range: StartLine.ByteRange) -> [UInt8] {
+        if let startBytes { return Array(startBytes[range.range]) }
+        return Array(ownFields.storage.slice(range.range))
+    }
+
+    func text(_ range: StartLine.ByteRange) -> String {
+        if let startBytes { return HTTPGrammar.text(startBytes[range.range]) }
+        return HTTPGrammar.text(ownFields.storage.slice(range.range))
+    }
+
+    func isFirst(_ method: StaticString) -> Bool {
+        let expected = UnsafeBufferPointer(start: method.utf8Start, count: method.utf8CodeUnitCount)
+        if let startBytes { return startBytes[startLine.first.range].elementsEqual(expected) }
+        return ownFields.storage.slice(startLine.first.range).elementsEqual(expected)
+    }
+
+    /// The number of bytes that ``write(to:)`` appends.
+    var byteCount: Int {
+        let layout = ownFields.storage.layout
+        return startBytes.map { $0.count + layout.byteCount - layout.fieldsStart } ?? layout.byteCount
+    }
+
+    /// Appends the head as on the wire: one or two copies of memory, whatever the number of fields.
+    @inline(__always)
+    func write(to output: inout [UInt8]) {
+        if let startBytes {
+            output.append(contentsOf: startBytes)
+            output.append(contentsOf: ownFields.storage.section)
+        } else {
+            output.append(contentsOf: ownFields.storage.slice(0..<ownFields.storage.layout.byteCount))
+        }
+    }
+
+    private mutating func detachStartLine() {
+        guard startBytes == nil else { return }
+        startBytes = Array(ownFields.storage.slice(0..<ownFields.storage.layout.fieldsStart))
+    }
+}
+
+extension MessageHead: Hashable {
+    static func == (a: MessageHead, b: MessageHead) -> Bool {
+        a.bytes(a.startLine.line) == b.bytes(b.startLine.line) && a.fields == b.fields
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(bytes(startLine.line))
+        hasher.combine(fields)
+    }
+}
+
+extension MessageHead: Sendable {}

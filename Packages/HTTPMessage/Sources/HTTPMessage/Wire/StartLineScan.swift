@@ -1,0 +1,218 @@
+extension HeadParser.Scan {
+    typealias State = HeadParser.State
+
+    /// method SP target SP version CR LF (RFC 9112 §3).
+    @inline(__always)
+    func requestLine(_ state: inout State, emptyLines limit: Int) throws(HTTPMessageError) {
+        if state.stage == .emptyLines {
+            guard try skipEmptyLines(&state, limit) else { return }
+            state.stage = .method
+        }
+        let line = state.start
+        var i = state.scan
+        if state.stage == .method {
+            i = HTTPGrammar.endOfToken(base, from: i, to: end)
+            if i >= end { return try stop(&state, i) }
+            guard byte(i) == HTTPGrammar.space, i > line else { throw failure(.invalidMethod, at: i, line: line) }
+            state.startLine.first = .init(line, i)
+            i &+= 1
+            state.valueStart = i
+            state.stage = .target
+        }
+        if state.stage == .target {
+            if leniency.contains(.extraSpacesInStartLine), i == state.valueStart {
+                while i < end, byte(i) == HTTPGrammar.space { i += 1 }
+                state.valueStart = i
+            }
+            i = HTTPGrammar.endOfTarget(base, from: i, to: end)
+            while i < end, byte(i) >= 0x80, leniency.contains(.nonASCIITarget) {
+                i = HTTPGrammar.endOfTarget(base, from: i + 1, to: end)
+            }
+            if i >= end { return try stop(&state, i) }
+            guard byte(i) == HTTPGrammar.space, i > state.valueStart else {
+                let endsEarly = byte(i) == HTTPGrammar.space || byte(i) == HTTPGrammar.cr || byte(i) == HTTPGrammar.lf
+                throw failure(endsEarly ? .malformedStartLine : .invalidTarget, at: i, line: line)
+            }
+            state.startLine.second = .init(state.valueStart, i)
+            i &+= 1
+            state.valueStart = i
+            state.stage = .version
+        }
+        if leniency.contains(.extraSpacesInStartLine), i == state.valueStart {
+            while i < end, byte(i) == HTTPGrammar.space { i += 1 }
+            state.valueStart = i
+        }
+        guard let version = try version(at: i, line: line), i &+ 8 < end,
+            let next = try lineEnd(at: i &+ 8, line: line, otherwise: .malformedVersion)
+        else { return try stop(&state, i) }
+        state.startLine.version = version
+        state.startLine.line = .init(line, i &+ 8)
+        try checkTarget(state.startLine, line: line)
+        endStartLine(&state, next)
+    }
+
+    /// version SP status-code SP [reason-phrase] CR LF (RFC 9112 §4). The SP before an absent reason may be absent too,
+    /// as many servers have it.
+    @inline(__always)
+    func statusLine(_ state: inout State, emptyLines limit: Int) throws(HTTPMessageError) {
+        if state.stage == .emptyLines {
+            guard try skipEmptyLines(&state, limit) else { return }
+            state.stage = .version
+        }
+        let line = state.start
+        var i = state.scan
+        if state.stage == .version {
+            guard let version = try versionOrHeaderless(&state) else { return }
+            i &+= 8
+            if i >= end { return try stop(&state, line) }
+            guard byte(i) == HTTPGrammar.space else { throw failure(.malformedStartLine, at: i, line: line) }
+            i &+= 1
+            state.startLine.version = version
+            state.valueStart = i
+            state.stage = .status
+        }
+        if state.stage == .status {
+            i = state.valueStart
+            if leniency.contains(.extraSpacesInStartLine) {
+                while i < end, byte(i) == HTTPGrammar.space { i += 1 }
+            }
+            guard let status = try status(at: i, line: line), i &+ 3 < end else {
+                return try stop(&state, state.valueStart)
+            }
+            i &+= 3
+            if byte(i) == HTTPGrammar.space {
+                i &+= 1
+                if leniency.contains(.extraSpacesInStartLine) {
+                    while i < end, byte(i) == HTTPGrammar.space { i += 1 }
+                    if i >= end { return try stop(&state, state.valueStart) }
+                }
+            } else if byte(i) != HTTPGrammar.cr, byte(i) != HTTPGrammar.lf {
+                throw failure(.invalidStatusCode, at: i, line: line)
+            }
+            state.startLine.status = status
+            state.valueStart = i
+            state.stage = .reason
+        }
+        i = HTTPGrammar.endOfValue(base, from: i, to: end)
+        while i < end, leniency.contains(.controlCharactersInValues), isToleratedControl(byte(i)) {
+            i = HTTPGrammar.endOfValue(base, from: i + 1, to: end)
+        }
+        if i >= end { return try stop(&state, i) }
+        guard let next = try lineEnd(at: i, line: line, otherwise: .invalidReasonPhrase) else {
+            return try stop(&state, i)
+        }
+        state.startLine.second = .init(state.valueStart, i)
+        state.startLine.line = .init(line, i)
+        endStartLine(&state, next)
+    }
+
+    @inline(__always)
+    private func endStartLine(_ state: inout State, _ next: Int) {
+        state.fieldsStart = next
+        state.lineStart = next
+        state.scan = next
+        state.stage = .fieldName
+    }
+
+    private func stop(_ state: inout State, _ i: Int) throws(HTTPMessageError) {
+        try checkLength(of: state.start, to: i)
+        state.scan = i
+    }
+
+    /// Skips CR LF before the start line (RFC 9112 §2.2); false if the bytes run out.
+    @inline(__always)
+    private func skipEmptyLines(_ state: inout State, _ limit: Int) throws(HTTPMessageError) -> Bool {
+        while state.scan < end {
+            let found = byte(state.scan)
+            guard found == HTTPGrammar.cr || found == HTTPGrammar.lf else {
+                state.start = state.scan
+                return true
+            }
+            guard let next = try lineEnd(at: state.scan, line: state.scan, otherwise: .malformedStartLine) else {
+                return false
+            }
+            if state.emptyLines >= limit { throw HTTPMessageError(.tooManyEmptyLines, offset: state.scan) }
+            state.emptyLines += 1
+            state.scan = next
+        }
+        return false
+    }
+
+    /// `HTTP/` and two digits (RFC 9112 §2.3); nil if the bytes run out.
+    @inline(__always)
+    private func version(at i: Int, line: Int) throws(HTTPMessageError) -> HTTPVersion? {
+        if i &+ 8 <= end {
+            let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
+            if word == 0x312E_312F_5054_5448 { return .http11 }  // "HTTP/1.1"
+            if word == 0x302E_312F_5054_5448 { return .http10 }
+        }
+        return try otherVersion(at: i, line: line)
+    }
+
+    @inline(never)
+    private func otherVersion(at i: Int, line: Int) throws(HTTPMessageError) -> HTTPVersion? {
+        let pattern: StaticString = "HTTP/0.0"
+        for k in 0..<8 {
+            if i + k >= end { return nil }
+            let found = byte(i + k)
+            let isRight = k == 5 || k == 7 ? HTTPGrammar.isDigit(found) : found == pattern.utf8Start[k]
+            if !isRight { throw failure(.malformedVersion, at: i + k, line: line) }
+        }
+        let version = HTTPVersion(unchecked: byte(i + 5) - UInt8(ascii: "0"), byte(i + 7) - UInt8(ascii: "0"))
+        guard leniency.contains(.anyVersion) || version == .http10 || version == .http11 else {
+            throw failure(.unsupportedVersion, at: i + 5, line: line)
+        }
+        return version
+    }
+
+    /// The version; nil if the bytes run out, or if they are those of a response without a head, which completes it.
+    @inline(__always)
+    private func versionOrHeaderless(_ state: inout State) throws(HTTPMessageError) -> HTTPVersion? {
+        let line = state.start
+        if leniency.contains(.headerlessResponse) {
+            let pattern: StaticString = "HTTP/"
+            var k = 0
+            while k < 5, line + k < end, byte(line + k) == pattern.utf8Start[k] { k += 1 }
+            if k < 5, line + k < end {
+                state.startLine.version = .http09
+                state.startLine.status = 200
+                state.scan = 0
+                state.start = 0
+                state.fieldsStart = 0
+                state.fieldsEnd = 0
+                state.stage = .complete
+                return nil
+            }
+        }
+        let version = try version(at: line, line: line)
+        if version == nil { try stop(&state, line) }
+        return version
+    }
+
+    /// Three digits from 100 up; nil if the bytes run out.
+    @inline(__always)
+    private func status(at i: Int, line: Int) throws(HTTPMessageError) -> UInt16? {
+        var status: UInt16 = 0
+        for k in 0..<3 {
+            if i &+ k >= end { return nil }
+            let digit = byte(i &+ k) &- UInt8(ascii: "0")
+            guard digit < 10, k > 0 || digit > 0 else { throw failure(.invalidStatusCode, at: i + k, line: line) }
+            status = status &* 10 &+ UInt16(digit)
+        }
+        return status
+    }
+
+    /// The target has a form that goes with the method (RFC 9112 §3.2).
+    @inline(__always)
+    private func checkTarget(_ startLine: StartLine, line: Int) throws(HTTPMessageError) {
+        if byte(Int(startLine.second.start)) == UInt8(ascii: "/"), startLine.first.range.count != 7 { return }
+        if leniency.contains(.anyTargetForm) { return }
+        let method = UnsafeRawBufferPointer(rebasing: buffer[startLine.first.range])
+        let target = UnsafeRawBufferPointer(rebasing: buffer[startLine.second.range])
+        guard let form = RequestTarget.form(of: target), RequestTarget.form(form, goesWith: method) else {
+            throw failure(.invalidTarget, at: Int(startLine.second.start), line: line)
+        }
+    }
+
+    private var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: end) }
+}

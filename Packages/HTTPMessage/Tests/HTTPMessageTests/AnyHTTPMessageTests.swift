@@ -1,0 +1,93 @@
+import FoundationEssentials
+import HTTPMessage
+import Testing
+
+@Suite struct AnyHTTPMessageTests {
+    @Test(arguments: [true, false])
+    func isEmptyAtFirst(isRequest: Bool) throws {
+        var message = AnyHTTPMessage(emptyRequest: isRequest)
+        try message.append([])
+        #expect(message.isRequest == isRequest)
+        #expect(!message.isHeaderComplete)
+        #expect(message.method == nil && message.url == nil && message.status == nil && message.statusLine == nil)
+        #expect(message.version == nil && message.body == nil && message.fields.isEmpty)
+        #expect(message.request == nil && message.response == nil)
+        #expect(throws: HTTPMessageError(.incompleteMessage, fault: .caller)) { try message.serialized() }
+        #expect(throws: HTTPMessageError(.incompleteMessage, fault: .caller)) { try message.setField("A", to: "1") }
+    }
+
+    @Test func fillsInAnySplit() throws {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nA: 1\r\nA: 2\r\n\r\nbody and more"
+        for pieces in everySplit(of: Array(text.utf8)) {
+            var message = AnyHTTPMessage(emptyRequest: false)
+            var seen: [UInt8] = []
+            for piece in pieces {
+                try message.append(piece)
+                seen += piece
+                #expect(message.isHeaderComplete == String(decoding: seen, as: UTF8.self).contains("\r\n\r\n"))
+            }
+            #expect(message.status == 200)
+            #expect(message.statusLine == "HTTP/1.1 200 OK")
+            #expect(message.version == .http11)
+            #expect(message.fields["a"] == "1, 2")
+            #expect(message.body == Array("body and more".utf8))
+            #expect(try message.serialized() == Array(text.utf8))
+        }
+    }
+
+    @Test func readsARequest() throws {
+        var message = AnyHTTPMessage(emptyRequest: true)
+        try message.append(Array("GET /a?b HTTP/1.1\r\nHost: a.example\r\n\r\n".utf8))
+        #expect(message.method == .get)
+        #expect(message.url?.relativeString == "/a?b")
+        #expect(message.statusLine == nil && message.status == nil && message.body == nil)
+        try message.setField("HOST", to: "b.example")
+        message.body = Array("x".utf8)
+        #expect(try message.serialized() == Array("GET /a?b HTTP/1.1\r\nHOST: b.example\r\n\r\nx".utf8))
+    }
+
+    @Test func copiesAreIndependentWhileFilling() throws {
+        var one = AnyHTTPMessage(emptyRequest: false)
+        try one.append(Array("HTTP/1.1 200 OK\r\nA: ".utf8))
+        var other = one
+        try one.append(Array("1\r\n\r\nx".utf8))
+        try other.append(Array("2\r\n\r\n".utf8))
+        var third = one
+        try third.append(Array("y".utf8))
+        #expect(one.fields["A"] == "1" && one.body == Array("x".utf8))
+        #expect(other.fields["A"] == "2" && other.body == nil)
+        #expect(third.body == Array("xy".utf8))
+    }
+
+    @Test func isUnusableAfterAnError() throws {
+        var message = AnyHTTPMessage(emptyRequest: false)
+        #expect(throws: HTTPMessageError(.malformedVersion, offset: 0)) { try message.append(Array("hello".utf8)) }
+        #expect(throws: HTTPMessageError(.parserFinished, fault: .caller)) { try message.append(Array("x".utf8)) }
+        #expect(!message.isHeaderComplete)
+    }
+
+    @Test func readsHeaderlessResponsesWhenToldTo() throws {
+        var message = AnyHTTPMessage(emptyRequest: false, leniency: .headerlessResponse)
+        try message.append(Array("hello".utf8))
+        #expect(message.isHeaderComplete && message.status == 200 && message.statusLine == "")
+        #expect(message.version == .http09)
+        #expect(message.body == Array("hello".utf8))
+    }
+
+    @Test func boundsTheBody() throws {
+        var limits = HTTPLimits.default
+        limits.bodyLength = 3
+        var message = AnyHTTPMessage(emptyRequest: false, limits: limits)
+        try message.append(Array("HTTP/1.1 200 OK\r\n\r\nab".utf8))
+        #expect(throws: HTTPMessageError(.bodyTooLong)) { try message.append(Array("cd".utf8)) }
+    }
+
+    @Test func wrapsMessagesMadeByHand() throws {
+        var message = AnyHTTPMessage(try HTTPResponse(status: 204))
+        #expect(!message.isRequest && !message.isHeaderComplete && message.status == 204)
+        message.body = [1]
+        #expect(message.response?.body == [1])
+        #expect(throws: HTTPMessageError(.parserFinished, fault: .caller)) { try message.append([2]) }
+        #expect(AnyHTTPMessage(try HTTPRequest(method: .get, target: "/")).isRequest)
+    }
+}

@@ -1,0 +1,141 @@
+import HTTPMessage
+import Testing
+
+@Suite struct BodyFramingTests {
+    private func framing(
+        response lines: [String], status: Int = 200, to method: HTTPMethod = .get, version: String = "1.1",
+        _ leniency: HTTPLeniency = .strict
+    ) throws -> BodyFraming {
+        let head = Array("HTTP/\(version) \(status) X\r\n\(lines.map { $0 + "\r\n" }.joined())\r\n".utf8)
+        var parser = HeadParser(.response, leniency: leniency)
+        _ = try parser.parse(head.span.bytes)
+        return try .of(try parser.makeResponse(from: head.span.bytes), to: method, leniency: leniency)
+    }
+
+    private func framing(
+        request lines: [String], version: String = "1.1", _ leniency: HTTPLeniency = .strict
+    ) throws -> BodyFraming {
+        let head = Array("POST / HTTP/\(version)\r\nHost: a\r\n\(lines.map { $0 + "\r\n" }.joined())\r\n".utf8)
+        var parser = HeadParser(.request)
+        _ = try parser.parse(head.span.bytes)
+        return try .of(try parser.makeRequest(from: head.span.bytes), leniency: leniency)
+    }
+
+    @Test(arguments: [
+        ([], BodyFraming.none),
+        (["Content-Length: 0"], .length(0)),
+        (["content-length: 007"], .length(7)),
+        (["Content-Length: 9223372036854775807"], .length(.max)),
+        (["Transfer-Encoding: chunked"], .chunked),
+        (["Transfer-Encoding: \tCHUNKED "], .chunked),
+        (["Transfer-Encoding: gzip, chunked"], .chunked),
+        (["Transfer-Encoding: gzip;q=1", "transfer-encoding: chunked"], .chunked),
+    ])
+    func framesRequest(lines: [String], expected: BodyFraming) throws {
+        #expect(try framing(request: lines) == expected)
+    }
+
+    @Test(arguments: [
+        ([], BodyFraming.untilClose),
+        (["Content-Length: 5"], .length(5)),
+        (["Transfer-Encoding: chunked"], .chunked),
+        (["Transfer-Encoding: gzip"], .untilClose),
+    ])
+    func framesResponse(lines: [String], expected: BodyFraming) throws {
+        #expect(try framing(response: lines) == expected)
+    }
+
+    @Test(arguments: [
+        (200, HTTPMethod.head, BodyFraming.none), (100, .get, .none), (103, .get, .none), (204, .get, .none),
+        (304, .get, .none), (101, .get, .tunnel), (200, .connect, .tunnel), (299, .connect, .tunnel),
+        (407, .connect, .length(5)), (200, .get, .length(5)),
+    ])
+    func framesByStatusAndMethod(status: Int, method: HTTPMethod, expected: BodyFraming) throws {
+        #expect(try framing(response: ["Content-Length: 5"], status: status, to: method) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (["Content-Length: "], .invalidContentLength), (["Content-Length: +5"], .invalidContentLength),
+            (["Content-Length: -5"], .invalidContentLength), (["Content-Length: 5 5"], .invalidContentLength),
+            (["Content-Length: 0x5"], .invalidContentLength), (["Content-Length: 1_0"], .invalidContentLength),
+            (["Content-Length: 5."], .invalidContentLength),
+            (["Content-Length: 9223372036854775808"], .invalidContentLength),
+            (["Content-Length: 40000000000000000000"], .invalidContentLength),
+            (["Content-Length: 5", "Content-Length: 5"], .repeatedContentLength),
+            (["Content-Length: 5, 5"], .repeatedContentLength), (["Content-Length: 5,"], .invalidContentLength),
+            (["Content-Length: 5", "Content-Length: 6"], .repeatedContentLength),
+            (["Content-Length: 5", "Transfer-Encoding: chunked"], .conflictingFraming),
+            (["Transfer-Encoding: "], .invalidTransferEncoding),
+            (["Transfer-Encoding: chunked, chunked"], .invalidTransferEncoding),
+            (["Transfer-Encoding: chunked", "Transfer-Encoding: chunked"], .invalidTransferEncoding),
+            (["Transfer-Encoding: chunked, gzip"], .invalidTransferEncoding),
+            (["Transfer-Encoding: ,chunked"], .invalidTransferEncoding),
+            (["Transfer-Encoding: chunked,"], .invalidTransferEncoding),
+            (["Transfer-Encoding: chunked;a=b"], .invalidTransferEncoding),
+            (["Transfer-Encoding: \"chunked\""], .invalidTransferEncoding),
+            (["Transfer-Encoding: chun ked"], .invalidTransferEncoding),
+        ] as [([String], HTTPMessageError.Code)])
+    func refusesContradictions(lines: [String], code: HTTPMessageError.Code) {
+        #expect { try framing(request: lines) } throws: { ($0 as? HTTPMessageError)?.code == code }
+        #expect { try framing(response: lines) } throws: { ($0 as? HTTPMessageError)?.code == code }
+        #expect { try framing(response: lines, status: 304) } throws: { ($0 as? HTTPMessageError)?.code == code }
+    }
+
+    @Test(arguments: [["Transfer-Encoding: gzip"], ["Transfer-Encoding: identity"]])
+    func refusesRequestsWithoutAnEnd(lines: [String]) {
+        #expect { try framing(request: lines) } throws: {
+            ($0 as? HTTPMessageError)?.code == .invalidTransferEncoding
+        }
+    }
+
+    @Test func refusesUnknownCodings() throws {
+        for lines in [["Transfer-Encoding: xchunked"], ["Transfer-Encoding: bogus, chunked"]] {
+            #expect { try framing(request: lines) } throws: {
+                ($0 as? HTTPMessageError)?.code == .unknownTransferCoding
+            }
+            #expect { try framing(response: lines, .client) } throws: {
+                ($0 as? HTTPMessageError)?.code == .unknownTransferCoding
+            }
+        }
+        #expect(try framing(request: ["Transfer-Encoding: bogus, chunked"], .unknownTransferCodings) == .chunked)
+    }
+
+    @Test func toleratesRepeatedEqualLengths() throws {
+        #expect(
+            try framing(response: ["Content-Length: 6,06", "Content-Length: 6 , 6"], .repeatedContentLength)
+                == .length(6))
+        #expect { try framing(response: ["Content-Length: 6, 7"], .repeatedContentLength) } throws: {
+            ($0 as? HTTPMessageError)?.code == .repeatedContentLength
+        }
+    }
+
+    @Test func letsTransferEncodingWinWhereTolerated() throws {
+        #expect(
+            try framing(
+                response: ["Content-Length: 6", "Transfer-Encoding: chunked"], .transferEncodingOverridesLength)
+                == .chunked)
+    }
+
+    @Test func refusesTransferEncodingInHTTP10() throws {
+        let lines = ["Transfer-Encoding: chunked"]
+        #expect { try framing(response: lines, version: "1.0") } throws: {
+            ($0 as? HTTPMessageError)?.code == .transferEncodingInHTTP10
+        }
+        #expect { try framing(request: lines, version: "1.0") } throws: {
+            ($0 as? HTTPMessageError)?.code == .transferEncodingInHTTP10
+        }
+        #expect(try framing(response: lines, version: "1.0", .transferEncodingInHTTP10) == .chunked)
+    }
+
+    @Test func foldedLengthIsNoNumber() {
+        #expect { try framing(response: ["Content-Length: 4", " 2"], .client) } throws: {
+            ($0 as? HTTPMessageError)?.code == .invalidContentLength
+        }
+    }
+
+    @Test func listsTransferCodings() throws {
+        let fields: HTTPFields = ["Transfer-Encoding": "GZip , deflate;a=b", "Transfer-Encoding": "chunked"]
+        #expect(try fields.transferCodings == ["gzip", "deflate", "chunked"])
+    }
+}

@@ -1,0 +1,118 @@
+import HTTPMessage
+import Testing
+
+@Suite struct HTTPFieldsTests {
+    @Test func keepsOrderCaseAndDuplicates() throws {
+        var fields = HTTPFields()
+        try fields.append("a=1", for: "set-cookie")
+        try fields.append("x", for: "X-One")
+        try fields.append("b=2", for: "Set-Cookie")
+        #expect(fields.map(\.description) == ["set-cookie: a=1", "X-One: x", "Set-Cookie: b=2"])
+        #expect(fields.values(for: .setCookie) == ["a=1", "b=2"])
+        #expect(fields[.setCookie] == "a=1, b=2")
+        #expect(fields["x-one"] == "x")
+        #expect(fields["none"] == nil)
+        #expect(fields.dictionary == ["Set-Cookie": "a=1, b=2", "X-One": "x"])
+    }
+
+    @Test func setReplacesInThePlaceOfTheFirst() throws {
+        var fields: HTTPFields = ["A": "1", "B": "2", "a": "3", "C": "4"]
+        try fields.set("long enough to move everything behind it", for: "a")
+        #expect(fields.map(\.name.name) == ["a", "B", "C"])
+        #expect(fields.map(\.value) == ["long enough to move everything behind it", "2", "4"])
+        try fields.set(nil, for: "B")
+        #expect(fields.map(\.name.name) == ["a", "C"])
+        fields.remove("A")
+        #expect(fields == ["C": "4"])
+        #expect(!fields.contains("a"))
+    }
+
+    @Test(arguments: ["a\r\nb: c", "a\nb", "a\rb", "a\0b", "\u{7f}", "\u{1}"])
+    func refusesControlCharacters(value: String) throws {
+        var fields: HTTPFields = ["A": "1"]
+        #expect { try fields.set(value, for: "A") } throws: {
+            ($0 as? HTTPMessageError)?.code == .invalidFieldValue && ($0 as? HTTPMessageError)?.fault == .caller
+        }
+        #expect { try fields.append(value, for: "A") } throws: {
+            ($0 as? HTTPMessageError)?.code == .invalidFieldValue
+        }
+        #expect(fields == ["A": "1"])
+    }
+
+    @Test func trimsWhitespace() throws {
+        var fields = HTTPFields()
+        try fields.set(" \t a b\t ", for: "A")
+        try fields.set("  ", for: "B")
+        #expect(fields.map(\.value) == ["a b", ""])
+    }
+
+    @Test func keepsAnyText() throws {
+        var fields = HTTPFields()
+        try fields.set("日é", for: "A")
+        try fields.set(rawValue: [0xE9, 0x20, 0xFF], for: "B")
+        #expect(fields["A"] == "日é")
+        #expect(fields["B"] == "\u{e9} \u{ff}")
+        #expect(fields[1].rawValue == [0xE9, 0x20, 0xFF])
+    }
+
+    @Test func copiesAreIndependent() throws {
+        let one: HTTPFields = ["A": "1"]
+        var other = one
+        try other.append("2", for: "B")
+        var third = other
+        third.remove("A")
+        #expect(one == ["A": "1"])
+        #expect(other == ["A": "1", "B": "2"])
+        #expect(third == ["B": "2"])
+    }
+
+    @Test func growsToManyFields() throws {
+        var fields = HTTPFields()
+        for number in 0..<1000 { try fields.append("\(number)", for: "N") }
+        #expect(fields.count == 1000)
+        #expect(fields.values(for: "n") == (0..<1000).map(String.init))
+    }
+
+    @Test func comparesNamesWithoutCaseAndValuesWithIt() {
+        #expect(["A": "x"] as HTTPFields == ["a": "x"])
+        #expect(["A": "x"] as HTTPFields != ["A": "X"])
+        #expect(["A": "x", "B": "y"] as HTTPFields != ["B": "y", "A": "x"])
+        #expect((["A": "x"] as HTTPFields).hashValue == (["a": "x"] as HTTPFields).hashValue)
+    }
+
+    @Test func hidesSecretsInDescriptions() {
+        let fields: HTTPFields = ["Authorization": "Basic c2VjcmV0", "cookie": "secret", "A": "1"]
+        #expect(fields.description == "Authorization: …\ncookie: …\nA: 1")
+    }
+
+    @Test func normalizesTolerantlyParsedLines() throws {
+        let bytes = Array("HTTP/1.1 200 OK\nA:  1\n  2\nB:3\n\n".utf8)
+        var parser = HeadParser(.response, leniency: .client)
+        _ = try parser.parse(bytes.span.bytes)
+        var response = try parser.makeResponse(from: bytes.span.bytes)
+        #expect(response.serialized() == bytes)
+        response.fields.normalize()
+        #expect(response.serialized() == Array("HTTP/1.1 200 OK\nA: 1 2\r\nB: 3\r\n\r\n".utf8))
+    }
+
+    @Test func joinsCookiesWithSemicolons() {
+        #expect((["Cookie": "a=1", "cookie": "b=2"] as HTTPFields)[.cookie] == "a=1; b=2")
+    }
+
+    @Test(arguments: [("HOST", "Host"), ("x-a-b", "X-A-B"), ("www-AUTHENTICATE", "Www-Authenticate"), ("-", "-")])
+    func namesHaveACanonicalForm(name: String, canonical: String) {
+        #expect(HTTPFieldName(name)?.canonicalName == canonical)
+    }
+
+    @Test(arguments: ["", "a b", "a:", "é", "a\r", "a\0"])
+    func refusesNamesThatAreNoTokens(name: String) {
+        #expect(HTTPFieldName(name) == nil)
+        #expect(HTTPMethod(name) == nil)
+    }
+
+    @Test func namesDifferByMoreThanOneBit() {
+        // 0x5E and 0x7E differ in the bit that tells the case of letters, and are no letters.
+        #expect(HTTPFieldName("^") != HTTPFieldName("~"))
+        #expect((["^": "1"] as HTTPFields)["~"] == nil)
+    }
+}

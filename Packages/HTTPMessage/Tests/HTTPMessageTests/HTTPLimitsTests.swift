@@ -1,0 +1,88 @@
+import HTTPMessage
+import Testing
+
+@Suite struct HTTPLimitsTests {
+    private func limits(_ change: (inout HTTPLimits) -> Void) -> HTTPLimits {
+        var limits = HTTPLimits.default
+        change(&limits)
+        return limits
+    }
+
+    @Test func boundsLines() {
+        let limits = limits { $0.lineLength = 16 }
+        let fits = "GET / HTTP/1.0\r\nABCDEFG: 2345678\r\n\r\n"
+        #expect(parseHead(.request, fits, limits: limits) != .needMore)
+        guard case .head = parseHead(.request, fits, limits: limits) else {
+            Issue.record("a line of the allowed length was refused")
+            return
+        }
+        #expect(
+            parseHead(.request, "GET / HTTP/1.0\r\nABCDEFG: 23456789\r\n\r\n", limits: limits)
+                == .failure(HTTPMessageError(.lineTooLong, offset: 32)))
+        #expect(
+            parseHead(.request, "GET /12345 HTTP/1.0\r\n\r\n", limits: limits)
+                == .failure(HTTPMessageError(.lineTooLong, offset: 16)))
+        #expect(
+            parseHead(.request, "GET / HTTP/1.0\r\nABCDEFG: 23456789\0", limits: limits)
+                == .failure(HTTPMessageError(.lineTooLong, offset: 32)))
+        #expect(
+            parseHead(.response, "HTTP/1.1 200 so long a phrase\r\n\r\n", limits: limits)
+                == .failure(HTTPMessageError(.lineTooLong, offset: 16)))
+    }
+
+    @Test func boundsFields() {
+        let text = "GET / HTTP/1.0\r\nA: 1\r\nB: 2\r\n\r\n"
+        guard case .head = parseHead(.request, text, limits: limits { $0.fieldCount = 2 }) else {
+            Issue.record("the allowed number of fields was refused")
+            return
+        }
+        #expect(
+            parseHead(.request, text, limits: limits { $0.fieldCount = 1 })
+                == .failure(HTTPMessageError(.tooManyFields, offset: 22)))
+    }
+
+    @Test func boundsHeads() {
+        let text = "GET / HTTP/1.0\r\nA: 1\r\n\r\n"
+        guard case .head = parseHead(.request, text, limits: limits { $0.headLength = text.utf8.count }) else {
+            Issue.record("a head of the allowed length was refused")
+            return
+        }
+        #expect(
+            parseHead(.request, text, limits: limits { $0.headLength = text.utf8.count - 1 })
+                == .failure(HTTPMessageError(.headTooLong, offset: text.utf8.count - 1)))
+    }
+
+    @Test func boundsEmptyLines() {
+        let limits = limits { $0.leadingEmptyLines = 1 }
+        guard case .head = parseHead(.request, "\r\nGET / HTTP/1.0\r\n\r\n", limits: limits) else {
+            Issue.record("the allowed empty line was refused")
+            return
+        }
+        #expect(
+            parseHead(.request, "\r\n\r\nGET / HTTP/1.0\r\n\r\n", limits: limits)
+                == .failure(HTTPMessageError(.tooManyEmptyLines, offset: 2)))
+    }
+
+    @Test func boundsChunkExtensions() {
+        let decoder = BodyDecoder(.chunked, limits: limits { $0.chunkExtensionLength = 4 })
+        #expect(decodeBody(decoder, "1;ab\r\nx\r\n0\r\n\r\n").isComplete)
+        let outcome = decodeBody(decoder, "1;ab\r\nx\r\n1;ab\r\nx\r\n0\r\n\r\n")
+        #expect(outcome.error?.code == .chunkExtensionsTooLong)
+    }
+
+    @Test(arguments: [BodyFraming.length(5), .chunked, .untilClose])
+    func boundsBodies(framing: BodyFraming) {
+        let text = framing == .chunked ? "5\r\nhello\r\n0\r\n\r\n" : "hello"
+        let five = decodeBody(BodyDecoder(framing, limits: limits { $0.bodyLength = 5 }), text, atEnd: true)
+        #expect(five.error == nil && five.payload == Array("hello".utf8))
+        let outcome = decodeBody(
+            BodyDecoder(framing, limits: limits { $0.bodyLength = 4 }), [Array(text.utf8)[...]], atEnd: true)
+        #expect(outcome.error?.code == .bodyTooLong)
+    }
+
+    @Test func boundsTrailers() {
+        let limits = limits { $0.fieldCount = 1 }
+        let outcome = decodeBody(BodyDecoder(.chunked, limits: limits), "0\r\nA: 1\r\nB: 2\r\n\r\n")
+        #expect(outcome.error == HTTPMessageError(.tooManyFields, offset: 9))
+    }
+}

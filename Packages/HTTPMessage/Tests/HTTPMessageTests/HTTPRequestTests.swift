@@ -1,0 +1,104 @@
+import FoundationEssentials
+import HTTPMessage
+import Testing
+
+@Suite struct HTTPRequestTests {
+    @Test func fourSteps() throws {
+        var request = try HTTPRequest(method: .post, url: try #require(URL(string: "http://a.example/form?x=1#frag")))
+        request.body = Array("name=value".utf8)
+        try request.fields.set("a.example", for: "Host")
+        try request.fields.set("charset=utf-8", for: .contentType)
+        try request.fields.set("10", for: .contentLength)
+        let text = """
+            POST /form?x=1 HTTP/1.1\r\nHost: a.example\r\nContent-Type: charset=utf-8\r\nContent-Length: 10\r\n\r
+            name=value
+            """
+        #expect(String(decoding: request.serialized(), as: UTF8.self) == text)
+        #expect(request.url?.absoluteString == "http://a.example/form?x=1#frag")
+    }
+
+    @Test(arguments: [
+        ("http://a.example", "/"), ("http://a.example?q", "/?q"), ("http://u:p@a.example:8080/x", "/x"),
+        ("http://a.example/%7Ea/%2F?b=%20#c", "/%7Ea/%2F?b=%20"), ("http://a.example/a/", "/a/"),
+        ("http://[::1]/a", "/a"), ("/relative?x", "/relative?x"),
+    ])
+    func takesTargetFromURL(url: String, target: String) throws {
+        let request = try HTTPRequest(method: .get, url: try #require(URL(string: url)), version: .http10)
+        #expect(request.requestLine == "GET \(target) HTTP/1.0")
+    }
+
+    @Test(arguments: ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "TRACE", "propfind", "M-SEARCH"])
+    func takesAnyMethod(name: String) throws {
+        let request = try HTTPRequest(method: try #require(HTTPMethod(name)), target: "/")
+        #expect(request.serialized() == Array("\(name) / HTTP/1.1\r\n\r\n".utf8))
+        #expect(request.method.name == name)
+    }
+
+    @Test(arguments: [
+        ("https://a.example/x", "a.example:443"), ("http://a.example", "a.example:80"),
+        ("https://a.example:8443", "a.example:8443"), ("https://[::1]", "[::1]:443"),
+    ])
+    func connectsToHostAndPort(url: String, target: String) throws {
+        let request = try HTTPRequest(method: .connect, url: try #require(URL(string: url)))
+        #expect(request.target.description == target)
+    }
+
+    @Test func refusesTargetsThatDoNotGoWithTheMethod() throws {
+        #expect { try HTTPRequest(method: .get, target: .asterisk) } throws: {
+            ($0 as? HTTPMessageError)?.code == .invalidTarget && ($0 as? HTTPMessageError)?.fault == .caller
+        }
+        #expect { try HTTPRequest(method: .connect, target: "/") } throws: {
+            ($0 as? HTTPMessageError)?.code == .invalidTarget
+        }
+        #expect { try HTTPRequest(method: .get, url: URL(string: "mailto:a@b")!) } throws: {
+            ($0 as? HTTPMessageError)?.code == .invalidURL
+        }
+        #expect(try HTTPRequest(method: .options, target: .asterisk).requestLine == "OPTIONS * HTTP/1.1")
+    }
+
+    @Test(arguments: [HTTPVersion.http10, .http11, .http20, .http30])
+    func writesAnyVersion(version: HTTPVersion) throws {
+        let request = try HTTPRequest(method: .get, target: "/", version: version)
+        #expect(request.requestLine.hasSuffix(version.description))
+        #expect(request.version == version)
+    }
+
+    @Test func changesItsTarget() throws {
+        var request = try HTTPRequest(method: .get, target: "/a")
+        try request.fields.set("1", for: "A")
+        request.body = [1]
+        try request.setTarget("http://a.example/b")
+        #expect(request.serialized() == Array("GET http://a.example/b HTTP/1.1\r\nA: 1\r\n\r\n\u{1}".utf8))
+    }
+
+    @Test func fieldsMoveBetweenMessages() throws {
+        var (one, other) = (
+            try parsed("GET /one HTTP/1.0\r\nA: 1\r\n\r\n"), try parsed("GET /two HTTP/1.0\r\nB: 2\r\n\r\n")
+        )
+        one.fields = other.fields
+        swap(&one.fields, &other.fields)
+        try other.fields.append("3", for: "C")
+        #expect(String(decoding: one.serialized(), as: UTF8.self) == "GET /one HTTP/1.0\r\nB: 2\r\n\r\n")
+        #expect(String(decoding: other.serialized(), as: UTF8.self) == "GET /two HTTP/1.0\r\nB: 2\r\nC: 3\r\n\r\n")
+        other.fields = HTTPFields()
+        #expect(other.requestLine == "GET /two HTTP/1.0")
+        #expect(other.method == .get && other.target == "/two")
+    }
+
+    @Test func bodyIsASnapshot() throws {
+        var request = try HTTPRequest(method: .put, target: "/")
+        #expect(request.body == nil)
+        var bytes = Array("abc".utf8)
+        request.body = bytes
+        bytes[0] = 0
+        #expect(request.body == Array("abc".utf8))
+        #expect(!request.fields.contains(.contentLength))
+    }
+
+    private func parsed(_ text: String) throws -> HTTPRequest {
+        let bytes = Array(text.utf8)
+        var parser = HeadParser(.request)
+        _ = try parser.parse(bytes.span.bytes)
+        return try parser.makeRequest(from: bytes.span.bytes)
+    }
+}

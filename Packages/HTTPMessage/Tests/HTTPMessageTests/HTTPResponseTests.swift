@@ -1,0 +1,75 @@
+import HTTPMessage
+import Testing
+
+@Suite struct HTTPResponseTests {
+    @Test(arguments: [
+        (200, "OK"), (404, "Not Found"), (418, "I'm a teapot"), (999, "Unknown Status"), (299, "Success"),
+    ])
+    func hasStandardPhrases(code: Int, phrase: String) throws {
+        let response = try HTTPResponse(status: try #require(HTTPStatus(code)))
+        #expect(response.statusLine == "HTTP/1.1 \(code) \(phrase)")
+        #expect(response.serialized() == Array("HTTP/1.1 \(code) \(phrase)\r\n\r\n".utf8))
+        #expect(response.reason == phrase)
+        #expect(response.status.code == code)
+    }
+
+    @Test func everyStatusHasAPhraseAndAKind() {
+        for code in 100...999 {
+            #expect(HTTPStatus(code)?.standardPhrase.isEmpty == false)
+        }
+        for code in [-1, 0, 99, 1000, .max] { #expect(HTTPStatus(code) == nil) }
+        #expect(
+            ([100, 200, 300, 400, 500, 600] as [HTTPStatus]).map(\.kind)
+                == [.informational, .successful, .redirection, .clientError, .serverError, .serverError])
+    }
+
+    @Test func takesAReason() throws {
+        #expect(try HTTPResponse(status: 200, reason: "").serialized() == Array("HTTP/1.1 200 \r\n\r\n".utf8))
+        #expect(try HTTPResponse(status: 200, reason: "été", version: .http10).reason == "été")
+        #expect(throws: HTTPMessageError(.invalidReasonPhrase, offset: 1, fault: .caller)) {
+            try HTTPResponse(status: 200, reason: "a\r\nSet-Cookie: x")
+        }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 301 X\r\nLocation: /a\u{e9} b\r\n\r\n", "/a%C3%A9%20b"),
+        ("HTTP/1.1 200 X\r\nLocation: /a\r\n\r\n", nil),
+        ("HTTP/1.1 304 X\r\nLocation: /a\r\n\r\n", nil), ("HTTP/1.1 308 X\r\n\r\n", nil),
+        ("HTTP/1.1 302 X\r\nLocation: /a,b\r\nLocation: /c\r\n\r\n", "/a,b"),
+        ("HTTP/1.1 302 X\r\nLocation:\r\n\r\n", nil),
+    ])
+    func tellsWhereARedirectLeads(text: String, location: String?) throws {
+        #expect(try parse(text).redirectLocation == location)
+    }
+
+    @Test(arguments: [
+        ("1.1", "ETag: \"x\"", true), ("1.0", "ETag: \"x\"", false), ("1.1", "ETag: W/\"x\"", false),
+        ("1.1", "Date: Wed, 28 Nov 2007 01:40:10 GMT\r\nLast-Modified: Wed, 28 Nov 2007 01:39:10 GMT", true),
+        ("1.1", "Date: Wed, 28 Nov 2007 01:40:10 GMT\r\nLast-Modified: Wed, 28 Nov 2007 01:39:11 GMT", false),
+        ("1.1", "A: 1", false),
+    ])
+    func knowsStrongValidators(version: String, lines: String, strong: Bool) throws {
+        #expect(try parse("HTTP/\(version) 200 OK\r\n\(lines)\r\n\r\n").hasStrongValidators == strong)
+    }
+
+    @Test(arguments: [
+        ("1.1", [], true), ("1.0", [], false), ("1.1", ["Connection: close"], false),
+        ("1.0", ["Connection: Keep-Alive"], true), ("1.1", ["Connection: keep-alive, CLOSE"], false),
+        ("1.1", ["Connection: a", "Connection: b ,close"], false), ("1.1", ["Connection: closed"], true),
+        ("1.1", ["Proxy-Connection: close"], false), ("1.0", ["Proxy-Connection: keep-alive"], false),
+        ("1.1", ["Connection: keep-alive", "Proxy-Connection: close"], true),
+        ("1.1", ["Transfer-Encoding: chunked", "Content-Length: 1"], false),
+        ("1.0", ["Connection: keep-alive", "Transfer-Encoding: chunked"], false),
+    ])
+    func knowsPersistence(version: String, lines: [String], persistent: Bool) throws {
+        let text = "HTTP/\(version) 200 OK\r\n\(lines.map { $0 + "\r\n" }.joined())\r\n"
+        #expect(try parse(text).isPersistent == persistent)
+    }
+
+    private func parse(_ text: String) throws -> HTTPResponse {
+        let bytes = Array(text.utf8)
+        var parser = HeadParser(.response)
+        _ = try parser.parse(bytes.span.bytes)
+        return try parser.makeResponse(from: bytes.span.bytes)
+    }
+}

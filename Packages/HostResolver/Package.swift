@@ -1,0 +1,38 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+    name: "HostResolver",
+    products: [
+        .library(name: "HostResolver", targets: ["HostResolver"]),
+        .library(name: "HostResolverTesting", targets: ["HostResolverTesting"]),
+    ],
+    dependencies: [
+        .package(path: "../EventLoops")
+    ],
+    targets: [
+        .target(
+            name: "HostResolver",
+            dependencies: [.product(name: "EventLoops", package: "EventLoops")],
+            swiftSettings: settings
+        ),
+        .target(name: "HostResolverTesting", dependencies: ["HostResolver"], swiftSettings: settings),
+        .testTarget(
+            name: "HostResolverTests",
+            dependencies: [
+                "HostResolver", "HostResolverTesting",
+                .product(name: "RunLoopDelivery", package: "EventLoops"),
+            ],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

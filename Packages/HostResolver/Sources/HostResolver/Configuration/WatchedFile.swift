@@ -1,0 +1,60 @@
+internal import EventLoops
+internal import Glibc
+
+/// What a configuration file says, read again when the file has changed.
+///
+/// Asking costs one `stat`, as the C library spends on each lookup: cheaper than a watch on files that are replaced by
+/// renaming, linked to, or mounted over.
+final class WatchedFile<Value: Sendable>: Sendable {
+    private struct Stamp: Equatable {
+        var inode: UInt = 0
+        var size = 0
+        var seconds = 0
+        var nanoseconds = 0
+    }
+
+    private let path: String
+    private let largestSize: Int
+    private let parse: @Sendable ([UInt8]) -> Value
+    private let known: Locked<(stamp: Stamp?, value: Value)?>
+
+    /// Watches `path`; `parse` makes the value of its first `largestSize` bytes, or of none if it cannot be read.
+    init(_ path: String, largestSize: Int, parse: @escaping @Sendable ([UInt8]) -> Value) {
+        self.path = path
+        self.largestSize = largestSize
+        self.parse = parse
+        known = Locked(nil)
+    }
+
+    /// The value of the file as it is now.
+    var value: Value {
+        let stamp = stamp
+        if let value = known.withLock({ $0?.stamp == stamp ? $0?.value : nil }) { return value }
+        let value = parse(bytes)
+        known.withLock { $0 = (stamp, value) }
+        return value
+    }
+
+    private var stamp: Stamp? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Stamp(
+            inode: UInt(status.st_ino), size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
+            nanoseconds: status.st_mtim.tv_nsec)
+    }
+
+    private var bytes: [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 * 1024)
+        while bytes.count < largestSize {
+            let count = read(descriptor, &piece, min(piece.count, largestSize - bytes.count))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            bytes += piece[..<count]
+        }
+        return bytes
+    }
+}

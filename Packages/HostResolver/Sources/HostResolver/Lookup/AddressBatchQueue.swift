@@ -1,0 +1,63 @@
+internal import EventLoops
+
+/// Holds the events of one lookup until a task takes them, and ends the lookup when nobody can any more.
+final class AddressBatchQueue: Sendable {
+    private struct State {
+        var events: [AddressEvent] = []
+        var waiting: (@Sendable (Result<AddressBatch?, ResolverError>) -> Void)?
+
+        /// The end stays in the queue, so that iterating past it gives it again.
+        var isOver: Bool {
+            if case .finished = events.last { true } else { false }
+        }
+    }
+
+    private let state: SharedState
+    private let token: LookupToken
+    private let name: String
+
+    /// Apart from the queue, so that the resolver's handler does not keep the queue alive.
+    private final class SharedState: Sendable {
+        let locked = Locked(State())
+    }
+
+    init(resolver: any Resolver, request: AddressRequest) {
+        let state = SharedState()
+        self.state = state
+        name = request.name.description
+        token = resolver.start(request) { event in
+            Self.settle(state) { if !$0.isOver { $0.events.append(event) } }
+        }
+    }
+
+    deinit { token.cancel() }
+
+    nonisolated(nonsending) func next() async throws(ResolverError) -> AddressBatch? {
+        try await waitForLookup(name: name) { finish in
+            Self.settle(state) { $0.waiting = finish }
+            return LookupToken { [state, token, name] in
+                state.locked.withLock { state in
+                    state.waiting = nil
+                    state.events = [.finished(ResolverError(.cancelled, name: name))]
+                }
+                return token.cancel()
+            }
+        }
+    }
+
+    private static func settle(_ shared: SharedState, _ change: (inout State) -> Void) {
+        let ready = shared.locked.withLock { state -> (() -> Void)? in
+            change(&state)
+            guard let event = state.events.first, let finish = state.waiting else { return nil }
+            state.waiting = nil
+            switch event {
+            case .batch(let batch):
+                state.events.removeFirst()
+                return { finish(.success(batch)) }
+            case .finished(let error):
+                return { finish(error.map(Result.failure) ?? .success(nil)) }
+            }
+        }
+        ready?()
+    }
+}

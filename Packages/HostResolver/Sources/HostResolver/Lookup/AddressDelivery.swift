@@ -1,0 +1,85 @@
+internal import EventLoops
+
+/// Turns the answers of one or two families, from several threads, into one row of events without overlaps.
+final class AddressDelivery: Sendable {
+    typealias Handler = @Sendable (AddressEvent) -> Void
+
+    private struct State {
+        /// Nil after the end. It is let go then, because it may hold the token that holds this.
+        var handler: Handler?
+        var missing: AddressFamilies
+        var hasAddresses = false
+        var failure: ResolverError?
+        var events: [AddressEvent] = []
+        var isDelivering = false
+    }
+
+    private let state: Locked<State>
+    private let name: String
+
+    init(request: AddressRequest, handler: @escaping Handler) {
+        state = Locked(State(handler: handler, missing: request.families))
+        name = request.name.description
+    }
+
+    /// Takes the answer for some families; the answer for the last one ends the row.
+    func receive(_ result: Result<[IPAddress], ResolverError>, for families: AddressFamilies) {
+        state.withLock { state in
+            guard state.handler != nil, families.isEmpty || !state.missing.isDisjoint(with: families) else { return }
+            state.missing.subtract(families)
+            switch result {
+            case .success(let addresses):
+                state.hasAddresses = state.hasAddresses || !addresses.isEmpty
+                state.events.append(.batch(AddressBatch(addresses, families: families)))
+            case .failure(let error):
+                state.failure = Self.graver(state.failure, error)
+                if !state.missing.isEmpty { state.events.append(.batch(AddressBatch([], families: families))) }
+            }
+            if state.missing.isEmpty {
+                let failure =
+                    state.hasAddresses ? nil : state.failure?.about(name) ?? ResolverError(.noData, name: name)
+                state.events.append(.finished(failure))
+            }
+        }
+        deliver()
+    }
+
+    /// Ends the row; true if `finished` had not been handed over.
+    func close() -> Bool {
+        state.withLock { $0.handler.take() } != nil
+    }
+
+    private func deliver() {
+        // Whoever comes first delivers for all, so that events neither overlap nor overtake each other.
+        var isMine = false
+        while true {
+            let next = state.withLock { state -> (event: AddressEvent, handler: Handler)? in
+                if state.isDelivering && !isMine { return nil }
+                guard let handler = state.handler, !state.events.isEmpty else {
+                    state.isDelivering = false
+                    return nil
+                }
+                isMine = true
+                state.isDelivering = true
+                let event = state.events.removeFirst()
+                if case .finished = event { state.handler = nil }
+                return (event, handler)
+            }
+            guard let next else { return }
+            next.handler(next.event)
+        }
+    }
+
+    /// Which of two failures tells more: that a server failed is worse to hide than that a family has no addresses.
+    static func graver(_ one: ResolverError?, _ other: ResolverError) -> ResolverError {
+        guard let one else { return other }
+        func rank(_ error: ResolverError) -> Int {
+            switch error.code {
+            case .hostNotFound: 0
+            case .noData: 1
+            default: 2
+            }
+        }
+        return rank(one) >= rank(other) ? one : other
+    }
+}

@@ -1,0 +1,212 @@
+internal import EventLoops
+
+/// The state of a ``HostLookup``, apart from it, so that a look-up under way does not keep the object alive.
+final class HostLookupCore: Sendable {
+    typealias Kind = HostLookup.Kind
+    typealias Finish = @Sendable (Result<Void, ResolverError>) -> Void
+
+    private struct Running {
+        let number: UInt64
+        let kind: Kind
+        /// Who waits; nil if the client is to be told.
+        let finish: Finish?
+        var token: LookupToken?
+    }
+
+    private struct Schedule {
+        let target: any DeliveryTarget
+        let bell: any DeliverySignal
+    }
+
+    private struct State {
+        var record: HostRecord
+        var running: Running?
+        var last: UInt64 = 0
+        var client: (@Sendable (Kind, ResolverError?) -> Void)?
+        var schedules: [Schedule] = []
+        var news: [(kind: Kind, error: ResolverError?)] = []
+    }
+
+    let resolver: any HostLookup.AnyResolver
+    private let state: Locked<State>
+
+    init(_ record: HostRecord, resolver: any HostLookup.AnyResolver) {
+        self.resolver = resolver
+        state = Locked(State(record: record))
+    }
+
+    var record: HostRecord { state.withLock { $0.record } }
+
+    /// Begins a look-up that the client is told of.
+    func start(_ kind: Kind, until deadline: ContinuousClock.Instant?) throws(ResolverError) {
+        try launch(kind, until: deadline, nil)
+    }
+
+    /// Begins a look-up that somebody waits for; `finish` is called once, from inside if it cannot begin.
+    func begin(_ kind: Kind, until deadline: ContinuousClock.Instant?, _ finish: @escaping Finish) -> LookupToken {
+        do throws(ResolverError) {
+            let number = try launch(kind, until: deadline, finish)
+            return LookupToken { [self] in take(number) != nil }
+        } catch {
+            finish(.failure(error))
+            return LookupToken { false }
+        }
+    }
+
+    /// Ends the look-up of `kind`; who waits, or the client, is told.
+    func cancel(_ kind: Kind) {
+        let number = state.withLock { $0.running?.kind == kind ? $0.running?.number : nil }
+        guard let number, let running = take(number) else { return }
+        tell(running, ResolverError(.cancelled, name: record.description))
+    }
+
+    /// Ends everything, silently: the object is let go.
+    func end() {
+        setClient(nil)
+        let schedules = state.withLock { state in
+            defer { state.schedules = [] }
+            return state.schedules
+        }
+        for schedule in schedules { schedule.bell.cancel() }
+    }
+
+    func setClient(_ client: (@Sendable (Kind, ResolverError?) -> Void)?) {
+        let number = state.withLock { state -> UInt64? in
+            state.client = client
+            guard client == nil else { return nil }
+            state.news = []
+            return state.running?.finish == nil ? state.running?.number : nil
+        }
+        if let number { _ = take(number) }
+    }
+
+    func schedule(on target: any DeliveryTarget) {
+        let isKnown = state.withLock { $0.schedules.contains { $0.target.isSame(as: target) } }
+        guard !isKnown else { return }
+        let bell = target.makeSignal { [weak self] in self?.deliver() }
+        state.withLock { $0.schedules.append(Schedule(target: target, bell: bell)) }
+        ring()
+    }
+
+    func unschedule(from target: any DeliveryTarget) {
+        let schedule = state.withLock { state -> Schedule? in
+            guard let place = state.schedules.firstIndex(where: { $0.target.isSame(as: target) }) else { return nil }
+            return state.schedules.remove(at: place)
+        }
+        schedule?.bell.cancel()
+        ring()
+    }
+}
+
+extension HostLookupCore {
+    @discardableResult
+    private func launch(
+        _ kind: Kind, until deadline: ContinuousClock.Instant?, _ finish: Finish?
+    ) throws(ResolverError) -> UInt64 {
+        let host = try record.origin.get()
+        let (number, known) = state.withLock { state -> (UInt64?, [IPAddress]?) in
+            guard state.running == nil else { return (nil, nil) }
+            state.last += 1
+            state.running = Running(number: state.last, kind: kind, finish: finish)
+            let known = state.record.addresses.value
+            state.record.drop(kind)
+            return (state.last, known)
+        }
+        guard let number else {
+            throw ResolverError(.busy, name: host.description, detail: "a look-up of this host runs")
+        }
+        let token = look(kind, host, known: known, until: deadline) { [self] in complete(number, $0) }
+        let isRunning = state.withLock { state in
+            if state.running?.number == number { state.running?.token = token }
+            return state.running?.number == number
+        }
+        // Cancelled meanwhile, or answered: then this has no effect.
+        if !isRunning { token.cancel() }
+        return number
+    }
+
+    private func look(
+        _ kind: Kind, _ host: HostName, known: [IPAddress]?, until deadline: ContinuousClock.Instant?,
+        _ handler: @escaping @Sendable (Result<HostFinding, ResolverError>) -> Void
+    ) -> LookupToken {
+        switch kind {
+        case .names:
+            let subject = host.address.map(NameSubject.address) ?? .host(host)
+            return resolver.startNames(of: subject, until: deadline) { handler($0.map { HostFinding(names: $0) }) }
+        case .reachability where known != nil:
+            let isOver = SingleDelivery(handler)
+            EventLoop.shared.execute { isOver.deliver(Self.reach(known ?? [], isNew: false)) }
+            return LookupToken { isOver.close() }
+        case .addresses, .reachability:
+            let gathering = AddressGathering()
+            return resolver.start(AddressRequest(host, until: deadline)) { event in
+                gathering.receive(event) { result in
+                    switch result {
+                    case .failure(let error): handler(.failure(error))
+                    case .success(let found) where kind == .addresses: handler(.success(HostFinding(addresses: found)))
+                    case .success(let found): handler(Self.reach(found, isNew: true))
+                    }
+                }
+            }
+        }
+    }
+
+    private static func reach(_ addresses: [IPAddress], isNew: Bool) -> Result<HostFinding, ResolverError> {
+        do throws(ResolverError) {
+            let flags = try ReachabilityFlags(of: addresses)
+            return .success(HostFinding(addresses: isNew ? addresses : nil, reachability: flags))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func complete(_ number: UInt64, _ result: Result<HostFinding, ResolverError>) {
+        let running = state.withLock { state -> Running? in
+            guard let running = state.running, running.number == number else { return nil }
+            state.running = nil
+            state.record.store(running.kind, result)
+            return running
+        }
+        guard let running else { return }
+        if case .failure(let error) = result { tell(running, error) } else { tell(running, nil) }
+    }
+
+    /// Takes a look-up back; nil if it has ended.
+    private func take(_ number: UInt64) -> Running? {
+        let running = state.withLock { state -> Running? in
+            guard let running = state.running, running.number == number else { return nil }
+            state.running = nil
+            return running
+        }
+        running?.token?.cancel()
+        return running
+    }
+
+    private func tell(_ running: Running, _ error: ResolverError?) {
+        if let finish = running.finish {
+            finish(error.map(Result.failure) ?? .success(()))
+        } else {
+            state.withLock { if $0.client != nil { $0.news.append((running.kind, error)) } }
+            ring()
+        }
+    }
+
+    /// Rings at the target that was scheduled first, if there is something to tell.
+    private func ring() {
+        let bell = state.withLock { $0.news.isEmpty ? nil : $0.schedules.first?.bell }
+        bell?.signal()
+    }
+
+    /// Tells the client, on its target.
+    private func deliver() {
+        while true {
+            let call = state.withLock { state -> (@Sendable () -> Void)? in
+                guard let client = state.client, !state.news.isEmpty else { return nil }
+                let news = state.news.removeFirst()
+                return { client(news.kind, news.error) }
+            }
+            guard let call else { return }
+            call()
+        }
+    }
+}

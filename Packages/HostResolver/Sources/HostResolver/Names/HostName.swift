@@ -1,0 +1,117 @@
+/// A host's name as people write it: checked, with the form that goes to resolvers.
+///
+/// ```swift
+/// let name = try HostName("Bücher.example")
+/// name.ascii                            // "xn--bcher-kva.example"
+/// try HostName("::1").address           // the loopback address: no lookup needed
+/// try HostName("user@host")             // throws .invalidName
+/// ```
+///
+/// Only letters, digits, hyphens and underscores pass (RFC 952, RFC 1123 §2.1, and the underscore that names in use
+/// have), so no user information, port or path of a URL can leak into a query. A name whose last label is a number
+/// must be a full IPv4 address: `127.1` and `0x7f000001`, which older functions take for addresses, are refused.
+public struct HostName: Hashable, Sendable {
+    /// Most bytes of ``ascii``, without the final dot (RFC 1035 §2.3.4).
+    public static let longestName = 253
+    /// Most bytes of a label (RFC 1035 §2.3.4).
+    public static let longestLabel = 63
+    /// Most bytes of a name that is looked at, before conversion to ASCII.
+    public static let longestText = 1024
+
+    /// The form for resolvers: ASCII, lower case, international labels as A-labels (RFC 5890 §2.3.2.1), without the
+    /// final dot. For an address, its text form.
+    public let ascii: String
+    /// The address, if the text is one: it needs no lookup.
+    public let address: IPAddress?
+    /// Ended with a dot: search domains are not tried.
+    public let isFullyQualified: Bool
+
+    /// Reads a name or an address.
+    ///
+    /// - Throws: ``ResolverError/Code-swift.struct/invalidName``, or
+    ///   ``ResolverError/Code-swift.struct/internationalNamesUnavailable`` for a name with non-ASCII letters on a machine
+    ///   without libidn2.
+    public init(_ text: String) throws(ResolverError) {
+        if let address = IPAddress(text) {
+            self.init(address)
+            return
+        }
+        guard text.utf8.count <= Self.longestText else {
+            throw ResolverError(.invalidName, name: text, detail: "too long")
+        }
+        var name = text.utf8.allSatisfy({ $0 < 0x80 }) ? text : try InternationalName.ascii(of: text)
+        if let address = IPAddress(name) {
+            // Full-width digits and dots become an address only through the conversion.
+            self.init(address)
+            return
+        }
+        let isFullyQualified = name.utf8.last == UInt8(ascii: ".")
+        if isFullyQualified { name.removeLast() }
+        if let fault = Self.fault(in: Array(name.utf8)) {
+            throw ResolverError(.invalidName, name: text, detail: fault)
+        }
+        self.init(ascii: name.lowercased(), address: nil, isFullyQualified: isFullyQualified)
+    }
+
+    /// The name that stands for an address.
+    public init(_ address: IPAddress) {
+        self.init(ascii: address.description, address: address, isFullyQualified: true)
+    }
+
+    private init(ascii: String, address: IPAddress?, isFullyQualified: Bool) {
+        self.ascii = ascii
+        self.address = address
+        self.isFullyQualified = isFullyQualified
+    }
+
+    /// The labels of ``ascii``, the host's own first.
+    public var labels: [Substring] {
+        address == nil ? ascii.split(separator: ".") : []
+    }
+}
+
+extension HostName: CustomStringConvertible {
+    /// ``ascii``, with the final dot if it was there.
+    public var description: String {
+        address == nil && isFullyQualified ? ascii + "." : ascii
+    }
+}
+
+extension HostName {
+    /// What is wrong with an ASCII name without its final dot; nil if nothing is.
+    private static func fault(in name: [UInt8]) -> String? {
+        if name.isEmpty { return "empty" }
+        if name.count > longestName { return "longer than \(longestName) bytes" }
+        let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        for label in labels {
+            if label.isEmpty { return "an empty label" }
+            if label.count > longestLabel { return "a label longer than \(longestLabel) bytes" }
+            if !label.allSatisfy(isNameByte) { return "a character that host names do not have" }
+            if label.first == UInt8(ascii: "-") || label.last == UInt8(ascii: "-") { return "a hyphen at an end" }
+        }
+        return labels.last.map(isNumber) == true ? "a number that is no IPv4 address" : nil
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default:
+            false
+        }
+    }
+
+    /// `inet_aton` would take the last label for a number, decimal or hexadecimal (WHATWG URL §3.5 "ends in a number").
+    private static func isNumber(_ label: ArraySlice<UInt8>) -> Bool {
+        let isDecimal = label.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let isHexadecimal =
+            label.count >= 2 && label.first == UInt8(ascii: "0")
+            && label[label.startIndex + 1] | 0x20 == UInt8(ascii: "x")
+            && label.dropFirst(2).allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0 | 0x20)
+            }
+        return isDecimal || isHexadecimal
+    }
+}

@@ -1,0 +1,71 @@
+internal import EventLoops
+
+/// The sentences that this package's errors print, so that a program can put them into its users' language.
+///
+/// ```swift
+/// ResolverSentences.replace([.hostNotFound: "{name} gibt es nicht"])
+/// ```
+///
+/// `{name}` stands for what was asked for and `{detail}` for the words of the layer below; a clause in square
+/// brackets is left out when the value in it is missing.
+public enum ResolverSentences {
+    /// The English sentences.
+    public static let english: [ResolverError.Code: String] = [
+        .hostNotFound: "no such host[: {name}]",
+        .noData: "the name exists, but has nothing of the kind asked for[: {name}]",
+        .temporaryFailure: "the name could not be looked up for now[: {name}]",
+        .serverFailed: "the name servers failed[ for {name}][: {detail}]",
+        .noServers: "there is no name server to ask[ for {name}]",
+        .timedOut: "no answer in time[ for {name}]",
+        .cancelled: "the lookup was cancelled[: {name}]",
+        .invalidName: "not a valid host name[: {name}][ ({detail})]",
+        .internationalNamesUnavailable:
+            "the name has non-ASCII letters, and libidn2 is not installed to convert it[: {name}]",
+        .invalidAddress: "not a valid address[: {name}]",
+        .malformedAnswer: "a name server's answer breaks the rules[ for {name}][: {detail}]",
+        .busy: "too much is going on already[: {detail}]",
+        .system: "the system refused[ for {name}][: {detail}]",
+    ]
+
+    private static let current = Locked(english)
+
+    /// Puts other sentences in the place of those with the same code, for the whole process.
+    public static func replace(_ sentences: [ResolverError.Code: String]) {
+        current.withLock { $0.merge(sentences) { $1 } }
+    }
+
+    static func sentence(for error: ResolverError) -> String {
+        let template = current.withLock { $0[error.code] } ?? "\(error.code.rawValue)[: {name}][: {detail}]"
+        var text = ""
+        var rest = Substring(template)
+        while let open = rest.firstIndex(of: "["), let close = rest[open...].firstIndex(of: "]") {
+            text += rest[..<open]
+            text += fill(rest[rest.index(after: open)..<close], from: error) ?? ""
+            rest = rest[rest.index(after: close)...]
+        }
+        text += rest
+        return text
+    }
+
+    /// The clause with its value put in; nil if there is none.
+    private static func fill(_ clause: Substring, from error: ResolverError) -> String? {
+        guard let open = clause.firstIndex(of: "{"), let close = clause[open...].firstIndex(of: "}") else {
+            return String(clause)
+        }
+        let value =
+            switch clause[clause.index(after: open)..<close] {
+            case "name": error.name
+            case "detail": error.detail
+            default: nil as String?
+            }
+        return value.map { clause[..<open] + printable($0) + clause[clause.index(after: close)...] }.map(String.init)
+    }
+
+    /// A name may come from a stranger: no control characters reach a terminal or a log, and not more than 300 bytes.
+    private static func printable(_ text: String) -> String {
+        String(
+            text.unicodeScalars.prefix(300).map {
+                $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? "?" : Character($0)
+            })
+    }
+}

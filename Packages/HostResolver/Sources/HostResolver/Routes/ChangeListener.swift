@@ -1,0 +1,55 @@
+internal import EventLoops
+
+/// Holds the changes that one listener has not taken yet, as one, and tells when there are some.
+final class ChangeListener: Sendable {
+    private struct State {
+        var change: NetworkChange = []
+        var hasEnded = false
+        var bell: (any DeliverySignal)?
+    }
+
+    private let state = Locked(State())
+    private let point = WaitPoint()
+
+    func put(_ change: NetworkChange) {
+        let bell = state.withLock { state in
+            state.change.formUnion(change)
+            return state.bell
+        }
+        point.signal(.readable)
+        bell?.signal()
+    }
+
+    func end() {
+        state.withLock { $0.hasEnded = true }
+        point.close()
+    }
+
+    /// Rings `bell` at each change.
+    func ring(_ bell: any DeliverySignal) {
+        let hasChange = state.withLock { state in
+            state.bell = bell
+            return !state.change.isEmpty
+        }
+        if hasChange { bell.signal() }
+    }
+
+    /// What has changed since the last call; empty for nothing.
+    func take() -> NetworkChange {
+        state.withLock { state in
+            defer { state.change = [] }
+            return state.change
+        }
+    }
+
+    /// The next change; nil at the end, or when the task is cancelled.
+    nonisolated(nonsending) func next() async -> NetworkChange? {
+        guard point.enter(.reader) == .entered else { return nil }
+        defer { point.leave(.reader) }
+        while true {
+            let change = take()
+            if !change.isEmpty { return change }
+            guard await point.readerWait(for: .readable, until: nil) == .ready else { return nil }
+        }
+    }
+}

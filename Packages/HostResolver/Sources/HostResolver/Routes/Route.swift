@@ -1,0 +1,109 @@
+internal import Glibc
+
+/// The way that the kernel would send a packet to an address. Finding it sends nothing.
+///
+/// ```swift
+/// if let route = try Route.to(IPAddress("192.0.2.1")!) {
+///     print(route.interface ?? "-", route.gateway?.description ?? "on the link")
+/// }
+/// ```
+public struct Route: Hashable, Sendable {
+    /// What kind of destination it is.
+    public enum Kind: Hashable, Sendable {
+        /// Another machine.
+        case unicast
+        /// This machine.
+        case local
+        /// All machines of a link.
+        case broadcast
+        /// A group.
+        case multicast
+        /// The kernel is told not to send there (`blackhole`, `unreachable`, `prohibit`).
+        case refused
+        /// Anything else.
+        case other
+    }
+
+    /// What kind of destination it is.
+    public var kind: Kind
+    /// The router on the way; nil if the destination is on the link.
+    public var gateway: IPAddress?
+    /// The source address that the kernel would use.
+    public var source: IPAddress?
+    /// The number of the interface.
+    public var interfaceIndex: UInt32?
+    /// The link is down or has lost its carrier.
+    public var isDead: Bool
+
+    /// Makes a route.
+    public init(
+        kind: Kind, gateway: IPAddress? = nil, source: IPAddress? = nil, interfaceIndex: UInt32? = nil,
+        isDead: Bool = false
+    ) {
+        self.kind = kind
+        self.gateway = gateway
+        self.source = source
+        self.interfaceIndex = interfaceIndex
+        self.isDead = isDead
+    }
+
+    /// The interface's name, its number if the interface is gone; nil if the route names none.
+    public var interface: String? { interfaceIndex.map(InterfaceZone.name(of:)) }
+
+    /// Asks the kernel for the way to `address`; nil if there is none.
+    ///
+    /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel cannot be asked.
+    public static func to(_ address: IPAddress) throws(ResolverError) -> Route? {
+        try RouteSocket.route(to: address)
+    }
+}
+
+extension Route {
+    /// The kernel's question for the route to `address`.
+    static func query(to address: IPAddress, sequence: UInt32) -> NetlinkMessage {
+        var payload = [UInt8](repeating: 0, count: RouteNetlink.routeHeaderSize)
+        payload[0] = UInt8(address.octets.count == 4 ? AF_INET : AF_INET6)
+        payload[1] = UInt8(address.octets.count * 8)
+        payload.appendAttribute(RouteNetlink.destination, address.octets)
+        if case .v6(let address) = address, let zone = address.zone {
+            var index: [UInt8] = []
+            index.appendNative(InterfaceZone.index(of: zone))
+            payload.appendAttribute(RouteNetlink.outputInterface, index)
+        }
+        return NetlinkMessage(
+            type: RouteNetlink.getRoute, flags: RouteNetlink.request, sequence: sequence, payload: payload)
+    }
+
+    /// Reads the kernel's answer; nil if it is none.
+    init?(_ message: NetlinkMessage) {
+        guard message.type == RouteNetlink.newRoute, message.payload.count >= RouteNetlink.routeHeaderSize else {
+            return nil
+        }
+        let attributes = message.attributes(after: RouteNetlink.routeHeaderSize)
+        let kinds: [UInt8: Kind] = [
+            1: .unicast, 2: .local, 3: .broadcast, 5: .multicast, 6: .refused, 7: .refused, 8: .refused,
+        ]
+        let flags = message.payload[...].native(UInt32.self, at: 8)
+        let index = attributes[RouteNetlink.outputInterface].flatMap { bytes in
+            bytes.count == 4 ? bytes[...].native(UInt32.self, at: 0) : nil
+        }
+        // An IPv4 route through an IPv6 router has `via`: a family, then the address.
+        let via = attributes[RouteNetlink.via].flatMap { IPAddress(octets: $0.dropFirst(2)) }
+        self.init(
+            kind: kinds[message.payload[7]] ?? .other,
+            gateway: attributes[RouteNetlink.gateway].flatMap { IPAddress(octets: $0[...]) } ?? via,
+            source: attributes[RouteNetlink.preferredSource].flatMap { IPAddress(octets: $0[...]) },
+            interfaceIndex: index,
+            isDead: flags & RouteNetlink.deadFlags != 0)
+    }
+}
+
+extension IPAddress {
+    init?(octets: ArraySlice<UInt8>) {
+        switch octets.count {
+        case 4: self = .v4(IPv4Address(rawValue: octets.reduce(0) { $0 << 8 | UInt32($1) }))
+        case 16: self = .v6(IPv6Address(rawValue: octets.reduce(0) { $0 << 8 | UInt128($1) }))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/// The numbers of `linux/rtnetlink.h` that are used here; Swift's Glibc module leaves that header out.
+enum RouteNetlink {
+    /// `NETLINK_ROUTE`
+    static let family: Int32 = 0
+
+    static let newLink: UInt16 = 16
+    static let deleteLink: UInt16 = 17
+    static let newAddress: UInt16 = 20
+    static let deleteAddress: UInt16 = 21
+    static let newRoute: UInt16 = 24
+    static let deleteRoute: UInt16 = 25
+    static let getRoute: UInt16 = 26
+
+    /// `NLMSG_ERROR`
+    static let error: UInt16 = 2
+    /// `NLM_F_REQUEST`
+    static let request: UInt16 = 1
+
+    /// `RTMGRP_LINK`, and addresses and routes of both families.
+    static let changeGroups: UInt32 = 1 | 0x10 | 0x40 | 0x100 | 0x400
+    /// `RTMGRP_IPV4_IFADDR` and `RTMGRP_IPV6_IFADDR`
+    static let addressGroups: UInt32 = 0x10 | 0x100
+
+    /// `sizeof(struct rtmsg)`
+    static let routeHeaderSize = 12
+    static let destination: UInt16 = 1
+    static let outputInterface: UInt16 = 4
+    static let gateway: UInt16 = 5
+    static let preferredSource: UInt16 = 7
+    static let via: UInt16 = 18
+
+    /// `RTNH_F_DEAD | RTNH_F_LINKDOWN`
+    static let deadFlags: UInt32 = 1 | 16
+}

@@ -1,0 +1,70 @@
+internal import EventLoops
+internal import Glibc
+
+/// Talks with the kernel's routing over netlink (rtnetlink(7)).
+enum RouteSocket {
+    /// Asks for one route. The kernel has put the answer into the socket before `send` returns, so nothing waits here.
+    static func route(to address: IPAddress) throws(ResolverError) -> Route? {
+        let descriptor = try open(groups: 0)
+        defer { close(descriptor) }
+        let query = Route.query(to: address, sequence: 1).bytes
+        guard send(descriptor, query, query.count, CInt(MSG_DONTWAIT)) == query.count else {
+            throw ResolverError(errno: errno)
+        }
+        guard let datagram = receive(descriptor) else { throw ResolverError(errno: errno) }
+        for message in NetlinkMessage.messages(in: datagram) {
+            if let route = Route(message) { return route }
+            if message.type == RouteNetlink.error, message.payload.count >= 4 {
+                let failure = -message.payload[...].native(Int32.self, at: 0)
+                // No way there: no route, a route that refuses, no such interface, or no such family on this machine.
+                let noWay = [
+                    ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, ENODEV, ENXIO, EAFNOSUPPORT, EOPNOTSUPP, ENETDOWN,
+                ]
+                if noWay.contains(failure) { return nil }
+                throw ResolverError(errno: failure, name: address.description)
+            }
+        }
+        return nil
+    }
+
+    /// A socket that hears of `groups` (0 for none).
+    static func open(groups: UInt32) throws(ResolverError) -> CInt {
+        let type = CInt(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_NETLINK, type, RouteNetlink.family)
+        guard descriptor >= 0 else { throw ResolverError(errno: errno) }
+        // struct sockaddr_nl: family, padding, port (0: the kernel chooses), groups.
+        var address: [UInt8] = []
+        address.appendNative(UInt16(AF_NETLINK))
+        address.appendNative(UInt16(0))
+        address.appendNative(UInt32(0))
+        address.appendNative(groups)
+        let status = SocketAddress.other(address).withSockAddr { bind(descriptor, $0, $1) }
+        guard status == 0 else {
+            let failure = errno
+            close(descriptor)
+            throw ResolverError(errno: failure)
+        }
+        return descriptor
+    }
+
+    /// One datagram of the kernel's, if there is one; nil with `errno` set otherwise.
+    ///
+    /// Other processes may write to a netlink socket: what does not come from port 0 is dropped.
+    static func receive(_ descriptor: CInt) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: NetlinkMessage.largestDatagram)
+        while true {
+            var source = [UInt8](repeating: 0, count: 12)
+            var length = socklen_t(source.count)
+            let count = source.withUnsafeMutableBytes { source in
+                buffer.withUnsafeMutableBytes { buffer in
+                    recvfrom(
+                        descriptor, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT),
+                        source.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+                }
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if source[...].native(UInt32.self, at: 4) == 0 { return Array(buffer[..<count]) }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+internal import Glibc
+
+/// The calls into the C library and the kernel that a ``SystemResolver`` makes; tests put others in their place.
+struct SystemCalls: Sendable {
+    /// The addresses of a name, in all the families asked for.
+    var addresses: @Sendable (_ name: String, AddressFamilies) -> Result<[IPAddress], ResolverError>
+    /// The names of an address, or the canonical name of a name; the main one first.
+    var names: @Sendable (NameSubject) -> Result<[String], ResolverError>
+    /// The families in which this machine has an address besides the loopback ones. Cheap: asked at every lookup.
+    var configuredFamilies: @Sendable () -> AddressFamilies
+
+    /// The C library's own.
+    static let libc = {
+        let configuration = ConfiguredFamilies()
+        return SystemCalls(addresses: addresses, names: names) { configuration.current() }
+    }()
+
+    private static func addresses(of name: String, families: AddressFamilies) -> Result<[IPAddress], ResolverError> {
+        let family =
+            switch families {
+            case .v4: AF_INET
+            case .v6: AF_INET6
+            default: AF_UNSPEC
+            }
+        // Not with AI_ADDRCONFIG: it costs more than the rest of the call, every time. See ConfiguredFamilies.
+        return withAddressInfo(of: name, family: family, flags: 0) { list in
+            var addresses: [IPAddress] = []
+            var next: UnsafeMutablePointer<addrinfo>? = list
+            while let info = next?.pointee {
+                next = info.ai_next
+                let bytes = UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen))
+                guard let address = SocketAddress(decoding: bytes)?.ipAddress, !addresses.contains(address) else {
+                    continue
+                }
+                addresses.append(address)
+            }
+            return addresses.isEmpty ? .failure(ResolverError(.noData, name: name)) : .success(addresses)
+        }
+    }
+
+    private static func names(of subject: NameSubject) -> Result<[String], ResolverError> {
+        switch subject {
+        case .address(let address):
+            return HostEntry.names(of: address)
+        case .host(let name):
+            return withAddressInfo(of: name.ascii, family: AF_UNSPEC, flags: AI_CANONNAME) { list in
+                // Only the first entry has it.
+                let text = list.pointee.ai_canonname.map { String(cString: $0) }
+                let canonical = text.flatMap(HostEntry.checked) ?? name.ascii
+                return .success(canonical == name.ascii ? [canonical] : [canonical, name.ascii])
+            }
+        }
+    }
+
+    private static func withAddressInfo<Value>(
+        of name: String, family: CInt, flags: CInt,
+        _ body: (UnsafeMutablePointer<addrinfo>) -> Result<Value, ResolverError>
+    ) -> Result<Value, ResolverError> {
+        var hints = addrinfo()
+        hints.ai_family = family
+        // One type, or every address comes three times.
+        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        hints.ai_flags = flags
+        var list: UnsafeMutablePointer<addrinfo>?
+        // Not `getaddrinfo(name, …)`: passing a String where a pointer is wanted copies it to the heap first.
+        let failure = name.withCString { getaddrinfo($0, nil, &hints, &list) }
+        guard failure == 0, let list else {
+            return .failure(ResolverError(addressInfoFailure: failure, errno: errno, name: name))
+        }
+        defer { freeaddrinfo(list) }
+        return body(list)
+    }
+}

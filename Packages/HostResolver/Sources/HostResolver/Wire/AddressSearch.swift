@@ -1,0 +1,82 @@
+/// One lookup of addresses by a ``WireResolver``: the names of the search list, both families of each at once.
+struct AddressSearch: Sendable {
+    let resolver: WireResolver
+    let request: AddressRequest
+    let delivery: AddressDelivery
+
+    private typealias FamilyAnswer = (family: AddressFamilies, result: Result<[IPAddress], ResolverError>)
+
+    /// Asks until a name has addresses, and delivers them.
+    nonisolated(nonsending) func run() async {
+        var search = DNSSearchMachine(request.name, configuration: resolver.client.configuration)
+        while let name = search.current {
+            let answers = await ask(name)
+            guard !Task.isCancelled else { return }
+            let failures = answers.compactMap { answer in
+                if case .failure(let error) = answer.result { error } else { nil }
+            }
+            // What one family found is this name's; the other family has none then, and no other name is tried for it.
+            if failures.count < answers.count {
+                deliver(answers)
+                return
+            }
+            let graver = failures.reduce(nil as ResolverError?) { AddressDelivery.graver($0, $1) }
+            guard search.failed(graver ?? ResolverError(.noData)) else { break }
+        }
+        delivery.receive(.failure(search.result), for: request.families)
+    }
+
+    /// Asks for each family. If they may come one by one, the first that has addresses is delivered at once.
+    private nonisolated(nonsending) func ask(_ name: DNSName) async -> [FamilyAnswer] {
+        let families = [AddressFamilies.v6, .v4].filter { request.families.contains($0) }
+        return await withTaskGroup(of: FamilyAnswer.self) { group in
+            for family in families {
+                group.addTask { (family, await addresses(family, of: name)) }
+            }
+            var answers: [FamilyAnswer] = []
+            for await answer in group {
+                answers.append(answer)
+                if request.delivery == .asTheyCome, case .success = answer.result {
+                    delivery.receive(answer.result.map(Self.sorted), for: answer.family)
+                }
+            }
+            return answers
+        }
+    }
+
+    private nonisolated(nonsending) func addresses(
+        _ family: AddressFamilies, of name: DNSName
+    ) async -> Result<[IPAddress], ResolverError> {
+        do throws(ResolverError) {
+            let answer = try await resolver.records(
+                family == .v4 ? .a : .aaaa, of: name, until: request.deadline)
+            return .success(
+                answer.records.compactMap { record in
+                    switch record.data {
+                    case .a(let address): .v4(address)
+                    case .aaaa(let address): .v6(address)
+                    default: nil
+                    }
+                })
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func deliver(_ answers: [FamilyAnswer]) {
+        if request.delivery == .asTheyCome {
+            for case (let family, .failure(let error)) in answers { delivery.receive(.failure(error), for: family) }
+            return
+        }
+        let all = answers.flatMap { (try? $0.result.get()) ?? [] }
+        delivery.receive(.success(Self.sorted(all)), for: request.families)
+    }
+
+    private static func sorted(_ addresses: [IPAddress]) -> [IPAddress] {
+        var unique: [IPAddress] = []
+        for address in addresses where !unique.contains(address) { unique.append(address) }
+        guard unique.count > 1 else { return unique }
+        return AddressSorting(policy: .system)
+            .sorted(unique.map { AddressSorting.Destination($0, source: SourceAddress.source(to: $0)) })
+    }
+}

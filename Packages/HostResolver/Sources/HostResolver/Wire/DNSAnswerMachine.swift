@@ -1,0 +1,74 @@
+/// Makes an answer of one or more messages: a chain of aliases may need further questions.
+struct DNSAnswerMachine {
+    /// What a message leads to.
+    enum Step: Hashable {
+        /// Another question, for the end of the chain.
+        case ask(DNSQuestion)
+        case found(DNSAnswer)
+        /// There is no such name, or no such record; kept for `negativeTime` seconds if the server says so.
+        case nothing(ResolverError, negativeTime: UInt32?)
+        case failed(ResolverError)
+    }
+
+    private let question: DNSQuestion
+    private let trustsAuthenticatedData: Bool
+    private var current: DNSQuestion
+    private var aliases: [DNSName] = []
+    private var timeToLive: UInt32 = .max
+    private var isAuthenticated = true
+
+    init(_ question: DNSQuestion, trustsAuthenticatedData: Bool) {
+        self.question = question
+        self.trustsAuthenticatedData = trustsAuthenticatedData
+        current = question
+    }
+
+    /// Takes the answer to the question, or to the last one asked for.
+    mutating func received(_ message: DNSMessage, servers: [ServerOutcome]) -> Step {
+        let name = question.name.description
+        do throws(ResolverError) {
+            let chain = try DNSAliasChain(from: current, in: message.answers)
+            aliases += chain.aliases
+            guard !aliases.contains(chain.end) else {
+                throw ResolverError(.malformedAnswer, detail: "aliases in a circle")
+            }
+            guard aliases.count <= DNSAliasChain.longest else {
+                throw ResolverError(.malformedAnswer, detail: "too many aliases")
+            }
+            timeToLive = min(timeToLive, chain.timeToLive)
+            isAuthenticated = isAuthenticated && message.header.isAuthenticated
+            if !chain.records.isEmpty {
+                return .found(
+                    DNSAnswer(
+                        records: chain.records, canonicalName: chain.end, aliases: aliases, timeToLive: timeToLive,
+                        isAuthenticated: isAuthenticated && trustsAuthenticatedData, servers: servers))
+            }
+            let negativeTime = Self.negativeTime(in: message, for: chain.end).map { min($0, timeToLive) }
+            if message.responseCode == .nameError {
+                return .nothing(ResolverError(.hostNotFound, name: name, servers: servers), negativeTime: negativeTime)
+            }
+            if chain.aliases.isEmpty || negativeTime != nil {
+                return .nothing(ResolverError(.noData, name: name, servers: servers), negativeTime: negativeTime)
+            }
+            current.name = chain.end
+            return .ask(current)
+        } catch {
+            return .failed(ResolverError(error.code, name: name, detail: error.detail, servers: servers))
+        }
+    }
+
+    /// RFC 2308 §5: the lesser of the SOA's own time and its minimum. It must be of a zone that the name is in.
+    private static func negativeTime(in message: DNSMessage, for name: DNSName) -> UInt32? {
+        for record in message.authorities {
+            if case .soa(let soa) = record.data, name.isIn(record.name) { return min(record.timeToLive, soa.minimum) }
+        }
+        return nil
+    }
+}
+
+extension DNSName {
+    /// True for the zone's own name and everything below.
+    fileprivate func isIn(_ zone: DNSName) -> Bool {
+        labels.count >= zone.labels.count && DNSName(labels: labels.suffix(zone.labels.count)) == zone
+    }
+}

@@ -1,0 +1,134 @@
+/// Reads one message from bytes that anybody may have sent.
+struct DNSDecoder {
+    /// Most compression pointers in one name: honest servers need few, and chains of them only burn time.
+    static let mostPointers = 32
+
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Header and questions, with the counts of the three sections that follow.
+    mutating func head() throws(ResolverError) -> (message: DNSMessage, counts: [Int]) {
+        let header = DNSHeader(id: try integer16(), bits: try integer16())
+        let questionCount = Int(try integer16())
+        let counts = [Int(try integer16()), Int(try integer16()), Int(try integer16())]
+        var message = DNSMessage(header: header)
+        for _ in 0..<questionCount {
+            let name = try name()
+            let type = DNSRecordType(rawValue: try integer16())
+            message.questions.append(DNSQuestion(name, type, recordClass: try integer16()))
+        }
+        return (message, counts)
+    }
+
+    mutating func message() throws(ResolverError) -> DNSMessage {
+        var (message, counts) = try head()
+        // Counts are claims: the arrays grow with the records that are really there.
+        for _ in 0..<counts[0] { message.answers.append(try record()) }
+        for _ in 0..<counts[1] { message.authorities.append(try record()) }
+        for _ in 0..<counts[2] { message.additionals.append(try record()) }
+        let extensions = message.additionals.count { $0.type == .opt }
+        // RFC 6891 §6.1.1.
+        guard extensions <= 1 else { throw fault("two EDNS records") }
+        return message
+    }
+
+    private mutating func record() throws(ResolverError) -> DNSRecord {
+        let name = try name()
+        let type = DNSRecordType(rawValue: try integer16())
+        let recordClass = try integer16()
+        let timeToLive = try integer32()
+        let length = Int(try integer16())
+        guard bytes.count - position >= length else { throw fault("record data cut short") }
+        let end = position + length
+        let data = try data(of: type, end: end)
+        guard position == end else { throw fault("record data of another length than it says") }
+        return DNSRecord(name, type: type, recordClass: recordClass, timeToLive: timeToLive, data)
+    }
+
+    private mutating func data(of type: DNSRecordType, end: Int) throws(ResolverError) -> DNSRecordData {
+        switch type {
+        case .a:
+            return .a(IPv4Address(rawValue: try integer32()))
+        case .aaaa:
+            let octets = try slice(16)
+            return .aaaa(IPv6Address(rawValue: octets.reduce(0) { $0 << 8 | UInt128($1) }))
+        case .cname: return .cname(try name())
+        case .ns: return .ns(try name())
+        case .ptr: return .ptr(try name())
+        case .mx: return .mx(preference: try integer16(), exchange: try name())
+        case .srv:
+            return .srv(priority: try integer16(), weight: try integer16(), port: try integer16(), target: try name())
+        case .txt:
+            var texts: [[UInt8]] = []
+            while position < end {
+                let length = Int(try slice(1)[0])
+                guard end - position >= length else { throw fault("text longer than its record") }
+                texts.append(try slice(length))
+            }
+            return .txt(texts)
+        case .soa:
+            return .soa(
+                DNSStartOfAuthority(
+                    primary: try name(), mailbox: try name(), serial: try integer32(), refresh: try integer32(),
+                    retry: try integer32(), expire: try integer32(), minimum: try integer32()))
+        default:
+            return .other(type, try slice(end - position))
+        }
+    }
+
+    /// A name, compressed or not (RFC 1035 §4.1.4). Pointers must go backwards, so they cannot form a loop.
+    private mutating func name() throws(ResolverError) -> DNSName {
+        var wire: [UInt8] = []
+        var cursor = position
+        var segmentStart = position
+        var pointers = 0
+        while true {
+            guard cursor < bytes.count else { throw fault("name cut short") }
+            let length = Int(bytes[cursor])
+            switch length {
+            case 0:
+                if pointers == 0 { position = cursor + 1 }
+                return DNSName(wire: wire + [0])
+            case 1...63:
+                let end = cursor + 1 + length
+                guard end <= bytes.count else { throw fault("label cut short") }
+                guard wire.count + length + 2 <= DNSName.longestWireForm else { throw fault("name too long") }
+                wire += bytes[cursor..<end]
+                cursor = end
+            case 0xC0...0xFF:
+                guard cursor + 1 < bytes.count else { throw fault("pointer cut short") }
+                let target = (length & 0x3F) << 8 | Int(bytes[cursor + 1])
+                if pointers == 0 { position = cursor + 2 }
+                pointers += 1
+                guard target < segmentStart else { throw fault("pointer that does not go backwards") }
+                guard pointers <= Self.mostPointers else { throw fault("too many pointers") }
+                (cursor, segmentStart) = (target, target)
+            default:
+                throw fault("label of an unknown kind")
+            }
+        }
+    }
+
+    private mutating func integer16() throws(ResolverError) -> UInt16 {
+        let slice = try slice(2)
+        return UInt16(slice[0]) << 8 | UInt16(slice[1])
+    }
+
+    private mutating func integer32() throws(ResolverError) -> UInt32 {
+        UInt32(try integer16()) << 16 | UInt32(try integer16())
+    }
+
+    private mutating func slice(_ count: Int) throws(ResolverError) -> [UInt8] {
+        guard count >= 0, bytes.count - position >= count else { throw fault("cut short") }
+        defer { position += count }
+        return Array(bytes[position..<position + count])
+    }
+
+    private func fault(_ words: String) -> ResolverError {
+        ResolverError(.malformedAnswer, detail: "\(words), at byte \(position)")
+    }
+}

@@ -1,0 +1,95 @@
+/// Writes one message.
+struct DNSEncoder {
+    private var bytes: [UInt8] = []
+    /// Where each name that may be pointed at begins.
+    private var places: [DNSName: Int] = [:]
+
+    mutating func encode(_ message: DNSMessage) throws(ResolverError) -> [UInt8] {
+        bytes = []
+        put(message.header.id)
+        put(message.header.bits)
+        for count in [
+            message.questions.count, message.answers.count, message.authorities.count, message.additionals.count,
+        ] {
+            guard let count = UInt16(exactly: count) else { throw tooLarge }
+            put(count)
+        }
+        for question in message.questions {
+            put(question.name, mayPoint: true)
+            put(question.type.rawValue)
+            put(question.recordClass)
+        }
+        for record in message.answers + message.authorities + message.additionals { try put(record) }
+        guard bytes.count <= DNSMessage.largestSize else { throw tooLarge }
+        return bytes
+    }
+
+    private mutating func put(_ record: DNSRecord) throws(ResolverError) {
+        put(record.name, mayPoint: true)
+        put(record.type.rawValue)
+        put(record.recordClass)
+        put(UInt16(record.timeToLive >> 16))
+        put(UInt16(record.timeToLive & 0xFFFF))
+        let lengthPlace = bytes.count
+        put(0)
+        try put(record.data)
+        guard let length = UInt16(exactly: bytes.count - lengthPlace - 2) else { throw tooLarge }
+        bytes[lengthPlace] = UInt8(length >> 8)
+        bytes[lengthPlace + 1] = UInt8(length & 255)
+    }
+
+    private mutating func put(_ data: DNSRecordData) throws(ResolverError) {
+        switch data {
+        case .a(let address): bytes += address.octets
+        case .aaaa(let address): bytes += address.octets
+        case .cname(let name), .ns(let name), .ptr(let name): put(name, mayPoint: true)
+        case .mx(let preference, let exchange):
+            put(preference)
+            put(exchange, mayPoint: true)
+        case .srv(let priority, let weight, let port, let target):
+            for number in [priority, weight, port] { put(number) }
+            // RFC 2782: the target is not compressed.
+            put(target, mayPoint: false)
+        case .txt(let texts):
+            for text in texts {
+                guard text.count <= 255 else { throw ResolverError(.malformedAnswer, detail: "text over 255 bytes") }
+                bytes.append(UInt8(text.count))
+                bytes += text
+            }
+        case .soa(let soa):
+            put(soa.primary, mayPoint: true)
+            put(soa.mailbox, mayPoint: true)
+            for number in [soa.serial, soa.refresh, soa.retry, soa.expire, soa.minimum] {
+                put(UInt16(number >> 16))
+                put(UInt16(number & 0xFFFF))
+            }
+        case .other(_, let data):
+            bytes += data
+        }
+    }
+
+    private mutating func put(_ name: DNSName, mayPoint: Bool) {
+        var rest = name.wire[...]
+        while let length = rest.first, length > 0 {
+            let tail = DNSName(wire: Array(rest))
+            if mayPoint, let place = places[tail] {
+                put(0xC000 | UInt16(place))
+                return
+            }
+            // A pointer has 14 bits.
+            if bytes.count < 0x4000, places[tail] == nil { places[tail] = bytes.count }
+            bytes += rest.prefix(Int(length) + 1)
+            rest = rest.dropFirst(Int(length) + 1)
+        }
+        bytes.append(0)
+    }
+
+    private mutating func put(_ number: UInt16) {
+        bytes.append(UInt8(number >> 8))
+        bytes.append(UInt8(number & 255))
+    }
+
+    private var tooLarge: ResolverError {
+        ResolverError(.malformedAnswer, detail: "larger than \(DNSMessage.largestSize) bytes")
+    }
+}

@@ -1,0 +1,110 @@
+internal import EventLoops
+internal import Glibc
+
+/// Carries one transmission: a new socket each time, so that the kernel draws a new random port (RFC 5452 §9.2).
+struct DNSExchange {
+    /// Largest datagram that is taken; we ask servers for at most ``DNSQueryMachine/payloadSize``.
+    private static let largestDatagram = 4096
+
+    let transmission: DNSQueryMachine.Transmission
+    let mailbox: DNSMailbox
+
+    /// Sends, and posts what comes until the task is cancelled or nothing more can come.
+    nonisolated(nonsending) func run() async {
+        let isTCP = transmission.transport == .tcp
+        let type = CInt((isTCP ? SOCK_STREAM : SOCK_DGRAM).rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(transmission.server.family, type, 0)
+        guard descriptor >= 0 else { return fail(.unreachable) }
+        let point = WaitPoint(descriptor: descriptor, ownership: .owned)
+        defer { point.close() }
+        guard point.enter(.reader) == .entered else { return }
+        defer { point.leave(.reader) }
+        guard transmission.server.withSockAddr({ connect(descriptor, $0, $1) }) == 0 || errno == EINPROGRESS else {
+            return fail(.unreachable)
+        }
+        if isTCP {
+            await exchangeStream(point)
+        } else {
+            await exchangeDatagrams(point)
+        }
+    }
+
+    private nonisolated(nonsending) func exchangeDatagrams(_ point: WaitPoint) async {
+        guard Self.send(transmission.bytes[...], on: point.descriptor) == transmission.bytes.count else {
+            return fail(.unreachable)
+        }
+        var buffer = [UInt8](repeating: 0, count: Self.largestDatagram)
+        while !Task.isCancelled {
+            let count = recv(point.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
+            if count >= 0 {
+                mailbox.post(.received(Array(buffer[..<count]), number: transmission.number))
+                // A flood must not keep the loop from its other work.
+                await Task.yield()
+            } else if errno == EAGAIN {
+                _ = await point.readerWait(for: .readable, until: nil)
+            } else if errno != EINTR {
+                // ICMP told that nobody listens.
+                return fail(.unreachable)
+            }
+        }
+    }
+
+    /// RFC 1035 §4.2.2: two bytes of length before each message.
+    private nonisolated(nonsending) func exchangeStream(_ point: WaitPoint) async {
+        let length = transmission.bytes.count
+        var rest = ([UInt8(length >> 8), UInt8(length & 255)] + transmission.bytes)[...]
+        guard point.enter(.writer) == .entered else { return }
+        defer { point.leave(.writer) }
+        while !rest.isEmpty {
+            let count = Self.send(rest, on: point.descriptor)
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                guard await point.writerWait(for: .writable, until: nil) == .ready else { return }
+            } else {
+                return fail(.connectionFailed)
+            }
+        }
+        guard let head = await receive(2, point) else { return }
+        if let bytes = await receive(Int(head[0]) << 8 | Int(head[1]), point) {
+            mailbox.post(.received(bytes, number: transmission.number))
+        }
+    }
+
+    /// Exactly `count` bytes; nil after a failure, which has been posted, or a cancellation.
+    private nonisolated(nonsending) func receive(_ count: Int, _ point: WaitPoint) async -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let received = bytes.withUnsafeMutableBytes {
+                recv(point.descriptor, $0.baseAddress! + filled, count - filled, CInt(MSG_DONTWAIT))
+            }
+            if received > 0 {
+                filled += received
+            } else if received < 0, errno == EINTR {
+                continue
+            } else if received < 0, errno == EAGAIN {
+                guard await point.readerWait(for: .readable, until: nil) == .ready else { return nil }
+            } else {
+                fail(.connectionFailed)
+                return nil
+            }
+        }
+        return bytes
+    }
+
+    private func fail(_ result: ServerOutcome.Result) {
+        mailbox.post(.failed(result, number: transmission.number))
+    }
+
+    private static func send(_ bytes: ArraySlice<UInt8>, on descriptor: CInt) -> Int {
+        bytes.withUnsafeBytes { buffer in
+            var count: Int
+            repeat {
+                count = Glibc.send(
+                    descriptor, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
+            } while count < 0 && errno == EINTR
+            return count
+        }
+    }
+}

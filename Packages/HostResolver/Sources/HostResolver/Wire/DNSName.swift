@@ -1,0 +1,142 @@
+/// A domain name as the DNS has it: labels of any bytes.
+///
+/// ```swift
+/// let name = DNSName("_http._tcp.example.org")!
+/// name.description                                  // "_http._tcp.example.org."
+/// DNSName("EXAMPLE.org") == DNSName("example.ORG.")   // true: case does not count (RFC 4343)
+/// ```
+public struct DNSName: Sendable {
+    /// Most bytes of a name on the wire, with the length bytes and the root (RFC 1035 §2.3.4).
+    public static let longestWireForm = 255
+
+    /// The uncompressed wire form: each label behind its length, then a zero.
+    let wire: [UInt8]
+
+    /// The root.
+    public static let root = DNSName(wire: [0])
+
+    init(wire: [UInt8]) {
+        self.wire = wire
+    }
+
+    /// Makes a name of labels, the host's own first; nil if one is empty or over 63 bytes, or the whole too long.
+    public init?(labels: some Sequence<[UInt8]>) {
+        var wire: [UInt8] = []
+        for label in labels {
+            guard (1...63).contains(label.count), wire.count + label.count + 2 <= Self.longestWireForm else {
+                return nil
+            }
+            wire.append(UInt8(label.count))
+            wire += label
+        }
+        self.init(wire: wire + [0])
+    }
+
+    /// Reads the text form, with or without the final dot, with the escapes of RFC 1035 §5.1 (`\.`, `\\`, `\046`).
+    ///
+    /// Nil for empty labels, labels and names that are too long, and escapes that mean nothing.
+    public init?(_ text: String) {
+        if text == "." {
+            self = .root
+            return
+        }
+        var labels: [[UInt8]] = [[]]
+        var bytes = Array(text.utf8)[...]
+        // Four bytes of text for each byte of a name is the most that can be of use.
+        guard bytes.count <= 4 * Self.longestWireForm else { return nil }
+        while let byte = bytes.popFirst() {
+            switch byte {
+            case UInt8(ascii: "."):
+                labels.append([])
+            case UInt8(ascii: "\\"):
+                guard let escaped = Self.escaped(&bytes) else { return nil }
+                labels[labels.count - 1].append(escaped)
+            default:
+                labels[labels.count - 1].append(byte)
+            }
+        }
+        // The final dot, and only a real one: an escaped dot stands in a label.
+        if labels.count > 1, labels[labels.count - 1].isEmpty { labels.removeLast() }
+        self.init(labels: labels)
+    }
+
+    /// The name of a host; nil for an address.
+    public init?(_ host: HostName) {
+        guard host.address == nil else { return nil }
+        self.init(host.ascii)
+    }
+
+    /// The name under which an address's names are kept: `7.2.0.192.in-addr.arpa` (RFC 1035 §3.5, RFC 3596 §2.5).
+    public init(reverse address: IPAddress) {
+        let labels: [[UInt8]] =
+            switch address {
+            case .v4(let address):
+                address.octets.reversed().map { Array(String($0).utf8) } + [Array("in-addr".utf8)]
+            case .v6(let address):
+                address.octets.reversed().flatMap { [$0 & 15, $0 >> 4] }.map { Array(String($0, radix: 16).utf8) }
+                    + [Array("ip6".utf8)]
+            }
+        wire = (labels + [Array("arpa".utf8)]).flatMap { [UInt8($0.count)] + $0 } + [0]
+    }
+
+    /// The labels, the host's own first; none for the root.
+    public var labels: [[UInt8]] {
+        var labels: [[UInt8]] = []
+        var rest = wire[...]
+        while let length = rest.popFirst(), length > 0 {
+            labels.append(Array(rest.prefix(Int(length))))
+            rest = rest.dropFirst(Int(length))
+        }
+        return labels
+    }
+
+    /// This name with `suffix` behind it; nil if that is too long.
+    func appending(_ suffix: DNSName) -> DNSName? {
+        let joined = wire.dropLast() + suffix.wire
+        return joined.count <= Self.longestWireForm ? DNSName(wire: Array(joined)) : nil
+    }
+
+    /// The wire form in lower case, which is how names are compared. Length bytes are below 64 and stay.
+    var folded: [UInt8] {
+        wire.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+    }
+}
+
+extension DNSName: Hashable {
+    /// Equal but for the case of ASCII letters (RFC 4343 §3).
+    public static func == (one: DNSName, other: DNSName) -> Bool {
+        one.wire.count == other.wire.count && one.folded == other.folded
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(folded)
+    }
+}
+
+extension DNSName: CustomStringConvertible {
+    /// The text form with the final dot; bytes that are not printable ASCII, dots and backslashes are escaped.
+    public var description: String {
+        if wire == [0] { return "." }
+        return labels.map { $0.map(Self.text).joined() + "." }.joined()
+    }
+
+    private static func text(_ byte: UInt8) -> String {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "\\"): "\\" + String(UnicodeScalar(byte))
+        case 0x21...0x7E: String(UnicodeScalar(byte))
+        default: "\\" + String(repeating: "0", count: byte < 10 ? 2 : byte < 100 ? 1 : 0) + String(byte)
+        }
+    }
+
+    /// What stands behind a backslash: three digits, or any other byte.
+    private static func escaped(_ bytes: inout ArraySlice<UInt8>) -> UInt8? {
+        func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+        guard let first = bytes.popFirst() else { return nil }
+        guard isDigit(first) else { return first }
+        guard bytes.count >= 2, bytes.prefix(2).allSatisfy(isDigit) else { return nil }
+        let value = ([first] + bytes.prefix(2)).reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        bytes = bytes.dropFirst(2)
+        return UInt8(exactly: value)
+    }
+}

@@ -1,0 +1,121 @@
+internal import HostResolver
+
+/// A clock that stands still until a test moves it.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// clock.schedule(at: clock.now + .seconds(5)) { print("five") }
+/// clock.advance(by: .seconds(5))          // prints, before it returns
+/// ```
+///
+/// Its instants are those of `ContinuousClock`, which this project's deadlines are made of.
+public final class ManualClock: Clock, Sendable {
+    /// A point of time.
+    public typealias Instant = ContinuousClock.Instant
+
+    /// An appointment with a ``ManualClock``.
+    public struct Appointment: Sendable {
+        fileprivate let number: Int
+        fileprivate let clock: ManualClock
+
+        /// Takes it back; true if it had not run yet.
+        @discardableResult
+        public func cancel() -> Bool {
+            clock.state.withLock { $0.appointments.removeValue(forKey: number) } != nil
+        }
+    }
+
+    private struct State {
+        var now: Instant
+        var last = 0
+        var appointments: [Int: (time: Instant, body: @Sendable () -> Void)] = [:]
+    }
+
+    private let state: Locked<State>
+
+    /// Makes a clock that stands at `start`.
+    public init(start: Instant = .now) {
+        state = Locked(State(now: start))
+    }
+
+    /// Where the clock stands.
+    public var now: Instant { state.withLock { $0.now } }
+
+    /// The smallest step: none is too small.
+    public var minimumResolution: Duration { .zero }
+
+    /// How many appointments are to come.
+    public var appointmentCount: Int { state.withLock { $0.appointments.count } }
+
+    /// Has `body` run when the clock is moved to `time` or past it; also for a time that has come, not before the next move.
+    @discardableResult
+    public func schedule(at time: Instant, _ body: @escaping @Sendable () -> Void) -> Appointment {
+        state.withLock { state in
+            state.last += 1
+            state.appointments[state.last] = (time, body)
+            return Appointment(number: state.last, clock: self)
+        }
+    }
+
+    /// Moves the clock and runs what has become due, in the order of time, on this thread.
+    ///
+    /// Each body sees the clock at its own time; what it schedules in turn is run too if it becomes due.
+    public func advance(by duration: Duration = .zero) {
+        let end = now + duration
+        while let body = popDue(until: end) { body() }
+        state.withLock { $0.now = max($0.now, end) }
+    }
+
+    /// Suspends until the clock has been moved to `deadline`.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled.
+    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let sleeper = Sleeper()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                sleeper.begin(continuation)
+                let appointment = schedule(at: deadline) { sleeper.end(.success(())) }
+                if !sleeper.isAsleep { appointment.cancel() }
+            }
+        } onCancel: {
+            sleeper.end(.failure(CancellationError()))
+        }
+    }
+
+    /// The meeting point of a sleeping task, its appointment and its cancellation.
+    private final class Sleeper: Sendable {
+        private let state = Locked<
+            (continuation: CheckedContinuation<Void, any Error>?, early: Result<Void, any Error>?)
+        >(
+            (nil, nil))
+
+        var isAsleep: Bool { state.withLock { $0.continuation != nil } }
+
+        func begin(_ continuation: CheckedContinuation<Void, any Error>) {
+            let early = state.withLock { state in
+                if state.early == nil { state.continuation = continuation }
+                return state.early
+            }
+            if let early { continuation.resume(with: early) }
+        }
+
+        func end(_ result: Result<Void, any Error>) {
+            let continuation = state.withLock { state in
+                if state.continuation == nil { state.early = state.early ?? result }
+                defer { state.continuation = nil }
+                return state.continuation
+            }
+            continuation?.resume(with: result)
+        }
+    }
+
+    private func popDue(until end: Instant) -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            let due = state.appointments.filter { $0.value.time <= end }
+            guard let next = due.min(by: { ($0.value.time, $0.key) < ($1.value.time, $1.key) }) else { return nil }
+            state.appointments[next.key] = nil
+            state.now = max(state.now, next.value.time)
+            return next.value.body
+        }
+    }
+}

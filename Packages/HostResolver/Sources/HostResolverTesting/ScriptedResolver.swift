@@ -1,0 +1,135 @@
+public import HostResolver
+
+/// A resolver that answers as a test says: batches, delays by a ``ManualClock``, failures, silence.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// let resolver = ScriptedResolver(clock: clock)
+/// resolver.script("www.example.org", [
+///     .batch(["2001:db8::1"], after: .milliseconds(50)),
+///     .batch(["192.0.2.1"], after: .zero),
+///     .finish(after: .milliseconds(50)),
+/// ])
+/// ```
+///
+/// Without a clock, every step comes at once, on ``EventLoop/shared``. A name without a script does not exist.
+public final class ScriptedResolver: Resolver, ReverseResolver {
+    /// One thing that happens in a lookup, counted from its beginning.
+    public struct Step: Sendable {
+        let delay: Duration
+        let event: AddressEvent
+
+        /// Addresses come. They cover the families that are in them, unless `families` says otherwise.
+        public static func batch(
+            _ addresses: [String], families: AddressFamilies? = nil, after delay: Duration = .zero
+        ) -> Step {
+            let addresses = addresses.compactMap(IPAddress.init)
+            let covered = families ?? addresses.reduce(into: []) { $0.formUnion($1.family) }
+            return Step(delay: delay, event: .batch(AddressBatch(addresses, families: covered)))
+        }
+
+        /// The lookup ends well.
+        public static func finish(after delay: Duration = .zero) -> Step {
+            Step(delay: delay, event: .finished(nil))
+        }
+
+        /// The lookup fails.
+        public static func fail(_ code: ResolverError.Code, after delay: Duration = .zero) -> Step {
+            Step(delay: delay, event: .finished(ResolverError(code)))
+        }
+    }
+
+    private struct State {
+        var scripts: [String: [Step]] = [:]
+        var names: [NameSubject: Result<[String], ResolverError>] = [:]
+        var requests: [AddressRequest] = []
+        var cancelled = 0
+    }
+
+    private let state = Locked(State())
+    private let clock: ManualClock?
+
+    /// Makes a resolver that knows nothing yet.
+    public init(clock: ManualClock? = nil) {
+        self.clock = clock
+    }
+
+    /// Says how lookups of `name` go. A script without an end goes on until the lookup is cancelled or out of time.
+    public func script(_ name: String, _ steps: [Step]) {
+        state.withLock { $0.scripts[name] = steps }
+    }
+
+    /// Says that `name` has these addresses, at once.
+    public func script(_ name: String, addresses: [String]) {
+        script(name, [.batch(addresses, families: .all), .finish()])
+    }
+
+    /// Says what ``startNames(of:until:_:)`` answers.
+    public func script(namesOf subject: NameSubject, _ answer: Result<[String], ResolverError>) {
+        state.withLock { $0.names[subject] = answer }
+    }
+
+    /// The requests so far, in order.
+    public var requests: [AddressRequest] { state.withLock { $0.requests } }
+
+    /// How many lookups were cancelled before their end.
+    public var cancelledCount: Int { state.withLock { $0.cancelled } }
+
+    /// Begins a scripted lookup.
+    public func start(
+        _ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void
+    ) -> LookupToken {
+        let name = request.name.ascii
+        let steps = state.withLock { state in
+            state.requests.append(request)
+            return state.scripts[name]
+        }
+        let unknown = [Step.fail(.hostNotFound)]
+        let literal = request.name.address.map { [Step.batch(["\($0)"], families: .all), .finish()] }
+        return play(literal ?? steps ?? unknown, until: request.deadline) { event in
+            switch event {
+            case .finished(let error?): handler(.finished(ResolverError(error.code, name: name)))
+            case .batch(var batch):
+                batch.addresses.removeAll { !request.families.contains($0.family) }
+                batch.families.formIntersection(request.families)
+                handler(.batch(batch))
+            case .finished(nil): handler(event)
+            }
+        }
+    }
+
+    /// Begins a scripted lookup of names.
+    public func startNames(
+        of subject: NameSubject, until deadline: ContinuousClock.Instant?,
+        _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
+    ) -> LookupToken {
+        let answer = state.withLock { $0.names[subject] } ?? .failure(ResolverError(.hostNotFound, name: "\(subject)"))
+        return play([.finish()], until: deadline) { event in
+            if case .finished(let error?) = event { handler(.failure(error)) } else { handler(answer) }
+        }
+    }
+
+    private func play(
+        _ steps: [Step], until deadline: ContinuousClock.Instant?, _ handler: @escaping @Sendable (AddressEvent) -> Void
+    ) -> LookupToken {
+        let performance = ScriptedPerformance(handler)
+        if let clock {
+            for step in steps {
+                clock.schedule(at: clock.now + step.delay) { performance.perform(step.event) }
+            }
+            if let deadline {
+                clock.schedule(at: deadline) { performance.perform(.finished(ResolverError(.timedOut))) }
+            }
+        } else {
+            EventLoop.shared.execute { for step in steps { performance.perform(step.event) } }
+            if let deadline {
+                EventLoop.shared.schedule(at: deadline) { performance.perform(.finished(ResolverError(.timedOut))) }
+            }
+        }
+        return LookupToken { [self] in
+            let ended = performance.end()
+            if ended { state.withLock { $0.cancelled += 1 } }
+            return ended
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Testing
+
+@testable import HostResolver
+
+@Suite struct DNSMessageTests {
+    private static let name = DNSName("www.example.org")!
+
+    /// One record of each kind, in a message as a server sends it.
+    static let rich = DNSMessage(
+        header: DNSHeader(id: 0xBEEF, bits: 0x8580),
+        questions: [DNSQuestion(name, .a)],
+        answers: [
+            DNSRecord(name, timeToLive: 60, .cname(DNSName("web.example.org")!)),
+            DNSRecord(DNSName("web.example.org")!, timeToLive: 61, .a(IPv4Address("192.0.2.1")!)),
+            DNSRecord(DNSName("web.example.org")!, timeToLive: 62, .aaaa(IPv6Address("2001:db8::1")!)),
+            DNSRecord(name, timeToLive: 63, .mx(preference: 10, exchange: DNSName("mail.example.org")!)),
+            DNSRecord(name, timeToLive: 64, .txt([Array("one".utf8), [], [0, 255]])),
+            DNSRecord(name, timeToLive: 65, .srv(priority: 1, weight: 2, port: 3, target: DNSName("a.example.org")!)),
+            DNSRecord(name, timeToLive: 66, .ptr(DNSName("b.example.org")!)),
+            DNSRecord(name, timeToLive: 67, .other(DNSRecordType(rawValue: 257), [0, 5, 1, 2, 3])),
+        ],
+        authorities: [
+            DNSRecord(DNSName("example.org")!, timeToLive: 68, .ns(DNSName("ns.example.org")!)),
+            DNSRecord(
+                DNSName("example.org")!, timeToLive: 69,
+                .soa(
+                    DNSStartOfAuthority(
+                        primary: DNSName("ns.example.org")!, mailbox: DNSName("admin.example.org")!, serial: 1,
+                        refresh: 2,
+                        retry: 3, expire: 4, minimum: 5))),
+        ],
+        additionals: [DNSRecord(.root, type: .opt, recordClass: 1232, timeToLive: 0, .other(.opt, []))])
+
+    @Test func writesAndReadsEverything() throws {
+        let bytes = try Self.rich.wireForm()
+        #expect(try DNSMessage(wire: bytes) == Self.rich)
+        #expect(try DNSMessage(wire: bytes).wireForm() == bytes)
+        // Compression is worth something: "example.org" stands there once.
+        #expect(bytes.count < 400)
+    }
+
+    @Test func writesAQueryAsTheStandardSays() throws {
+        let query = DNSMessage(query: DNSQuestion(DNSName("a.b")!, .aaaa), id: 0x1234, payloadSize: 1232)
+        #expect(
+            try query.wireForm() == [
+                0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1,
+                1, 97, 1, 98, 0, 0, 28, 0, 1,
+                0, 0, 41, 0x04, 0xD0, 0, 0, 0, 0, 0, 0,
+            ])
+    }
+
+    @Test func everyPrefixIsRefused() throws {
+        let bytes = try Self.rich.wireForm()
+        for length in 0..<bytes.count {
+            #expect(throws: ResolverError.self, "\(length) bytes") { try DNSMessage(wire: Array(bytes.prefix(length))) }
+        }
+        #expect(try DNSMessage(wire: bytes + [1, 2, 3]) == Self.rich)
+    }
+
+    @Test func everyChangedByteIsReadOrRefused() throws {
+        let bytes = try Self.rich.wireForm()
+        for place in bytes.indices {
+            for value: UInt8 in [0, 1, 0x3F, 0x40, 0x80, 0xC0, 0xFF, bytes[place] ^ 1] {
+                var changed = bytes
+                changed[place] = value
+                if let message = try? DNSMessage(wire: changed) { _ = try? message.wireForm() }
+            }
+        }
+    }
+
+    @Test func survivesRandomBytes() {
+        var random = SeededRandom(seed: 3)
+        for _ in 0..<20_000 {
+            var bytes = random.bytes(upTo: 120)
+            // Small counts, else nearly all of them ask for too many records.
+            for place in stride(from: 4, to: min(12, bytes.count), by: 2) { bytes[place] = 0 }
+            if let message = try? DNSMessage(wire: bytes) { _ = try? message.wireForm() }
+        }
+    }
+
+    private static func question(_ name: [UInt8]) -> [UInt8] {
+        [0, 0, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0] + name + [0, 1, 0, 1]
+    }
+
+    @Test(arguments: [
+        [0xC0, 12], [0xC0, 13, 0], [0xC0, 0xFF], [1, 97, 0xC0, 12], [0x40, 97, 0], [0x80, 97, 0], [0xC0],
+    ])
+    func refusesLoopsAndStrangeLabels(name: [UInt8]) {
+        #expect(throws: ResolverError.self) { try DNSMessage(wire: Self.question(name)) }
+    }
+
+    /// Names built of many pointers burn CPU (CVE-2023-4408 of BIND, FreeBSD eed1a411): the jumps are bounded.
+    @Test func boundsThePointersOfAName() throws {
+        func message(pointers: Int) -> [UInt8] {
+            // An unknown record whose data is a chain: a root, then pointers that each lead to the one before.
+            var data: [UInt8] = [0]
+            let start = 12 + 11
+            for index in 0..<pointers {
+                let target = index == 0 ? start : start + 1 + 2 * (index - 1)
+                data += [0xC0 | UInt8(target >> 8), UInt8(target & 255)]
+            }
+            let last = start + 1 + 2 * (pointers - 1)
+            return [0, 0, 0x80, 0, 0, 0, 0, 2, 0, 0, 0, 0]
+                + [0, 0xFF, 0xFE, 0, 1, 0, 0, 0, 0, UInt8(data.count >> 8), UInt8(data.count & 255)] + data
+                + [0xC0 | UInt8(last >> 8), UInt8(last & 255), 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 1, 2, 3, 4]
+        }
+        #expect(try DNSMessage(wire: message(pointers: DNSDecoder.mostPointers - 1)).answers[1].name == .root)
+        #expect(throws: ResolverError.self) { try DNSMessage(wire: message(pointers: DNSDecoder.mostPointers)) }
+    }
+
+    @Test func refusesNamesThatAreTooLongThroughPointers() {
+        let label = [63] + [UInt8](repeating: 97, count: 63)
+        let longest = label + label + label + [61] + [UInt8](repeating: 98, count: 61) + [0]
+        #expect(throws: Never.self) { try DNSMessage(wire: Self.question(longest)) }
+        var bytes = Self.question(longest) + [1, 97, 0xC0, 12, 0, 1, 0, 1]
+        bytes[5] = 2
+        #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
+    }
+
+    /// CVE-2020-22217 of c-ares: data read past the record's end.
+    @Test(arguments: [DNSRecordType.a, .aaaa, .mx, .srv, .soa, .ns, .ptr, .cname, .txt])
+    func everyOtherDataLengthIsRefused(type: DNSRecordType) throws {
+        let records = Self.rich.answers + Self.rich.authorities
+        let record = try #require(records.first { $0.type == type })
+        let message = DNSMessage(header: DNSHeader(id: 1, bits: 0x8000), answers: [record])
+        let bytes = try message.wireForm()
+        let lengthPlace = 12 + record.name.wire.count + 8
+        let right = Int(bytes[lengthPlace + 1])
+        for length in 0...255 where length != right {
+            var wrong = bytes + [UInt8](repeating: 0, count: 256)
+            wrong[lengthPlace + 1] = UInt8(length)
+            if type == .txt, (try? DNSMessage(wire: wrong)) != nil {
+                // Any whole number of texts is a TXT record; the zeros behind are empty texts.
+                #expect(length > right || length == 4 || length == 5 || length == 0)
+            } else {
+                #expect(throws: ResolverError.self, "\(length)") { try DNSMessage(wire: wrong) }
+            }
+        }
+    }
+
+    @Test func joinsTheExtendedResponseCode() throws {
+        var message = DNSMessage(header: DNSHeader(id: 1, bits: 0x8000))
+        #expect(message.responseCode == .noError)
+        message.additionals = [DNSRecord(.root, type: .opt, recordClass: 512, timeToLive: 1 << 24, .other(.opt, []))]
+        #expect(message.responseCode == .badVersion)
+        message.additionals += message.additionals
+        let bytes = try message.wireForm()
+        #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
+    }
+
+    @Test func refusesToWriteTooMuch() {
+        let text = DNSRecord(
+            .root, timeToLive: 0, .txt(Array(repeating: [UInt8](repeating: 1, count: 255), count: 200)))
+        let message = DNSMessage(header: DNSHeader(id: 1), answers: [text, text])
+        #expect(throws: ResolverError.self) { try message.wireForm() }
+        let long = DNSRecord(.root, timeToLive: 0, .txt([[UInt8](repeating: 1, count: 256)]))
+        #expect(throws: ResolverError.self) { try DNSMessage(header: DNSHeader(id: 1), answers: [long]).wireForm() }
+    }
+}

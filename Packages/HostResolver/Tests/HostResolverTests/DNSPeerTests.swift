@@ -1,0 +1,101 @@
+import Glibc
+import Testing
+
+@testable import HostResolver
+
+/// The wire resolver against two name servers that others have written.
+@Suite(.serialized) struct DNSPeerTests {
+    private static let dnsmasqPath = "/usr/sbin/dnsmasq"
+    private static let unboundPath = "/usr/sbin/unbound"
+
+    @Test(.enabled(if: PeerProcess.isInstalled(dnsmasqPath), "dnsmasq is not installed"))
+    func dnsmasq() async throws {
+        let port = try PeerProcess.freePort()
+        let peer = try PeerProcess(
+            Self.dnsmasqPath,
+            [
+                "-k", "-C", "/dev/null", "--no-resolv", "--no-hosts", "--bind-interfaces", "--listen-address=127.0.0.1",
+                "--port=\(port)", "--pid-file=", "--user=", "--local-ttl=33",
+                "--host-record=a.mq.test,10.77.0.50,2001:db8::50", "--cname=alias.mq.test,a.mq.test",
+                "--srv-host=_http._tcp.mq.test,a.mq.test,8080,1,2", "--mx-host=mq.test,a.mq.test,10",
+                "--txt-record=t.mq.test,one,two", "--ptr-record=9.0.77.10.in-addr.arpa,nine.mq.test",
+                "--local=/mq.test/",
+            ])
+        defer { withExtendedLifetime(peer) {} }
+        let resolver = try await PeerProcess.resolver(port: port, answeringFor: "a.mq.test")
+        try await checkCommonRecords(resolver)
+        // It serves no other names: REFUSED.
+        await #expect {
+            _ = try await resolver.records(.a, of: "www.example.org")
+        } throws: {
+            ($0 as? ResolverError)?.code == .serverFailed
+                && ($0 as? ResolverError)?.servers.allSatisfy { $0.result == .refused } == true
+        }
+    }
+
+    @Test(.enabled(if: PeerProcess.isInstalled(unboundPath), "unbound is not installed"))
+    func unbound() async throws {
+        let port = try PeerProcess.freePort()
+        let big = (0..<30).map { "local-data: 'big.mq.test. 60 TXT \"\($0)\(String(repeating: "x", count: 150))\"'" }
+        let path = "/tmp/hostresolver-unbound-\(getpid()).conf"
+        let configuration = """
+            server:
+              interface: 127.0.0.1
+              port: \(port)
+              do-daemonize: no
+              username: ""
+              chroot: ""
+              directory: "/tmp"
+              pidfile: ""
+              use-syslog: no
+              module-config: "iterator"
+              max-udp-size: 1232
+              local-zone: "mq.test." static
+              local-data: 'mq.test. 60 SOA ns.mq.test. admin.mq.test. 1 2 3 4 5'
+              local-data: 'mq.test. 33 MX 10 a.mq.test.'
+              local-data: 'a.mq.test. 33 A 10.77.0.50'
+              local-data: 'a.mq.test. 33 AAAA 2001:db8::50'
+              local-data: '_http._tcp.mq.test. 33 SRV 1 2 8080 a.mq.test.'
+              local-data: 't.mq.test. 33 TXT "one" "two"'
+              local-data: '9.0.77.10.in-addr.arpa. 33 PTR nine.mq.test.'
+              \(big.joined(separator: "\n  "))
+            remote-control:
+              control-enable: no
+            """
+        let file = try #require(fopen(path, "w"))
+        fputs(configuration, file)
+        fclose(file)
+        defer { unlink(path) }
+        let peer = try PeerProcess(Self.unboundPath, ["-d", "-c", path])
+        defer { withExtendedLifetime(peer) {} }
+        let resolver = try await PeerProcess.resolver(port: port, answeringFor: "a.mq.test")
+        try await checkCommonRecords(resolver)
+        // 30 texts of 150 bytes do not fit in 1232: they come over TCP.
+        #expect(try await resolver.records(.txt, of: "big.mq.test").records.count == 30)
+    }
+
+    private func checkCommonRecords(_ resolver: WireResolver) async throws {
+        let addresses: Set<IPAddress> = [IPAddress("10.77.0.50")!, IPAddress("2001:db8::50")!]
+        #expect(Set(try await resolver.addresses(of: "a.mq.test")) == addresses)
+        #expect(Set(try await resolver.addresses(of: "a")) == addresses)
+        let service = try await resolver.records(.srv, of: "_http._tcp.mq.test")
+        let target = DNSName("a.mq.test")!
+        #expect(service.records.map(\.data) == [.srv(priority: 1, weight: 2, port: 8080, target: target)])
+        #expect(service.timeToLive == 33)
+        let mail = try await resolver.records(.mx, of: "mq.test")
+        #expect(mail.records.map(\.data) == [.mx(preference: 10, exchange: DNSName("a.mq.test")!)])
+        let texts = try await resolver.records(.txt, of: "t.mq.test")
+        #expect(texts.records.map(\.data) == [.txt([Array("one".utf8), Array("two".utf8)])])
+        #expect(try await resolver.names(of: .address(IPAddress("10.77.0.9")!)) == ["nine.mq.test"])
+        await #expect {
+            _ = try await resolver.records(.a, of: "none.mq.test")
+        } throws: {
+            ($0 as? ResolverError)?.code == .hostNotFound
+        }
+        await #expect {
+            _ = try await resolver.records(.aaaa, of: "t.mq.test")
+        } throws: {
+            ($0 as? ResolverError)?.code == .noData
+        }
+    }
+}

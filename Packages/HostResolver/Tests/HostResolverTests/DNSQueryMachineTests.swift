@@ -1,0 +1,322 @@
+import Testing
+
+@testable import HostResolver
+
+@Suite struct DNSQueryMachineTests {
+    private static let question = DNSQuestion(DNSName("www.example.org")!, .a)
+    private static let servers = [SocketAddress("192.0.2.1:53")!, SocketAddress("[2001:db8::1]:53")!]
+
+    /// A machine with its time and its random numbers.
+    private final class Rig {
+        var machine: DNSQueryMachine
+        var random = SeededRandom(seed: 6)
+        var now = ContinuousClock.now
+
+        init(_ change: (inout ResolverConfiguration) -> Void = { _ in }, firstServer: Int = 0) {
+            var configuration = ResolverConfiguration(servers: DNSQueryMachineTests.servers)
+            configuration.timeout = .seconds(4)
+            change(&configuration)
+            machine = DNSQueryMachine(
+                DNSQueryMachineTests.question, configuration: configuration, firstServer: firstServer)
+        }
+
+        func copy() -> Rig {
+            let copy = Rig()
+            (copy.machine, copy.random, copy.now) = (machine, random, now)
+            return copy
+        }
+
+        func next() -> DNSQueryMachine.Action { machine.next(now: now, using: &random) }
+
+        /// The transmission that is due; nil if something else is.
+        func sent() -> DNSQueryMachine.Transmission? {
+            if case .send(let transmission) = next() { transmission } else { nil }
+        }
+
+        /// Moves the time to the end of the wait that is due.
+        func passTime() -> Duration? {
+            guard case .wait(let time) = next() else { return nil }
+            defer { now = time }
+            return now.duration(to: time)
+        }
+
+        func error() -> ResolverError? {
+            if case .finish(.failure(let error)) = next() { error } else { nil }
+        }
+
+        var isFinished: Bool {
+            var machine = machine
+            var random = random
+            if case .finish = machine.next(now: now, using: &random) { return true }
+            return false
+        }
+
+        func receive(
+            _ transmission: DNSQueryMachine.Transmission, from source: SocketAddress? = nil,
+            _ change: (inout DNSMessage) -> Void = { _ in }
+        ) {
+            let bytes = DNSQueryMachineTests.reply(to: transmission, change)
+            machine.received(bytes, for: transmission.number, from: source, now: now)
+        }
+    }
+
+    /// A good answer, changed.
+    private static func reply(
+        to transmission: DNSQueryMachine.Transmission, _ change: (inout DNSMessage) -> Void
+    ) -> [UInt8] {
+        guard var message = try? DNSMessage(wire: transmission.bytes) else { return [] }
+        message.header.isResponse = true
+        message.header.offersRecursion = true
+        message.answers = [DNSRecord(message.questions[0].name, timeToLive: 60, .a(.loopback))]
+        change(&message)
+        return (try? message.wireForm()) ?? []
+    }
+
+    @Test func asksAndTakesTheAnswer() throws {
+        let rig = Rig()
+        let sent = try #require(rig.sent())
+        #expect(sent.server == Self.servers[0] && sent.transport == .udp)
+        let query = try DNSMessage(wire: sent.bytes)
+        #expect(query.questions == [Self.question] && query.header.wantsRecursion && !query.header.isResponse)
+        #expect(query.extensionRecord?.recordClass == DNSQueryMachine.payloadSize)
+        #expect(rig.passTime() == .seconds(4))
+        rig.now -= .seconds(3)
+        rig.receive(sent, from: Self.servers[0])
+        guard case .finish(.success(let message)) = rig.next() else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(message.answers.count == 1)
+        #expect(
+            rig.machine.outcomes == [ServerOutcome(server: Self.servers[0], result: .answered, elapsed: .seconds(1))])
+    }
+
+    /// What an off-path attacker may try (RFC 5452; ldns 2026, FreeBSD fc0c7763): none of it counts, and none of it keeps
+    /// the true answer from counting afterwards.
+    @Test(arguments: [
+        "wrong id", "wrong server", "wrong port", "wrong question", "wrong type", "wrong class", "two questions",
+        "no question",
+        "a query", "another opcode", "garbage", "nothing", "unknown number",
+    ])
+    func ignoresForgeries(kind: String) throws {
+        let rig = Rig()
+        let sent = try #require(rig.sent())
+        let before = rig.next()
+        switch kind {
+        case "wrong id": rig.receive(sent) { $0.header.id ^= 1 }
+        case "wrong server": rig.receive(sent, from: Self.servers[1])
+        case "wrong port": rig.receive(sent, from: SocketAddress("192.0.2.1:54")!)
+        case "wrong question": rig.receive(sent) { $0.questions[0].name = DNSName("evil.example")! }
+        case "wrong type": rig.receive(sent) { $0.questions[0].type = .aaaa }
+        case "wrong class": rig.receive(sent) { $0.questions[0].recordClass = 3 }
+        case "two questions": rig.receive(sent) { $0.questions += $0.questions }
+        case "no question": rig.receive(sent) { $0.questions = [] }
+        case "a query": rig.receive(sent) { $0.header.isResponse = false }
+        case "another opcode": rig.receive(sent) { $0.header.bits |= 2 << 11 }
+        case "garbage": rig.machine.received([1, 2, 3], for: sent.number, from: nil, now: rig.now)
+        case "nothing": rig.machine.received([], for: sent.number, from: nil, now: rig.now)
+        default: rig.machine.received(Self.reply(to: sent) { _ in }, for: 7, from: nil, now: rig.now)
+        }
+        #expect(rig.next() == before)
+        #expect(rig.machine.outcomes.isEmpty)
+        rig.receive(sent)
+        #expect(rig.isFinished)
+    }
+
+    @Test func numbersAndCaseAreDrawnAnew() throws {
+        let rig = Rig { $0.attempts = 5 }
+        var seen: Set<[UInt8]> = []
+        for _ in 0..<10 {
+            let sent = try #require(rig.sent())
+            seen.insert(sent.bytes)
+            _ = rig.passTime()
+        }
+        #expect(seen.count == 10)
+        #expect(Set(seen.map { $0[..<2] }).count == 10)
+        #expect(Set(seen.map { $0[12..<29] }).count == 10)
+    }
+
+    @Test func anotherCaseIsSettledOverTCP() throws {
+        let rig = Rig()
+        let sent = try #require(rig.sent())
+        let folded = DNSName(wire: Self.question.name.folded)
+        rig.receive(sent) { $0.questions[0].name = folded }
+        let overTCP = try #require(rig.sent())
+        #expect(overTCP.transport == .tcp && overTCP.server == sent.server)
+        // A forger cannot make it send again and again.
+        rig.receive(sent) { $0.questions[0].name = folded }
+        #expect(rig.sent() == nil)
+        // Over TCP, a server that folds the case is believed.
+        rig.receive(overTCP) { $0.questions[0].name = folded }
+        #expect(rig.isFinished)
+    }
+
+    @Test func whatWasCutIsFetchedOverTCP() throws {
+        let rig = Rig()
+        let sent = try #require(rig.sent())
+        rig.receive(sent) { $0.header.isTruncated = true }
+        let overTCP = try #require(rig.sent())
+        #expect(overTCP.transport == .tcp && overTCP.server == sent.server && overTCP.number == 1)
+        rig.machine.failed(overTCP.number, .connectionFailed, now: rig.now)
+        #expect(rig.machine.outcomes.map(\.result) == [.connectionFailed])
+        #expect(try #require(rig.sent()).server == Self.servers[1])
+    }
+
+    @Test func serversWithoutExtensionsAreAskedWithout() throws {
+        for code: UInt8 in [1, 4] {
+            for hasQuestion in [true, false] {
+                let rig = Rig()
+                let sent = try #require(rig.sent())
+                rig.receive(sent) { message in
+                    message.header.shortResponseCode = code
+                    message.answers = []
+                    message.additionals = []
+                    if !hasQuestion { message.questions = [] }
+                }
+                let plain = try #require(rig.sent())
+                #expect(plain.server == sent.server && plain.transport == .udp)
+                #expect(try DNSMessage(wire: plain.bytes).additionals.isEmpty)
+                // The same refusal now is about the query itself.
+                rig.receive(plain) { $0.header.shortResponseCode = code }
+                #expect(rig.machine.outcomes.map(\.result) == [.notUnderstood])
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (2, ServerOutcome.Result.serverFailure), (5, .refused), (4, .notUnderstood), (9, .notUnderstood),
+            (0, .refused),
+        ] as [(UInt8, ServerOutcome.Result)])
+    func failuresLeadToTheNextServer(code: UInt8, outcome: ServerOutcome.Result) throws {
+        let rig = Rig { $0.usesExtensions = false }
+        let sent = try #require(rig.sent())
+        rig.receive(sent) { message in
+            message.header.shortResponseCode = code
+            message.header.offersRecursion = false
+            message.answers = []
+        }
+        #expect(rig.machine.outcomes.map(\.result) == [outcome])
+        #expect(try #require(rig.sent()).server == Self.servers[1])
+    }
+
+    @Test func nothingFoundIsAnAnswer() throws {
+        for code: UInt8 in [0, 3] {
+            let rig = Rig()
+            let sent = try #require(rig.sent())
+            rig.receive(sent) { message in
+                message.header.shortResponseCode = code
+                message.answers = []
+            }
+            #expect(rig.isFinished && rig.machine.outcomes.map(\.result) == [.answered])
+        }
+    }
+
+    @Test func aMalformedAnswerLeadsToTheNextServer() throws {
+        let rig = Rig()
+        let sent = try #require(rig.sent())
+        let bytes = Self.reply(to: sent) { _ in }
+        rig.machine.received(Array(bytes.dropLast()), for: sent.number, from: nil, now: rig.now)
+        #expect(rig.machine.outcomes.map(\.result) == [.malformed])
+    }
+
+    @Test func everyCutOfAnAnswerIsSurvived() throws {
+        let rig = Rig()
+        let sent = try #require(rig.sent())
+        let bytes = Self.reply(to: sent) { _ in }
+        for length in 0..<bytes.count {
+            let copy = rig.copy()
+            copy.machine.received(Array(bytes.prefix(length)), for: sent.number, from: nil, now: rig.now)
+            #expect(copy.machine.outcomes.allSatisfy { $0.result == .malformed })
+            #expect(!copy.isFinished)
+        }
+    }
+
+    @Test func goesThroughTheServersAndGivesUp() throws {
+        let rig = Rig { $0.attempts = 3 }
+        var waits: [Duration] = []
+        var servers: [SocketAddress] = []
+        while let sent = rig.sent() {
+            servers.append(sent.server)
+            waits.append(try #require(rig.passTime()))
+        }
+        #expect(servers == Self.servers + Self.servers + Self.servers)
+        #expect(waits == [.seconds(4), .seconds(4), .seconds(4), .seconds(4), .seconds(8), .seconds(8)])
+        let error = try #require(rig.error())
+        #expect(error.code == .timedOut)
+        #expect(error.servers.map(\.result) == Array(repeating: .timedOut, count: 6))
+        #expect(error.servers[0].elapsed == .seconds(4))
+    }
+
+    @Test func aLateAnswerStillCounts() throws {
+        let rig = Rig()
+        let first = try #require(rig.sent())
+        _ = rig.passTime()
+        let second = try #require(rig.sent())
+        #expect(second.server == Self.servers[1])
+        // The first server's late failure is no news; its late answer ends the question.
+        rig.receive(first) { $0.header.shortResponseCode = 2 }
+        #expect(rig.machine.outcomes.map(\.result) == [.timedOut])
+        rig.receive(first)
+        #expect(rig.isFinished)
+        #expect(rig.machine.outcomes.map(\.server) == [Self.servers[0], Self.servers[0]])
+        #expect(rig.machine.outcomes.map(\.result) == [.timedOut, .answered])
+    }
+
+    @Test func whatAServerSaidCountsMoreThanSilence() throws {
+        let rig = Rig { $0.attempts = 1 }
+        rig.receive(try #require(rig.sent())) { $0.header.shortResponseCode = 2 }
+        _ = try #require(rig.sent())
+        _ = rig.passTime()
+        let error = try #require(rig.error())
+        #expect(error.code == .serverFailed)
+        #expect(error.servers.map(\.result) == [.serverFailure, .timedOut])
+        #expect(error.description.contains("192.0.2.1:53 SERVFAIL, [2001:db8::1]:53 timed out"))
+    }
+
+    @Test func unreachableServersAreNotWaitedFor() throws {
+        let rig = Rig { $0.attempts = 1 }
+        while let sent = rig.sent() { rig.machine.failed(sent.number, .unreachable, now: rig.now) }
+        #expect(try #require(rig.error()).code == .temporaryFailure)
+    }
+
+    @Test func rotatesWhenTold() throws {
+        for first in 0..<4 {
+            let rotating = Rig({ $0.rotatesServers = true }, firstServer: first)
+            #expect(try #require(rotating.sent()).server == Self.servers[first % 2])
+            let fixed = Rig(firstServer: first)
+            #expect(try #require(fixed.sent()).server == Self.servers[0])
+        }
+    }
+
+    @Test func usesTCPOnlyWhenTold() throws {
+        let rig = Rig { $0.usesTCPOnly = true }
+        #expect(try #require(rig.sent()).transport == .tcp)
+    }
+
+    @Test func withoutServersThereIsNothingToDo() {
+        let rig = Rig { $0.servers = [] }
+        #expect(rig.error()?.code == .noServers)
+    }
+
+    @Test func survivesRandomAnswers() throws {
+        var random = SeededRandom(seed: 7)
+        for _ in 0..<300 {
+            let rig = Rig()
+            for _ in 0..<40 {
+                switch rig.next() {
+                case .finish: break
+                case .wait(let time): rig.now = time
+                case .send(let sent):
+                    var bytes = Self.reply(to: sent) { _ in }
+                    for _ in 0..<Int.random(in: 0...4, using: &random) {
+                        bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(
+                            in: 0...255, using: &random)
+                    }
+                    rig.machine.received(bytes, for: sent.number, from: nil, now: rig.now)
+                }
+            }
+            #expect(rig.isFinished)
+        }
+    }
+}

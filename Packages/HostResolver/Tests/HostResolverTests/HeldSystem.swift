@@ -1,0 +1,58 @@
+import EventLoops
+
+@testable import HostResolver
+
+/// A system's resolver whose calls hang until the test releases them.
+final class HeldSystem: Sendable {
+    private struct State {
+        var answer: Result<[IPAddress], ResolverError>?
+        /// Those of single calls.
+        var answers: [String: Result<[IPAddress], ResolverError>] = [:]
+        var calls: [String] = []
+    }
+
+    private let held: WaitableState<State>
+    let threads: LookupThreads
+    let resolver: SystemResolver
+
+    init(
+        configured: AddressFamilies = .all, threadLimit: Int = 16, longestLine: Int = 4096,
+        idleTime: Duration = .seconds(10)
+    ) {
+        let held = WaitableState(State())
+        self.held = held
+        threads = LookupThreads(limit: threadLimit, longestLine: longestLine, idleTime: idleTime)
+        @Sendable func call(_ text: String) -> Result<[IPAddress], ResolverError> {
+            held.withLock { $0.calls.append(text) }
+            return held.wait(atMost: nil) { $0.answers[text] ?? $0.answer } ?? .success([])
+        }
+        let calls = SystemCalls(
+            addresses: { name, families in
+                let family = families == .v4 ? "4" : families == .v6 ? "6" : ""
+                return call(name + family)
+            },
+            names: { subject in call(subject.description).map { $0.map(\.description) } },
+            configuredFamilies: { configured })
+        resolver = SystemResolver(calls: calls, threads: threads)
+    }
+
+    /// The calls made so far.
+    var calls: [String] { held.withLock { $0.calls } }
+
+    /// Lets all calls, now and later, return this.
+    func release(_ answer: Result<[IPAddress], ResolverError>) {
+        held.withLock { $0.answer = answer }
+        // One wake-up each for the calls that hang.
+        for _ in 0..<64 { held.withLock(wakes: true) { _ in } }
+    }
+
+    /// Lets the call `text` return this.
+    func release(_ answer: Result<[IPAddress], ResolverError>, for text: String) {
+        held.withLock { $0.answers[text] = answer }
+    }
+
+    /// Waits until `count` calls hang.
+    func untilCalls(_ count: Int) async {
+        while calls.count < count { await Task.yield() }
+    }
+}

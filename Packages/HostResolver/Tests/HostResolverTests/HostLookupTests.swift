@@ -1,0 +1,278 @@
+import Dispatch
+import HostResolverTesting
+import Testing
+
+@testable import HostResolver
+
+@Suite struct HostLookupTests {
+    private let queue = DispatchQueue(label: "test")
+
+    private func scripted(clock: ManualClock? = nil) -> ScriptedResolver {
+        let resolver = ScriptedResolver(clock: clock)
+        resolver.script("www.example.org", addresses: ["192.0.2.1", "2001:db8::1"])
+        resolver.script("self.example.org", addresses: ["127.0.0.1"])
+        resolver.script("silent.example.org", [])
+        resolver.script(namesOf: .address(IPAddress("192.0.2.1")!), .success(["www.example.org", "alias.example.org"]))
+        return resolver
+    }
+
+    /// Starts a look-up and waits for the client.
+    private func told(_ host: HostLookup, _ kind: HostLookup.Kind) async throws -> ResolverError? {
+        try await withCheckedThrowingContinuation { done in
+            host.setClient { _, told, error in
+                #expect(told == kind)
+                done.resume(returning: error)
+            }
+            do { try host.start(kind) } catch { done.resume(throwing: error) }
+        }
+    }
+
+    @Test func aNameIsKnownBeforeItIsLookedUp() {
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        #expect(host.names == Fetched(value: ["www.example.org"], hasBeenResolved: false))
+        #expect(host.addresses == Fetched(value: nil, hasBeenResolved: false))
+        #expect(host.reachability == Fetched(value: nil, hasBeenResolved: false))
+    }
+
+    @Test(arguments: ["127.0.0.1:0", "[::1]:0", "[fe80::1%lo]:80"])
+    func anAddressIsKnownBeforeItIsLookedUp(text: String) throws {
+        let address = SocketAddress(text)!
+        let host = try HostLookup(sockaddr: address.sockaddrBytes, resolver: scripted())
+        #expect(host.addresses == Fetched(value: [.ip(address.ipAddress!, port: 0)], hasBeenResolved: false))
+        #expect(host.names == Fetched(value: nil, hasBeenResolved: false))
+    }
+
+    @Test(arguments: [[], [2, 0], [1, 0, 47, 0]] as [[UInt8]])
+    func foreignAddressesAreRefused(bytes: [UInt8]) {
+        #expect(throws: ResolverError(.invalidAddress)) { try HostLookup(sockaddr: bytes) }
+    }
+
+    @Test func looksUpEachKind() async throws {
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        #expect(try await host.addresses().map(\.description) == ["192.0.2.1:0", "[2001:db8::1]:0"])
+        #expect(host.addresses.hasBeenResolved)
+        let reverse = HostLookup(address: IPAddress("192.0.2.1")!, resolver: scripted())
+        #expect(try await reverse.names() == ["www.example.org", "alias.example.org"])
+        let own = HostLookup(name: "self.example.org", resolver: scripted())
+        #expect(try await own.reachability() == [.reachable, .isLocalAddress, .isDirect])
+        #expect(own.addresses.value == [SocketAddress("127.0.0.1:0")!])
+        let byAddress = HostLookup(address: IPAddress("127.0.0.1")!, resolver: scripted())
+        #expect(try await byAddress.reachability() == [.reachable, .isLocalAddress, .isDirect])
+    }
+
+    @Test func blocks() async throws {
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        let result = Locked<Result<Int, ResolverError>?>(nil)
+        await onThread {
+            let found = Result { () throws(ResolverError) in
+                try host.resolve(.addresses)
+                return host.addresses.value?.count ?? 0
+            }
+            result.withLock { $0 = found }
+        }
+        #expect(result.withLock { $0 } == .success(2))
+    }
+
+    /// HR-008: a blocking look-up is cancelled from another thread, and has a deadline.
+    @Test func blockingEndsByCancelAndByDeadline() async throws {
+        let resolver = scripted()
+        let host = HostLookup(name: "silent.example.org", resolver: resolver)
+        let codes = Locked<[ResolverError.Code]>([])
+        let block: @Sendable (ContinuousClock.Instant?) -> Void = { deadline in
+            do throws(ResolverError) { try host.resolve(.addresses, until: deadline) } catch {
+                codes.withLock { $0.append(error.code) }
+            }
+        }
+        async let blocked: Void = onThread { block(nil) }
+        while resolver.requests.isEmpty { await Task.yield() }
+        while resolver.cancelledCount == 0 {
+            host.cancel(.addresses)
+            await Task.yield()
+        }
+        await blocked
+        await onThread { block(.now + .milliseconds(5)) }
+        #expect(codes.withLock { $0 } == [.cancelled, .timedOut])
+    }
+
+    @Test func theClientIsToldOnItsQueueOnce() async throws {
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        host.schedule(on: .queue(queue))
+        #expect(try await told(host, .addresses) == nil)
+        #expect(try await told(host, .names) != nil)
+        #expect(host.names == Fetched(value: nil, hasBeenResolved: true))
+    }
+
+    /// HR-007 and opencfnetwork's dead-locks: numeric, cached and failing names all come later, on the target.
+    @Test(arguments: ["127.0.0.1", "::1", "www.example.org", "unknown.example.org"])
+    func neverTellsFromInsideStart(name: String) async throws {
+        let host = HostLookup(name: name, resolver: scripted())
+        host.schedule(on: .queue(queue))
+        let order = Locked<[String]>([])
+        try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+            host.setClient { _, _, _ in
+                order.withLock { $0.append("told") }
+                done.resume()
+            }
+            // The queue is busy with this: nothing can be told before it has ended.
+            queue.sync {
+                do { try host.start(.addresses) } catch { done.resume(throwing: error) }
+                order.withLock { $0.append("started") }
+            }
+        }
+        #expect(order.withLock { $0 } == ["started", "told"])
+    }
+
+    @Test func oneAtATime() async throws {
+        let clock = ManualClock()
+        let resolver = scripted(clock: clock)
+        let host = HostLookup(name: "www.example.org", resolver: resolver)
+        host.schedule(on: .queue(queue))
+        let calls = Locked<[ResolverError?]>([])
+        host.setClient { _, _, error in calls.withLock { $0.append(error) } }
+        try host.start(.addresses)
+        #expect(throws: ResolverError.self) { try host.start(.addresses) }
+        #expect(throws: ResolverError.self) { try host.start(.names) }
+        await #expect(throws: ResolverError.self) { try await host.names() }
+        clock.advance()
+        while calls.withLock({ $0.isEmpty }) { await Task.yield() }
+        #expect(calls.withLock { $0 } == [nil])
+        #expect(host.addresses.value?.count == 2)
+        // A new start drops the old result.
+        try host.start(.addresses)
+        #expect(host.addresses == Fetched(value: nil, hasBeenResolved: false))
+        host.cancel(.addresses)
+        queue.sync {}
+        #expect(calls.withLock { $0.map { $0?.code } } == [nil, .cancelled])
+    }
+
+    @Test func cancellingTellsOnceAndOtherKindsAreLeftAlone() async throws {
+        let resolver = scripted()
+        let host = HostLookup(name: "silent.example.org", resolver: resolver)
+        host.schedule(on: .queue(queue))
+        let calls = Locked<[ResolverError?]>([])
+        host.setClient { _, _, error in calls.withLock { $0.append(error) } }
+        host.cancel(.addresses)
+        try host.start(.addresses)
+        host.cancel(.names)
+        host.cancel(.reachability)
+        #expect(resolver.cancelledCount == 0)
+        host.cancel(.addresses)
+        host.cancel(.addresses)
+        #expect(resolver.cancelledCount == 1)
+        queue.sync {}
+        #expect(calls.withLock { $0 } == [ResolverError(.cancelled, name: "silent.example.org")])
+    }
+
+    @Test func withoutAClientNothingIsToldAndTheLookUpEnds() throws {
+        let resolver = scripted()
+        let host = HostLookup(name: "silent.example.org", resolver: resolver)
+        host.schedule(on: .queue(queue))
+        let calls = Locked(0)
+        host.setClient { _, _, _ in calls.withLock { $0 += 1 } }
+        try host.start(.addresses)
+        host.setClient(nil)
+        #expect(resolver.cancelledCount == 1)
+        queue.sync {}
+        #expect(calls.withLock { $0 } == 0)
+    }
+
+    @Test func whatEndedBeforeItWasScheduledIsToldThen() async throws {
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        let calls = Locked(0)
+        host.setClient { _, _, _ in calls.withLock { $0 += 1 } }
+        try host.start(.addresses)
+        while !host.addresses.hasBeenResolved { await Task.yield() }
+        #expect(calls.withLock { $0 } == 0)
+        host.schedule(on: .queue(queue))
+        host.schedule(on: .queue(queue))
+        while calls.withLock({ $0 }) == 0 { await Task.yield() }
+        queue.sync {}
+        #expect(calls.withLock { $0 } == 1)
+        host.unschedule(from: .queue(queue))
+        try host.start(.addresses)
+        while !host.addresses.hasBeenResolved { await Task.yield() }
+        queue.sync {}
+        #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test func anInvalidNameFailsAtTheStart() async {
+        for name in ["a\0b", "user@host", ""] {
+            let host = HostLookup(name: name, resolver: scripted())
+            #expect(host.names.value == [name])
+            host.setClient { _, _, _ in Issue.record("told") }
+            #expect(throws: ResolverError.self) { try host.start(.addresses) }
+            await #expect {
+                try await host.addresses()
+            } throws: {
+                ($0 as? ResolverError)?.domain == .netDB && ($0 as? ResolverError)?.number == 8
+            }
+        }
+    }
+
+    @Test func aCopyHasTheResultsAndNothingElse() async throws {
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        host.schedule(on: .queue(queue))
+        host.setClient { _, _, _ in Issue.record("told") }
+        _ = try await host.addresses()
+        let copy = host.copy()
+        #expect(copy.addresses == host.addresses && copy.names == host.names)
+        try await copy.resolve(.reachability)
+        #expect(host.reachability == Fetched(value: nil, hasBeenResolved: false))
+    }
+
+    /// HR-025: let go at any time, with a client and a look-up that runs.
+    @Test func lettingGoEndsTheLookUp() throws {
+        let resolver = scripted()
+        for _ in 1...1000 {
+            let host = HostLookup(name: "silent.example.org", resolver: resolver)
+            host.schedule(on: .queue(queue))
+            host.setClient { _, _, _ in Issue.record("told") }
+            try host.start(.addresses)
+        }
+        #expect(resolver.cancelledCount == 1000)
+        queue.sync {}
+    }
+
+    @Test func cancellingFromTheClientIsHarmless() async throws {
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        host.schedule(on: .queue(queue))
+        for _ in 0..<100 {
+            try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+                host.setClient { host, kind, _ in
+                    host.cancel(kind)
+                    host.setClient(nil)
+                    done.resume()
+                }
+                do { try host.start(.addresses) } catch { done.resume(throwing: error) }
+            }
+        }
+    }
+
+    @Test func fetchesFromManyThreads() async throws {
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        _ = (host.addresses, host.names, host.reachability)
+                        try? await host.resolve(.addresses)
+                    }
+                }
+            }
+        }
+        #expect(host.addresses.value?.count == 2)
+    }
+
+    @Test func aTaskThatIsCancelledLeavesTheHostFree() async throws {
+        let resolver = scripted()
+        let host = HostLookup(name: "silent.example.org", resolver: resolver)
+        let task = Task { try await host.addresses() }
+        while resolver.requests.isEmpty { await Task.yield() }
+        task.cancel()
+        await #expect(throws: ResolverError(.cancelled, name: "silent.example.org")) { try await task.value }
+        #expect(resolver.cancelledCount == 1)
+        await #expect(throws: ResolverError(.timedOut, name: "silent.example.org")) {
+            try await host.addresses(until: .now)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import HostResolver
+import Testing
+
+@Suite struct HostNameTests {
+    @Test(arguments: [
+        ("www.Example.ORG", "www.example.org", false), ("example.org.", "example.org", true),
+        ("localhost", "localhost", false),
+        ("_dns-sd._udp.local", "_dns-sd._udp.local", false), ("3com.example", "3com.example", false),
+        ("xn--bcher-kva.example", "xn--bcher-kva.example", false), ("a", "a", false),
+        ("1.2.3.4.in-addr.arpa", "1.2.3.4.in-addr.arpa", false), ("0xg", "0xg", false),
+    ])
+    func takesNames(text: String, ascii: String, isFullyQualified: Bool) throws {
+        let name = try HostName(text)
+        #expect(name.ascii == ascii)
+        #expect(name.isFullyQualified == isFullyQualified)
+        #expect(name.address == nil)
+        #expect(name.description == (isFullyQualified ? ascii + "." : ascii))
+    }
+
+    @Test(arguments: ["127.0.0.1", "::1", "fe80::1%eth0", "2001:DB8::1"])
+    func recognizesAddresses(text: String) throws {
+        let name = try HostName(text)
+        #expect(name.address == IPAddress(text))
+        #expect(name.labels.isEmpty)
+        #expect(name.ascii == IPAddress(text)?.description)
+    }
+
+    /// A name is never more than a name: no user information, port, path, control bytes (CVE-2020-8169 of curl), and no
+    /// number that `inet_aton` would take for an address.
+    @Test(arguments: [
+        "", ".", "..", "a..b", ".a", "a..", "-a.example", "a-.example", "user@host", "user:password@host", "host:80",
+        "host/path", "a b", "a\0b", "a\nb", "a%00b", "[::1]", "*.example", "127.1", "0x7f000001", "0x7F.1",
+        "2130706433",
+        "1.2.3.4.5", "256.256.256.256", "a.0x", "0177.0.0.1", "example.123",
+    ])
+    func refusesWhatIsNoName(text: String) {
+        #expect {
+            try HostName(text)
+        } throws: {
+            ($0 as? ResolverError)?.code == .invalidName
+        }
+    }
+
+    @Test func keepsTheLimits() throws {
+        let label = String(repeating: "a", count: HostName.longestLabel)
+        #expect(try HostName(label).ascii == label)
+        #expect(throws: ResolverError.self) { try HostName(label + "a") }
+        let longest = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
+        #expect(longest.utf8.count == HostName.longestName)
+        #expect(try HostName(longest + ".").ascii == longest)
+        #expect(throws: ResolverError.self) { try HostName(longest + "b") }
+        #expect(throws: ResolverError.self) { try HostName(String(repeating: "ü.", count: 5000)) }
+    }
+
+    /// RFC 5891; libidn2 is in every image that can build this package, so its absence is a failure.
+    @Test(arguments: [
+        ("Bücher.example", "xn--bcher-kva.example"), ("straße.example", "xn--strae-oqa.example"),
+        ("日本語.example", "xn--wgv71a119e.example"), ("例。テスト", "xn--fsq.xn--zckzah"),
+        ("bu\u{308}cher.example", "xn--bcher-kva.example"),
+    ])
+    func convertsInternationalNames(text: String, ascii: String) throws {
+        #expect(try HostName(text).ascii == ascii)
+    }
+
+    @Test func fullWidthDigitsAreAnAddress() throws {
+        #expect(try HostName("１２７.０.０.１").address == IPAddress("127.0.0.1"))
+    }
+
+    @Test(arguments: ["a\u{200B}\u{FFFF}b.example", "ü\0.example", "xn--ü.example"])
+    func refusesWhatCannotBeConverted(text: String) {
+        #expect(throws: ResolverError.self) { try HostName(text) }
+    }
+}

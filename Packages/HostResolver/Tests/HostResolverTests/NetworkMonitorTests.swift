@@ -1,0 +1,87 @@
+import Synchronization
+import Testing
+
+@testable import HostResolver
+
+@Suite struct NetworkMonitorTests {
+    private let start = ContinuousClock.now
+
+    @Test func changesInShortOrderAreOne() {
+        var machine = ChangeDebounceMachine(quietTime: .seconds(1))
+        #expect(machine.deadline == nil && machine.report(now: start) == nil)
+        machine.noted([], now: start)
+        #expect(machine.deadline == nil)
+        machine.noted(.links, now: start)
+        machine.noted(.routes, now: start + .milliseconds(900))
+        #expect(machine.deadline == start + .milliseconds(1900))
+        #expect(machine.report(now: start + .milliseconds(1899)) == nil)
+        #expect(machine.report(now: start + .milliseconds(1900)) == [.links, .routes])
+        #expect(machine.report(now: start + .seconds(9)) == nil && machine.deadline == nil)
+    }
+
+    @Test func aNetworkThatNeverRestsIsReported() {
+        var machine = ChangeDebounceMachine(quietTime: .seconds(1))
+        for tenth in 0..<200 { machine.noted(.routes, now: start + .milliseconds(tenth * 100)) }
+        #expect(machine.deadline == start + .seconds(ChangeDebounceMachine.longestFactor))
+    }
+
+    @Test(
+        arguments: [
+            (16, NetworkChange.links), (17, .links), (20, .addresses), (21, .addresses), (24, .routes), (25, .routes),
+            (99, []),
+        ] as [(UInt16, NetworkChange)])
+    func messagesMeanChanges(type: UInt16, change: NetworkChange) {
+        #expect(NetworkChange([NetlinkMessage(type: type, flags: 0, sequence: 0, payload: [])]) == change)
+    }
+
+    @Test func givesTheFlagsAtOnceAndEndsWithTheMonitor() async throws {
+        let monitor = try NetworkMonitor()
+        var iterator = monitor.reachability(of: [IPAddress("127.0.0.1")!]).makeAsyncIterator()
+        #expect(await iterator.next()?.contains(.isLocalAddress) == true)
+        monitor.close()
+        #expect(await iterator.next() == nil)
+        var later = monitor.changes().makeAsyncIterator()
+        #expect(await later.next() == nil)
+    }
+
+    @Test func cancellingEndsTheSequence() async throws {
+        let monitor = try NetworkMonitor()
+        let task = Task { () -> Int in
+            var count = 0
+            for await _ in monitor.changes() { count += 1 }
+            return count
+        }
+        task.cancel()
+        _ = await task.value
+    }
+
+    @Test func aHubTellsEverybodyAndMerges() async {
+        let hub = ChangeHub()
+        let (one, other) = (hub.listen(), hub.listen())
+        hub.publish(.links)
+        hub.publish(.routes)
+        #expect(await one.next() == [.links, .routes])
+        #expect(await other.next() == [.links, .routes])
+        hub.end()
+        #expect(await one.next() == nil)
+        #expect(await hub.listen().next() == nil)
+    }
+
+    @Test func callsOnTheTarget() async {
+        let hub = ChangeHub()
+        let listener = hub.listen()
+        let bells = Locked<[any DeliverySignal]>([])
+        hub.publish(.addresses)
+        await withCheckedContinuation { done in
+            let bell = LoopTarget().makeSignal {
+                let change = listener.take()
+                #expect(change == .addresses && EventLoop.shared.isCurrent)
+                done.resume()
+            }
+            listener.ring(bell)
+            bells.withLock { $0.append(bell) }
+        }
+        // The signal holds the listener that holds it.
+        for bell in bells.withLock({ $0 }) { bell.cancel() }
+    }
+}

@@ -1,0 +1,106 @@
+import HostResolver
+import Testing
+
+@Suite struct ResolverConfigurationTests {
+    @Test func readsAFullFile() {
+        let configuration = ResolverConfiguration(
+            parsing: """
+                # made by hand
+                ; also a comment
+                nameserver 192.0.2.53
+                nameserver 2001:db8::53
+                nameserver fe80::1%eth0 
+                nameserver not-an-address
+                nameserver
+                domain old.example
+                search example.org  sub.example.org\texample.org
+                options ndots:3 timeout:2 attempts:4 rotate edns0 trust-ad use-vc no-tld-query unknown:5 ndots:x
+                sortlist 192.0.2.0/24
+                """)
+        #expect(
+            configuration.servers.map(\.description) == ["192.0.2.53:53", "[2001:db8::53]:53", "[fe80::1%eth0]:53"])
+        #expect(configuration.search == [DNSName("example.org")!, DNSName("sub.example.org")!])
+        #expect(configuration.dotsBeforeSearch == 3)
+        #expect(configuration.timeout == .seconds(2))
+        #expect(configuration.attempts == 4)
+        #expect(configuration.rotatesServers && configuration.trustsAuthenticatedData && configuration.usesTCPOnly)
+        #expect(configuration.usesExtensions && configuration.skipsTopLevelQueries)
+    }
+
+    @Test func anEmptyFileMeansTheServerOnThisMachine() {
+        let configuration = ResolverConfiguration(parsing: "")
+        #expect(configuration.servers == [.ip(.v4(.loopback), port: 53)])
+        #expect(configuration.search.isEmpty)
+        #expect(
+            configuration.dotsBeforeSearch == 1 && configuration.attempts == 2 && configuration.timeout == .seconds(5))
+    }
+
+    @Test(arguments: [
+        ("ndots:99", 15), ("ndots:-1", 1), ("ndots:0", 0), ("ndots:", 1), ("ndots", 1),
+        ("ndots:99999999999999999999", 1),
+    ])
+    func holdsDotsToTheirLimits(option: String, dots: Int) {
+        #expect(ResolverConfiguration(parsing: "options " + option).dotsBeforeSearch == dots)
+    }
+
+    @Test func holdsTimesToTheirLimits() {
+        let configuration = ResolverConfiguration(parsing: "options timeout:900 attempts:900")
+        #expect(configuration.timeout == .seconds(30) && configuration.attempts == 5)
+    }
+
+    @Test func boundsItsLists() {
+        let servers = (0..<100).map { "nameserver 192.0.2.\($0)" }.joined(separator: "\n")
+        let search = "search " + (0..<100).map { "d\($0).example" }.joined(separator: " ")
+        let configuration = ResolverConfiguration(parsing: servers + "\n" + search)
+        #expect(configuration.servers.count == ResolverConfiguration.mostServers)
+        #expect(configuration.search.count == ResolverConfiguration.mostSearchDomains)
+    }
+
+    @Test func theHostsDomainIsTheLastResort() {
+        #expect(ResolverConfiguration(parsing: "", hostName: "pc.example.net").search == [DNSName("example.net")!])
+        #expect(ResolverConfiguration(parsing: "", hostName: "pc").search.isEmpty)
+        #expect(ResolverConfiguration(parsing: "search .", hostName: "pc.example.net").search.isEmpty)
+        #expect(ResolverConfiguration(parsing: "search a b\ndomain c").search == [DNSName("c")!])
+    }
+
+    @Test func theEnvironmentGoesBeforeTheFile() {
+        let configuration = ResolverConfiguration(
+            parsing: "search file.example\noptions ndots:2 timeout:9", localDomain: "env.example", options: "ndots:4")
+        #expect(configuration.search == [DNSName("env.example")!])
+        #expect(configuration.dotsBeforeSearch == 4 && configuration.timeout == .seconds(9))
+    }
+
+    @Test(arguments: [
+        ("www", 1, ["www.a.", "www.b.", "www."]), ("www.x", 1, ["www.x.", "www.x.a.", "www.x.b."]),
+        ("www.x", 2, ["www.x.a.", "www.x.b.", "www.x."]), ("www.", 1, ["www."]),
+        ("www", 0, ["www.", "www.a.", "www.b."]),
+        ("192.0.2.1", 1, []),
+    ])
+    func listsCandidates(host: String, dots: Int, names: [String]) throws {
+        var configuration = ResolverConfiguration(servers: [], search: [DNSName("a")!, DNSName("b")!])
+        configuration.dotsBeforeSearch = dots
+        #expect(configuration.candidates(for: try HostName(host)).map(\.description) == names)
+    }
+
+    @Test func singleLabelsNeedNotGoToTheRoot() throws {
+        var configuration = ResolverConfiguration(servers: [], search: [DNSName("a")!])
+        configuration.skipsTopLevelQueries = true
+        #expect(configuration.candidates(for: try HostName("www")).map(\.description) == ["www.a."])
+    }
+
+    /// CVE-2024-25629 of c-ares: a line of the file read before its beginning.
+    @Test func survivesRandomFiles() {
+        var random = SeededRandom(seed: 4)
+        let words = [
+            "nameserver", "search", "domain", "options", "ndots:", "timeout:-1", "\0", "\n", " ", "\t", "%", "::1",
+            "a.b", "#", ";", "é",
+        ]
+        for _ in 0..<5_000 {
+            let text = (0..<Int.random(in: 0...30, using: &random)).map { _ in words.randomElement(using: &random)! }
+                .joined()
+            _ = ResolverConfiguration(parsing: text, hostName: text, localDomain: text, options: text)
+            _ = HostsFile(parsing: text)
+            _ = AddressPolicy(parsing: text)
+        }
+    }
+}

@@ -1,0 +1,244 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import HostResolver
+
+@Suite struct SystemResolverTests {
+    private let answer = [IPAddress("192.0.2.1")!]
+
+    @Test func looksUpLocalNames() async throws {
+        let addresses = try await SystemResolver.shared.addresses(of: "localhost")
+        #expect(addresses.contains(IPAddress("127.0.0.1")!))
+        #expect(Set(addresses).count == addresses.count)
+    }
+
+    @Test func blocksWithAndWithoutADeadline() throws {
+        for deadline in [nil, ContinuousClock.now + .seconds(60)] {
+            #expect(try SystemResolver.shared.addresses(of: "localhost", until: deadline).contains { $0.isLoopback })
+        }
+    }
+
+    @Test(arguments: ["127.0.0.1", "::1", "fe80::1%lo", "192.0.2.250"])
+    func answersNumericNamesWithoutACall(text: String) async throws {
+        let system = HeldSystem()
+        #expect(try await system.resolver.addresses(of: text) == [IPAddress(text)!])
+        #expect(system.calls.isEmpty)
+    }
+
+    @Test func refusesTheOtherFamilyOfANumericName() async throws {
+        let request = AddressRequest(try HostName("::1"), families: .v4)
+        await #expect(throws: ResolverError(.noData, name: "::1")) {
+            try await SystemResolver.shared.addresses(request)
+        }
+    }
+
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func neverCallsBackFromInsideStart(text: String) async throws {
+        let name = try HostName(text)
+        let thread = pthread_self()
+        let isInside = Atomic(true)
+        let calledInside = await withCheckedContinuation { done in
+            _ = SystemResolver.shared.start(AddressRequest(name)) { event in
+                let wasInside = pthread_equal(thread, pthread_self()) != 0 && isInside.load(ordering: .relaxed)
+                if case .finished = event { done.resume(returning: wasInside) }
+            }
+            isInside.store(false, ordering: .relaxed)
+        }
+        #expect(!calledInside)
+    }
+
+    @Test func equalLookupsInFlightAreOne() async throws {
+        let system = HeldSystem()
+        let name = try HostName("one.example")
+        try await withThrowingTaskGroup(of: [IPAddress].self) { group in
+            for _ in 0..<50 { group.addTask { try await system.resolver.addresses(of: name) } }
+            while system.resolver.waitingCount < 50 { await Task.yield() }
+            await system.untilCalls(1)
+            system.release(.success(answer))
+            for try await found in group { #expect(found == answer) }
+        }
+        #expect(system.calls.count == 1)
+        // Nothing is cached: the next lookup is a call of its own.
+        _ = try await system.resolver.addresses(of: name)
+        #expect(system.calls.count == 2)
+    }
+
+    @Test func aCallOnItsCallersThreadTakesPassengersToo() async throws {
+        let system = HeldSystem()
+        let name = try HostName("one.example")
+        let blocking = Locked<[[IPAddress]?]>([])
+        let ask: @Sendable () -> Void = {
+            let found = try? system.resolver.addresses(of: name)
+            blocking.withLock { $0.append(found) }
+        }
+        async let first: Void = onThread(ask)
+        await system.untilCalls(1)
+        async let second: Void = onThread(ask)
+        let task = Task { try await system.resolver.addresses(of: name) }
+        while system.resolver.waitingCount < 2 { await Task.yield() }
+        let impatient = Task { try await system.resolver.addresses(of: name) }
+        while system.resolver.waitingCount < 3 { await Task.yield() }
+        impatient.cancel()
+        await #expect(throws: ResolverError(.cancelled, name: "one.example")) { try await impatient.value }
+        system.release(.success(answer))
+        #expect(try await task.value == answer)
+        _ = await (first, second)
+        #expect(blocking.withLock { $0 } == [answer, answer])
+        #expect(system.calls == ["one.example"])
+        #expect(system.resolver.waitingCount == 0)
+    }
+
+    @Test func cancellingDoesNotWaitForTheSystem() async throws {
+        let system = HeldSystem()
+        let task = Task { try await system.resolver.addresses(of: "dead.example") }
+        await system.untilCalls(1)
+        task.cancel()
+        await #expect(throws: ResolverError(.cancelled, name: "dead.example")) { try await task.value }
+        #expect(system.resolver.waitingCount == 0)
+        system.release(.success(answer))
+    }
+
+    @Test func cancellingBeforeTheStartAsksNothing() async throws {
+        let system = HeldSystem()
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await system.resolver.addresses(of: "never.example")
+        }
+        task.cancel()
+        await #expect(throws: ResolverError(.cancelled, name: "never.example")) { try await task.value }
+        #expect(system.calls.isEmpty)
+    }
+
+    @Test func aDeadlineDoesNotWaitForTheSystem() async throws {
+        let system = HeldSystem()
+        await #expect(throws: ResolverError(.timedOut, name: "dead.example")) {
+            try await system.resolver.addresses(of: "dead.example", until: .now)
+        }
+        let blocking: @Sendable () throws -> [IPAddress] = {
+            try system.resolver.addresses(of: "dead.example", until: .now)
+        }
+        #expect(throws: ResolverError(.timedOut, name: "dead.example")) { try blocking() }
+        system.release(.success(answer))
+    }
+
+    @Test func abandonedCallsAreBoundedAndTheLineIsToo() async throws {
+        let system = HeldSystem(threadLimit: 3, longestLine: 2)
+        let names = try (0..<6).map { try HostName("n\($0).example") }
+        let codes = Locked<[ResolverError.Code]>([])
+        let tokens = names.map { name in
+            system.resolver.start(AddressRequest(name)) { event in
+                if case .finished(let error?) = event { codes.withLock { $0.append(error.code) } }
+            }
+        }
+        await system.untilCalls(3)
+        #expect(system.threads.threadCount == 3)
+        while codes.withLock({ $0.isEmpty }) { await Task.yield() }
+        #expect(codes.withLock { $0 } == [.busy])
+        // Those in line leave it; those in the system are left alone and their threads come back.
+        for token in tokens.dropLast() { #expect(token.cancel()) }
+        #expect(!tokens[5].cancel())
+        system.release(.success(answer))
+        #expect(try await system.resolver.addresses(of: "late.example") == answer)
+        #expect(system.calls.sorted() == ["late.example", "n0.example", "n1.example", "n2.example"])
+        #expect(codes.withLock { $0 } == [.busy])
+    }
+
+    @Test func idleThreadsLeave() async throws {
+        let system = HeldSystem(idleTime: .milliseconds(1))
+        system.release(.success(answer))
+        _ = try await system.resolver.addresses(of: "a.example")
+        while system.threads.threadCount > 0 { await Task.yield() }
+        #expect(try await system.resolver.addresses(of: "b.example") == answer)
+    }
+
+    @Test func familiesComeApartWhenAsked() async throws {
+        let system = HeldSystem()
+        system.release(.success(answer))
+        var families: AddressFamilies = []
+        for try await batch in system.resolver.addressBatches(of: try HostName("a.example")) {
+            #expect(batch.addresses == answer)
+            #expect(families.isDisjoint(with: batch.families))
+            families.formUnion(batch.families)
+        }
+        #expect(families == .all)
+        #expect(system.calls.sorted() == ["a.example4", "a.example6"])
+    }
+
+    @Test func failuresOfBothFamiliesAreOne() async throws {
+        let system = HeldSystem()
+        system.release(.failure(ResolverError(.temporaryFailure)))
+        await #expect(throws: ResolverError(.temporaryFailure, name: "a.example")) {
+            for try await batch in system.resolver.addressBatches(of: try HostName("a.example")) {
+                #expect(batch.addresses.isEmpty)
+            }
+        }
+    }
+
+    /// CVE-2025-31498 and CVE-2026-33630 of c-ares: a callback that cancels frees what its caller still uses.
+    @Test func cancellingFromInsideTheCallbackIsHarmless() async throws {
+        let system = HeldSystem()
+        system.release(.success(answer))
+        let name = try HostName("a.example")
+        for _ in 0..<200 {
+            await withCheckedContinuation { done in
+                let box = TokenBox()
+                box.token.withLock { token in
+                    token = system.resolver.start(AddressRequest(name)) { event in
+                        let ended = box.token.withLock { $0 }?.cancel() == true
+                        if case .finished = event { #expect(!ended) }
+                        if ended || event == .finished(nil) { done.resume() }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The token in the handler's reach, as above, is a cycle that the end of the lookup must break.
+    @Test(.timeLimit(.minutes(1))) func anEndedLookupLetsItsHandlerGo() async throws {
+        let system = HeldSystem()
+        system.release(.success(answer))
+        let name = try HostName("a.example")
+        for isCancelled in [false, true] {
+            var box: TokenBox? = TokenBox()
+            weak let weakBox = box
+            await withCheckedContinuation { done in
+                let token = system.resolver.start(AddressRequest(name)) { [box] event in
+                    withExtendedLifetime(box) { if case .finished = event { done.resume() } }
+                }
+                box?.token.withLock { $0 = token }
+                if isCancelled, token.cancel() { done.resume() }
+            }
+            box = nil
+            while weakBox != nil { await Task.yield() }
+        }
+    }
+
+    @Test func looksUpNamesOfAddresses() async throws {
+        let names = try await SystemResolver.shared.names(of: .address(IPAddress("127.0.0.1")!))
+        #expect(names.first == "localhost")
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test func givesTheMainNameOfAName() async throws {
+        #expect(try await SystemResolver.shared.names(of: .host(HostName("localhost"))).contains("localhost"))
+    }
+
+    @Test(arguments: [
+        (-2, "hostNotFound", 12, 8), (-5, "noData", 12, 7), (-3, "temporaryFailure", 12, 2),
+        (-4, "serverFailed", 12, 4),
+        (-9, "noData", 12, 1), (-11, "system", 1, 24), (-10, "system", 12, 6), (-77, "system", 12, 4),
+    ])
+    func speaksDarwinsNumbers(failure: CInt, code: String, domain: Int, number: Int) {
+        let error = ResolverError(addressInfoFailure: failure, errno: 24, name: "a.example")
+        #expect(error.code.rawValue == code)
+        #expect(error.domain.rawValue == domain)
+        #expect(error.number == number)
+        #expect(error.hostErrorCode == (code == "hostNotFound" || code == "noData" ? 1 : 2))
+    }
+}
+
+/// Keeps the token where the handler can reach it.
+private final class TokenBox: Sendable {
+    let token = Locked<LookupToken?>(nil)
+}

@@ -1,0 +1,360 @@
+import Glibc
+import Testing
+
+@testable import HostResolver
+
+@Suite(.serialized) struct WireResolverTests {
+    private static let v4 = IPv4Address("192.0.2.1")!
+    private static let v6 = IPv6Address("2001:db8::1")!
+    private static let noHosts = HostsFile(parsing: "")
+
+    /// Runs `body` with a server and a resolver that asks it.
+    private func with(
+        cacheLimit: Int = 0, change: (inout ResolverConfiguration) -> Void = { _ in },
+        hosts: HostsFile = noHosts, _ behaviour: @escaping LoopbackDNSServer.Behaviour,
+        _ body: (LoopbackDNSServer, WireResolver) async throws -> Void
+    ) async throws {
+        let server = try LoopbackDNSServer(behaviour)
+        defer { server.stop() }
+        let resolver = WireResolver(configuration: server.configuration(change), hosts: hosts, cacheLimit: cacheLimit)
+        try await body(server, resolver)
+    }
+
+    private static func addresses(_ query: DNSMessage) -> LoopbackDNSServer.Reaction {
+        switch query.questions[0].type {
+        case .a: .answer(query.answered([.a(v4)]))
+        case .aaaa: .answer(query.answered([.aaaa(v6)]))
+        default: .answer(query.answered([]))
+        }
+    }
+
+    @Test func findsBothFamilies() async throws {
+        try await with({ query, _ in Self.addresses(query) }) { server, resolver async throws in
+            let found = try await resolver.addresses(of: "www.example.org")
+            #expect(Set(found) == [.v4(Self.v4), .v6(Self.v6)])
+            #expect(Set(server.questions.map(\.type)) == [.a, .aaaa])
+            let only = try await resolver.addresses(AddressRequest(HostName("www.example.org"), families: .v4))
+            #expect(only == [.v4(Self.v4)])
+        }
+    }
+
+    @Test func blocksToo() async throws {
+        try await with({ query, _ in Self.addresses(query) }) { _, resolver async throws in
+            let found = Locked<Result<Int, ResolverError>?>(nil)
+            let block: @Sendable () -> Void = {
+                let result = Result { () throws(ResolverError) in try resolver.addresses(of: "www.example.org").count }
+                found.withLock { $0 = result }
+            }
+            await onThread(block)
+            #expect(found.withLock { $0 } == .success(2))
+        }
+    }
+
+    @Test(arguments: [
+        (DNSRecordType.srv, DNSRecordData.srv(priority: 1, weight: 2, port: 3, target: DNSName("a.example")!)),
+        (.mx, .mx(preference: 5, exchange: DNSName("m.example")!)), (.txt, .txt([Array("text".utf8), [0]])),
+        (.ptr, .ptr(DNSName("p.example")!)),
+        (DNSRecordType(rawValue: 257), .other(DNSRecordType(rawValue: 257), [1, 2])),
+    ])
+    func findsRecordsWithTheirTimes(type: DNSRecordType, data: DNSRecordData) async throws {
+        try await with({ query, _ in .answer(query.answered([data], timeToLive: 77)) }) {
+            server, resolver async throws in
+            let answer = try await resolver.records(type, of: "x.example.org")
+            #expect(answer.records.map(\.data) == [data] && answer.timeToLive == 77)
+            #expect(answer.servers.map(\.server) == [server.address] && answer.servers.map(\.result) == [.answered])
+        }
+    }
+
+    @Test func fetchesOverTCPWhatWasCut() async throws {
+        let texts = (0..<40).map { DNSRecordData.txt([[UInt8](repeating: UInt8($0), count: 200)]) }
+        try await with({ query, isTCP in
+            var cut = query.answered([])
+            cut.header.isTruncated = true
+            return .answer(isTCP ? query.answered(texts) : cut)
+        }) { server, resolver async throws in
+            let answer = try await resolver.records(.txt, of: "big.example.org")
+            #expect(answer.records.count == 40)
+            #expect(server.tcpCount == 1)
+        }
+    }
+
+    @Test func aTCPConnectionThatFailsIsReported() async throws {
+        try await with({ query, isTCP in
+            var cut = query.answered([])
+            cut.header.isTruncated = true
+            return isTCP ? .hangUp : .answer(cut)
+        }) { server, resolver async throws in
+            await #expect {
+                _ = try await resolver.records(.txt, of: "big.example.org")
+            } throws: {
+                ($0 as? ResolverError)?.servers.map(\.result) == [.connectionFailed]
+            }
+        }
+    }
+
+    /// A stranger's packets: another port (the kernel drops them), another id, another question, noise.
+    @Test(arguments: ["port", "id", "question", "noise"])
+    func forgeriesDoNotCount(kind: String) async throws {
+        try await with({ query, _ in
+            var forged = query.answered([.a(IPv4Address("203.0.113.66")!)])
+            if kind == "id" { forged.header.id ^= 1 }
+            if kind == "question" { forged.questions[0].name = DNSName("evil.example")! }
+            let bytes = kind == "noise" ? [1, 2, 3] : (try? forged.wireForm()) ?? []
+            return .answerAfter(forged: bytes, fromOtherPort: kind == "port", query.answered([.a(Self.v4)]))
+        }) { _, resolver async throws in
+            let answer = try await resolver.records(.a, of: "www.example.org")
+            #expect(answer.records.map(\.data) == [.a(Self.v4)])
+        }
+    }
+
+    @Test(arguments: [
+        (2 as UInt8, ResolverError.Code.serverFailed, ServerOutcome.Result.serverFailure), (5, .serverFailed, .refused),
+        (3, .hostNotFound, .answered), (0, .noData, .answered),
+    ])
+    func saysWhatTheServerSaid(code: UInt8, error: ResolverError.Code, outcome: ServerOutcome.Result) async throws {
+        try await with({ query, _ in .answer(query.answered([], code: code)) }) { _, resolver async throws in
+            await #expect {
+                _ = try await resolver.addresses(of: "www.example.org.")
+            } throws: {
+                let failure = $0 as? ResolverError
+                return failure?.code == error && failure?.servers.map(\.result) == [outcome]
+                    && failure?.name == "www.example.org."
+            }
+        }
+    }
+
+    @Test func theSecondServerHelps() async throws {
+        let failing = try LoopbackDNSServer { query, _ in .answer(query.answered([], code: 2)) }
+        defer { failing.stop() }
+        try await with(change: { $0.servers.insert(failing.address, at: 0) }, { query, _ in Self.addresses(query) }) {
+            server, resolver async throws in
+            let answer = try await resolver.records(.a, of: "www.example.org")
+            #expect(answer.servers.map(\.server) == [failing.address, server.address])
+            #expect(answer.servers.map(\.result) == [.serverFailure, .answered])
+        }
+    }
+
+    @Test func aPortWhereNobodyListensIsNotWaitedFor() async throws {
+        let server = try LoopbackDNSServer { _, _ in .silence }
+        var configuration = server.configuration { $0.timeout = .seconds(3600) }
+        server.stop()
+        configuration.attempts = 2
+        let resolver = WireResolver(configuration: configuration, hosts: Self.noHosts)
+        await #expect {
+            _ = try await resolver.records(.a, of: "www.example.org")
+        } throws: {
+            ($0 as? ResolverError)?.servers.map(\.result) == [.unreachable, .unreachable]
+        }
+    }
+
+    @Test func silenceEndsWithTheDeadlineAndWithTheServersTime() async throws {
+        try await with(change: { $0.timeout = .milliseconds(20) }, { _, _ in .silence }) {
+            server, resolver async throws in
+            await #expect(throws: ResolverError.self) { try await resolver.records(.a, of: "a.example") }
+            await #expect {
+                _ = try await resolver.addresses(of: "www.example.org")
+            } throws: {
+                ($0 as? ResolverError)?.code == .timedOut
+                    && ($0 as? ResolverError)?.servers.map(\.result) == [.timedOut]
+            }
+        }
+        try await with(change: { $0.timeout = .seconds(3600) }, { _, _ in .silence }) { _, resolver async throws in
+            await #expect(throws: ResolverError(.timedOut, name: "www.example.org")) {
+                try await resolver.addresses(of: "www.example.org", until: .now + .milliseconds(20))
+            }
+        }
+    }
+
+    @Test func aLateAnswerFromAnEarlierTryCounts() async throws {
+        let held = Locked<DNSMessage?>(nil)
+        try await with(
+            change: { configuration in
+                configuration.timeout = .milliseconds(30)
+                configuration.attempts = 2
+            },
+            { query, _ in
+                let first = held.withLock { held in
+                    defer { held = query }
+                    return held
+                }
+                // The second query is answered with the answer to the first, which went to another port: ignored there.
+                guard let first else { return .silence }
+                return .answerAfter(
+                    forged: (try? first.answered([.a(IPv4Address("203.0.113.66")!)]).wireForm()) ?? [],
+                    fromOtherPort: false,
+                    query.answered([.a(Self.v4)]))
+            }
+        ) { _, resolver async throws in
+            let answer = try await resolver.records(.a, of: "www.example.org")
+            #expect(answer.records.map(\.data) == [.a(Self.v4)])
+            #expect(answer.servers.map(\.result) == [.timedOut, .answered])
+        }
+    }
+
+    @Test func goesThroughTheSearchList() async throws {
+        try await with(
+            change: { $0.search = [DNSName("one.test")!, DNSName("two.test")!] },
+            { query, _ in
+                query.questions[0].name == DNSName("www.two.test")!
+                    ? Self.addresses(query) : .answer(query.answered([], code: 3))
+            }
+        ) { server, resolver async throws in
+            #expect(try await resolver.addresses(of: "www").count == 2)
+            #expect(Set(server.questions.map(\.name)) == [DNSName("www.one.test")!, DNSName("www.two.test")!])
+        }
+    }
+
+    /// One family's silence about a name must not send it on to another name.
+    @Test func oneFamilyIsEnoughForAName() async throws {
+        try await with(
+            change: { $0.search = [DNSName("one.test")!, DNSName("two.test")!] },
+            { query, _ in
+                query.questions[0].type == .a
+                    ? .answer(query.answered([.a(Self.v4)])) : .answer(query.answered([], code: 0))
+            }
+        ) { server, resolver async throws in
+            #expect(try await resolver.addresses(of: "www") == [.v4(Self.v4)])
+            #expect(Set(server.questions.map(\.name)) == [DNSName("www.one.test")!])
+        }
+    }
+
+    @Test func theFastFamilyDoesNotWait() async throws {
+        try await with(
+            change: { $0.timeout = .milliseconds(50) },
+            { query, _ in
+                query.questions[0].type == .a ? .answer(query.answered([.a(Self.v4)])) : .silence
+            }
+        ) { _, resolver async throws in
+            var batches: [AddressBatch] = []
+            for try await batch in resolver.addressBatches(of: try HostName("www.example.org")) {
+                batches.append(batch)
+            }
+            #expect(batches == [AddressBatch([.v4(Self.v4)], families: .v4)])
+        }
+    }
+
+    @Test func equalQuestionsInFlightAreOne() async throws {
+        try await with({ query, _ in .silence }) { server, resolver async throws in
+            let name = DNSName("www.example.org")!
+            let tasks = (0..<20).map { _ in Task { try await resolver.records(.a, of: name) } }
+            // One that began after all others had left would ask anew.
+            while server.questions.isEmpty || resolver.waitingCount < tasks.count { await Task.yield() }
+            for task in tasks { task.cancel() }
+            for task in tasks {
+                await #expect(throws: ResolverError(.cancelled, name: name.description)) { try await task.value }
+            }
+            #expect(server.questions.count == 1)
+        }
+    }
+
+    @Test func keepsAnswersWhenTold() async throws {
+        try await with(
+            cacheLimit: 10,
+            { query, _ in
+                query.questions[0].name == DNSName("www.example.org")!
+                    ? .answer(query.answered([.a(Self.v4)])) : .answer(query.answered([], code: 3))
+            }
+        ) { server, resolver async throws in
+            for _ in 0..<3 { _ = try await resolver.records(.a, of: "www.example.org") }
+            #expect(server.questions.count == 1)
+            #expect(resolver.cacheStatistics == WireResolver.CacheStatistics(hits: 2, misses: 1, count: 1))
+            resolver.flushCache()
+            _ = try await resolver.records(.a, of: "WWW.example.org")
+            #expect(server.questions.count == 2)
+            // A negative answer without a zone's word is not kept.
+            for _ in 0..<2 { _ = try? await resolver.records(.a, of: "no.example.org") }
+            #expect(server.questions.count == 4)
+        }
+    }
+
+    @Test func someNamesNeverLeaveTheMachine() async throws {
+        let hosts = HostsFile(parsing: "192.0.2.99 fixed.example alias.example")
+        try await with(hosts: hosts, { _, _ in .silence }) { server, resolver async throws in
+            #expect(try await resolver.addresses(of: "Fixed.example") == [IPAddress("192.0.2.99")!])
+            #expect(try await resolver.addresses(of: "a.localhost") == [.v6(.loopback), .v4(.loopback)])
+            #expect(try await resolver.addresses(of: "fe80::1%lo") == [IPAddress("fe80::1%lo")!])
+            #expect(
+                try await resolver.names(of: .address(IPAddress("192.0.2.99")!)) == ["fixed.example", "alias.example"])
+            #expect(
+                try await resolver.names(of: .host(HostName("alias.example"))) == ["fixed.example", "alias.example"])
+            for name in ["x.invalid", "x.onion"] {
+                await #expect(throws: ResolverError(.hostNotFound, name: name)) {
+                    try await resolver.addresses(of: name)
+                }
+            }
+            #expect(server.questions.isEmpty)
+        }
+    }
+
+    @Test func findsNamesOfAddresses() async throws {
+        try await with({ query, _ in
+            .answer(query.answered([.ptr(DNSName("bad name.example")!), .ptr(DNSName("Good.example")!)]))
+        }) { server, resolver async throws in
+            #expect(try await resolver.names(of: .address(IPAddress("192.0.2.7")!)) == ["good.example"])
+            #expect(server.questions == [DNSQuestion(DNSName("7.2.0.192.in-addr.arpa")!, .ptr)])
+        }
+    }
+
+    @Test func findsTheMainNameOfAnAlias() async throws {
+        try await with({ query, _ in
+            var message = query.answered([.cname(DNSName("main.example")!)])
+            message.answers.append(DNSRecord(DNSName("main.example")!, timeToLive: 5, .a(Self.v4)))
+            return .answer(message)
+        }) { _, resolver async throws in
+            #expect(try await resolver.names(of: .host(HostName("www.example"))) == ["main.example", "www.example"])
+        }
+    }
+
+    @Test func cancellingLeavesNothingBehind() async throws {
+        try await with(
+            change: { $0.timeout = .seconds(3600) },
+            { query, isTCP in
+                var cut = query.answered([])
+                cut.header.isTruncated = true
+                return isTCP ? .silence : query.questions[0].type == .a ? .silence : .answer(cut)
+            }
+        ) { server, resolver async throws in
+            _ = try? await resolver.addresses(of: "warm.example", until: .now + .milliseconds(5))
+            let before = try await settledDescriptorCount()
+            for index in 0..<50 {
+                let task = Task { try await resolver.addresses(of: "n\(index).example") }
+                while server.questions.count < 2 * index { await Task.yield() }
+                task.cancel()
+                await #expect(throws: ResolverError(.cancelled, name: "n\(index).example")) { try await task.value }
+            }
+            #expect(try await settledDescriptorCount() <= before)
+        }
+    }
+
+    /// The least number of descriptors that are seen to be open over some turns of the loop: those being closed go meanwhile.
+    private func settledDescriptorCount() async throws -> Int {
+        var least = Int.max
+        for _ in 0..<300 {
+            await withCheckedContinuation { done in
+                EventLoop.shared.schedule(at: .now + .milliseconds(1)) { done.resume() }
+            }
+            least = min(least, try openDescriptors())
+        }
+        return least
+    }
+
+    private func openDescriptors() throws -> Int {
+        let directory = try #require(opendir("/proc/self/fd"))
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        return count
+    }
+}
+
+/// Runs `body` on a thread of its own, so that it may block.
+func onThread(_ body: @escaping @Sendable () -> Void) async {
+    let threads = LookupThreads(limit: 1, longestLine: 1, idleTime: .zero)
+    await withCheckedContinuation { done in
+        try? threads.run(
+            LookupThreads.Job {
+                body()
+                done.resume()
+            })
+    }
+}

@@ -1,0 +1,37 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+    name: "NetKit",
+    products: [
+        .library(name: "NetKit", targets: ["NetKit"])
+    ],
+    dependencies: [
+        .package(path: "../EventLoops"),
+        .package(path: "../HTTPMessage"),
+        .package(path: "../HostResolver"),
+        .package(path: "../StreamKit"),
+    ],
+    targets: [
+        .target(
+            name: "NetKit",
+            dependencies: [
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "StreamKit", package: "StreamKit"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "NetKitTests", dependencies: ["NetKit"], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

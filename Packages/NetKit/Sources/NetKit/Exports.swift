@@ -1,0 +1,5 @@
+// One `import NetKit` is every package.
+@_exported public import EventLoops
+@_exported public import HTTPMessage
+@_exported public import HostResolver
+@_exported public import StreamKit

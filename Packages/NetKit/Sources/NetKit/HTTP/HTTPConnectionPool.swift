@@ -1,0 +1,121 @@
+internal import EventLoops
+internal import StreamKit
+
+/// Idle connections, kept for the next request to the same origin made in the same way.
+///
+/// ```swift
+/// let pool = HTTPConnectionPool(limits: .init(perOrigin: 4, total: 32, idle: .seconds(15)))
+/// try stream.set(.httpPool, to: pool)
+/// …
+/// pool.drain()
+/// ```
+///
+/// The connection used last is taken first. Before it is used it is looked at: one that the server has closed, or sent
+/// anything on, is dropped.
+public final class HTTPConnectionPool: Sendable {
+    /// How many connections are kept, and for how long.
+    public struct Limits: Sendable, Hashable {
+        /// Idle connections to one origin.
+        public var perOrigin: Int
+        /// Idle connections in all; the one idle for longest goes first.
+        public var total: Int
+        /// How long one stays idle.
+        public var idle: Duration
+
+        /// Makes limits; by default 6 for an origin, 64 in all, 30 s.
+        public init(perOrigin: Int = 6, total: Int = 64, idle: Duration = .seconds(30)) {
+            self.perOrigin = perOrigin
+            self.total = total
+            self.idle = idle
+        }
+    }
+
+    /// The pool that streams use unless told otherwise.
+    public static let shared = HTTPConnectionPool()
+
+    /// What is kept.
+    public let limits: Limits
+
+    private struct Entry {
+        var connection: HTTPConnection
+        var since: ContinuousClock.Instant
+    }
+
+    private struct State {
+        /// The one idle for longest first. So few that looking through them costs less than a table.
+        var idle: [Entry] = []
+        var sweep: LoopTimer?
+    }
+
+    private let state = Locked(State())
+
+    /// A pool of its own, so that nothing is shared with others.
+    public init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// How many connections are idle now.
+    public var idleCount: Int { state.withLock { $0.idle.count } }
+
+    /// Closes every idle connection now.
+    public func drain() {
+        let (entries, sweep) = state.withLock { state in
+            defer { state.idle = [] }
+            return (state.idle, state.sweep.take())
+        }
+        sweep?.cancel()
+        for entry in entries { entry.connection.pair.close() }
+    }
+
+    /// An idle connection for `key`, checked; nil if there is none.
+    func take(_ key: HTTPConnectionKey) -> HTTPConnection? {
+        while true {
+            let entry = state.withLock { state in
+                state.idle.lastIndex { $0.connection.key == key }.map { state.idle.remove(at: $0) }
+            }
+            guard let entry else { return nil }
+            if entry.connection.isIdle, entry.since.duration(to: .now) < limits.idle { return entry.connection }
+            entry.connection.pair.close()
+        }
+    }
+
+    /// Keeps a connection that has carried a request to its end.
+    func put(_ connection: HTTPConnection) {
+        connection.buffer.shrink()
+        let dropped = state.withLock { state -> [Entry] in
+            state.idle.append(Entry(connection: connection, since: .now))
+            if state.sweep == nil { scheduleSweep(&state) }
+            return removeSurplus(&state, of: connection.key)
+        }
+        for entry in dropped { entry.connection.pair.close() }
+    }
+
+    private func removeSurplus(_ state: inout State, of key: HTTPConnectionKey) -> [Entry] {
+        var dropped: [Entry] = []
+        if state.idle.count > limits.perOrigin,
+            state.idle.count(where: { $0.connection.key == key }) > limits.perOrigin,
+            let oldest = state.idle.firstIndex(where: { $0.connection.key == key })
+        {
+            dropped.append(state.idle.remove(at: oldest))
+        }
+        while state.idle.count > limits.total { dropped.append(state.idle.removeFirst()) }
+        return dropped
+    }
+
+    private func scheduleSweep(_ state: inout State) {
+        state.sweep = EventLoop.shared.schedule(at: .now + limits.idle) { [weak self] in self?.sweep() }
+    }
+
+    /// Closes what has been idle for too long.
+    private func sweep() {
+        let expired = state.withLock { state -> ArraySlice<Entry> in
+            let oldest = ContinuousClock.now - limits.idle
+            let expired = state.idle.prefix { $0.since <= oldest }
+            state.idle.removeFirst(expired.count)
+            state.sweep = nil
+            if !state.idle.isEmpty { scheduleSweep(&state) }
+            return expired
+        }
+        for entry in expired { entry.connection.pair.close() }
+    }
+}

@@ -1,0 +1,168 @@
+internal import EventLoops
+internal import HTTPMessage
+internal import StreamKit
+
+/// The body of the answer.
+extension HTTPLoad {
+    /// Reads payload into `target`; call after ``advanceToBody()`` gave nil.
+    mutating func readBody(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        if contentDecoder == nil { return try readPayload(into: &target) }
+        let attempt = try prepareDecoded()
+        guard case .moved = attempt, let count = contentDecoder?.read(into: &target) else { return attempt }
+        return .moved(count)
+    }
+
+    /// What a read would give, without giving it.
+    mutating func peekBody() throws(StreamError) -> Attempt {
+        if contentDecoder != nil { return try prepareDecoded() }
+        while true {
+            guard let connection, !decoder.isComplete else { return .ended }
+            switch try nextPayload(connection, upTo: 0) {
+            case .end, .payload:
+                letGo()
+                return .ended
+            case .needMore where decoder.payloadAhead > 0 && !connection.buffer.isEmpty:
+                return .moved(Int(min(decoder.payloadAhead, Int64(connection.buffer.count))))
+            case .needMore:
+                if let attempt = try fill(connection) { return attempt }
+            }
+        }
+    }
+
+    private mutating func readPayload(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        while true {
+            guard let connection, !decoder.isComplete else { return .ended }
+            if connection.buffer.isEmpty, decoder.payloadAhead > 0, target.byteCount >= 1024 {
+                if let attempt = try receivePayload(connection, into: &target) { return attempt }
+                continue
+            }
+            switch try nextPayload(connection, upTo: target.byteCount) {
+            case .payload(let range):
+                connection.buffer.copy(range, into: &target)
+                connection.buffer.remove(range.upperBound)
+                if decoder.isComplete { letGo() }
+                return .moved(range.count)
+            case .end:
+                letGo()
+                return .ended
+            case .needMore:
+                if let attempt = try fill(connection) { return attempt }
+            }
+        }
+    }
+
+    /// The next event of the framing; the framing's own bytes before it are used up.
+    private mutating func nextPayload(
+        _ connection: HTTPConnection, upTo limit: Int
+    ) throws(StreamError) -> BodyDecoder.Event {
+        var used = 0
+        let event: BodyDecoder.Event
+        do throws(HTTPMessageError) {
+            event = try connection.buffer.withBytes { (bytes) throws(HTTPMessageError) in
+                try decoder.next(in: bytes, at: &used, upTo: limit)
+            }
+        } catch {
+            throw StreamError(error)
+        }
+        if case .payload = event { return event }
+        connection.buffer.remove(used)
+        return event
+    }
+
+    /// Reads payload straight into the caller's memory; nil: look again.
+    private mutating func receivePayload(
+        _ connection: HTTPConnection, into target: inout MutableRawSpan
+    ) throws(StreamError) -> Attempt? {
+        let part = 0..<Int(min(decoder.payloadAhead, Int64(target.byteCount)))
+        let read = try target.withPart(part) { (part) throws(StreamError) in
+            try connection.pair.input.tryRead(into: &part)
+        }
+        guard let count = read else { return try block() }
+        if count == 0 { return try receiveEnd() }
+        try advanceDecoder(count)
+        if decoder.isComplete { letGo() }
+        return .moved(count)
+    }
+
+    /// Reads into the buffer; nil: look again.
+    private mutating func fill(_ connection: HTTPConnection) throws(StreamError) -> Attempt? {
+        guard let count = try connection.buffer.fill(from: connection.pair.input) else { return try block() }
+        return count == 0 ? try receiveEnd() : nil
+    }
+
+    private mutating func block() throws(StreamError) -> Attempt? {
+        try interestWhileReceiving().map { .wouldBlock($0) }
+    }
+
+    private mutating func advanceDecoder(_ count: Int) throws(StreamError) {
+        do throws(HTTPMessageError) {
+            try decoder.receivePayload(count)
+        } catch {
+            throw StreamError(error)
+        }
+    }
+
+    /// The connection has ended; nil if that was the body's proper end.
+    private mutating func receiveEnd() throws(StreamError) -> Attempt? {
+        do throws(HTTPMessageError) {
+            try decoder.receiveEnd()
+        } catch {
+            throw StreamError(error)
+        }
+        if contentDecoder == nil { letGo() }
+        return nil
+    }
+
+    // MARK: Decoded bodies
+
+    /// Decodes until there is something to read.
+    private mutating func prepareDecoded() throws(StreamError) -> Attempt {
+        while true {
+            if contentDecoder?.hasBytes == true { return .moved(1) }
+            guard let connection, !decoder.isComplete else {
+                try contentDecoder?.finish()
+                if contentDecoder?.hasBytes == true { continue }
+                letGo()
+                return .ended
+            }
+            // The framing's own bytes first, then as much payload as is buffered, in one go.
+            _ = try nextPayload(connection, upTo: 0)
+            let ahead = Int(min(decoder.payloadAhead, Int64(connection.buffer.count)))
+            if ahead > 0 {
+                try decode(ahead, of: connection)
+            } else if !decoder.isComplete, let attempt = try fill(connection) {
+                return attempt
+            }
+        }
+    }
+
+    private mutating func decode(_ available: Int, of connection: HTTPConnection) throws(StreamError) {
+        let used = try connection.buffer.withBytes { (bytes) throws(StreamError) in
+            try contentDecoder?.decode(bytes.extracting(..<available)) ?? 0
+        }
+        connection.buffer.remove(used)
+        try advanceDecoder(used)
+    }
+
+    // MARK: Bodies of redirects
+
+    /// Reads a redirect's body away, then goes on with the next request.
+    mutating func discard() throws(StreamError) -> Interest? {
+        if settings.keepsConnection, decoder.framing != .untilClose, decoder.framing != .tunnel {
+            var scrap = [UInt8](repeating: 0, count: 4096)
+            var span = scrap.mutableSpan
+            var bytes = span.mutableBytes
+            do throws(StreamError) {
+                while decoder.payloadCount < HTTPLoad.discardLimit, connection != nil {
+                    let attempt = try readPayload(into: &bytes)
+                    if case .wouldBlock(let interest) = attempt { return interest }
+                    if case .ended = attempt { letGo() }
+                }
+            } catch {
+                // The redirect is known; what became of its body does not matter.
+            }
+        }
+        try followHop()
+        return nil
+    }
+}

@@ -1,0 +1,176 @@
+internal import EventLoops
+internal import HTTPMessage
+internal import StreamKit
+
+/// Up to the body: sending, and the head of the answer.
+extension HTTPLoad {
+    /// Goes on until the head of the final answer is there (nil), or something must be waited for.
+    mutating func advanceToBody() throws(StreamError) -> Interest? {
+        while true {
+            switch phase {
+            case .idle: try beginHop()
+            case .sending: if let interest = try send() { return interest }
+            case .receivingHead: if let interest = try receiveHead() { return interest }
+            case .discarding: if let interest = try discard() { return interest }
+            case .receivingBody, .done: return nil
+            }
+        }
+    }
+
+    // MARK: Sending
+
+    /// What sending on came to.
+    private enum Sending {
+        case done
+        case awaitsLeave
+        case blocked(Interest)
+        /// The server has something to say: look before sending more.
+        case answered
+        case failed(StreamError)
+    }
+
+    private mutating func sendOn() throws(StreamError) -> Sending {
+        guard let connection else { throw .closed }
+        while true {
+            guard let progress = try sender?.advance(connection.pair.output) else { throw .closed }
+            switch progress {
+            case .done: return .done
+            case .awaitsLeave: return .awaitsLeave
+            case .failed(let error): return hasAnswer ? .answered : .failed(error)
+            case .sentPiece: if hasAnswer { return .answered }
+            case .connectionBlocks:
+                place = connection.pair.input.waitPoint
+                return hasAnswer ? .answered : .blocked([.readable, .writable])
+            case .sourceBlocks:
+                if hasAnswer { return .answered }
+                let point = connection.pair.input.waitPoint
+                place = point
+                if sender?.awaitSource(ringing: point) == true { return .blocked(.readable) }
+            }
+        }
+    }
+
+    /// True if reading from the connection would not wait.
+    private var hasAnswer: Bool { connection?.pair.input.hasBytesAvailable == true }
+
+    private mutating func send() throws(StreamError) -> Interest? {
+        switch try sendOn() {
+        case .blocked(let interest): return interest
+        case .failed(let error): try retry(after: error)
+        case .answered: phase = .receivingHead
+        case .done:
+            phase = .receivingHead
+            hasJustSent = true
+        case .awaitsLeave:
+            phase = .receivingHead
+            guard let point = connection?.pair.input.waitPoint else { throw .closed }
+            let time = ContinuousClock.now + settings.continueLimit
+            leaveTime = (time, loop.schedule(at: time) { point.signal([.readable, .writable]) })
+        }
+        return nil
+    }
+
+    private mutating func giveLeave() throws(StreamError) {
+        leaveTime.take()?.1.cancel()
+        try sender?.giveLeave()
+    }
+
+    /// Nothing more can be read now: sends on if there is something to send. Nil if reading is worth another try.
+    mutating func interestWhileReceiving() throws(StreamError) -> Interest? {
+        place = connection?.pair.input.waitPoint
+        if let (time, _) = leaveTime, ContinuousClock.now >= time { try giveLeave() }
+        guard sender?.isDone == false, sender?.isAwaitingLeave == false else { return .readable }
+        switch try sendOn() {
+        case .done, .awaitsLeave: return .readable
+        case .blocked(let interest): return interest
+        case .answered: return nil
+        case .failed:
+            sender?.stop()  // what was answered before counts
+            return nil
+        }
+    }
+
+    // MARK: Receiving
+
+    private mutating func receiveHead() throws(StreamError) -> Interest? {
+        guard let connection else { throw .closed }
+        while true {
+            if !connection.buffer.isEmpty, try parseHead(connection) { return nil }
+            if hasJustSent {
+                hasJustSent = false
+                place = connection.pair.input.waitPoint
+                return .readable
+            }
+            let count: Int?
+            do throws(StreamError) {
+                count = try connection.buffer.fill(from: connection.pair.input)
+            } catch {
+                try retry(after: error)
+                return nil
+            }
+            switch count {
+            case nil:
+                if let interest = try interestWhileReceiving() { return interest }
+            case 0?:
+                try retry(
+                    after: .connectionLost(hasReceived ? "in the middle of the head" : "without an answer"))
+                return nil
+            default:
+                hasReceived = true
+            }
+        }
+    }
+
+    /// Parses what is buffered; true if a head was dealt with, false for more bytes.
+    private mutating func parseHead(_ connection: HTTPConnection) throws(StreamError) -> Bool {
+        let parsed: (HTTPResponse, Int)?
+        do throws(HTTPMessageError) {
+            parsed = try connection.buffer.withBytes { (bytes) throws(HTTPMessageError) -> (HTTPResponse, Int)? in
+                guard case .complete(let count) = try parser.parse(bytes) else { return nil }
+                return (try parser.makeResponse(from: bytes), count)
+            }
+        } catch {
+            throw StreamError(error)
+        }
+        guard case (var head, let count)? = parsed else { return false }
+        head.url = url
+        connection.buffer.remove(count)
+        parser.reset()
+        try receive(head)
+        return true
+    }
+
+    private mutating func receive(_ head: HTTPResponse) throws(StreamError) {
+        if head.status.code < 200, head.status.code != 101 { return try receiveInterim(head) }
+        let framing: BodyFraming
+        do throws(HTTPMessageError) {
+            framing = try BodyFraming.of(head, to: method, leniency: .client)
+        } catch {
+            throw StreamError(error)
+        }
+        leaveTime.take()?.1.cancel()
+        log.answered(head)
+        decoder = BodyDecoder(framing, limits: settings.limits, leniency: .client)
+        response = head
+        if let hop = try hop(after: head) {
+            nextHop = hop
+            sender?.stop()
+            phase = .discarding
+            return
+        }
+        // Who refuses a request does not want the rest of it (RFC 9112 §9.5).
+        if head.status.code >= 300 || sender?.isAwaitingLeave == true { sender?.stop() }
+        if settings.decodesContent { contentDecoder = ContentDecoder(for: head, limit: settings.decodedLimit) }
+        phase = .receivingBody
+        if decoder.isComplete { letGo() }
+    }
+
+    /// A 1xx: the final answer follows (RFC 9110 §15.2). Only a 100 gives leave to send the body.
+    private mutating func receiveInterim(_ head: HTTPResponse) throws(StreamError) {
+        interim.append(head)
+        guard interim.count <= HTTPLimits.interimResponses else {
+            throw .tooManyInterim(HTTPLimits.interimResponses)
+        }
+        if head.status.code == 100 { try giveLeave() }
+    }
+}

@@ -1,0 +1,259 @@
+internal import EventLoops
+internal import FoundationEssentials
+internal import HTTPMessage
+internal import StreamKit
+
+/// One load: from the request to the end of the body, over as many connections and redirects as it takes.
+///
+/// Theory of operation. Every member takes one or more steps and never waits; `Interest` says what to wait for, at
+/// ``place``. Protocol decisions are made elsewhere, in types that do no I/O: ``RequestPreparation`` (what is sent),
+/// `HeadParser`, `BodyFraming` and `BodyDecoder` (what is received), ``RedirectPolicy`` (where next). This one only carries
+/// bytes between them and the connection.
+///
+/// Sending and receiving overlap: a server may answer before it has read the whole request, and one that answers while it
+/// reads would wait for ever for a client that stops. So whoever waits to receive sends on meanwhile, unless the answer
+/// was a refusal.
+struct HTTPLoad: Sendable {
+    enum Phase: Sendable {
+        case idle
+        /// Nothing of the answer has come.
+        case sending
+        /// What is left to send, such as a body that waits for a 100 (Continue), goes out meanwhile.
+        case receivingHead
+        /// The body of a redirect is thrown away, to use the connection again.
+        case discarding
+        case receivingBody
+        case done
+    }
+
+    struct Settings: Sendable {
+        /// For the connection.
+        var properties = StreamProperties()
+        var followsRedirects = false
+        var keepsConnection = false
+        var decodesContent = false
+        var decodedLimit: Int64 = 1 << 30
+        var continueLimit = Duration.seconds(1)
+        var totalLimit: Duration?
+        var limits = HTTPLimits.default
+        var pool: HTTPConnectionPool?
+    }
+
+    /// How much of a redirect's body is read for the sake of the connection.
+    static let discardLimit: Int64 = 64 * 1024
+
+    let settings: Settings
+    let loop: EventLoop
+    /// The caller's request, or the one a redirect made of it.
+    private(set) var request: HTTPRequest
+    private(set) var method: HTTPMethod
+    private(set) var url: URL
+    private var origin: HTTPOrigin
+    private var body: HTTPBody?
+    private var hasSpentBody = false
+    private var redirects = RedirectPolicy()
+    private var mustBeNew = false
+
+    var phase = Phase.idle
+    /// Where to wait.
+    var place: WaitPoint?
+    var log = LoadLog()
+    var connection: HTTPConnection?
+    var sender: RequestSender?
+    private var sentHead: [UInt8] = []
+    private var lastTLS: TLSInformation?
+    /// When a body that waits for a 100 (Continue) goes out without.
+    var leaveTime: (ContinuousClock.Instant, LoopTimer)?
+
+    var parser: HeadParser
+    /// At least a byte of the answer has come.
+    var hasReceived = false
+    /// The request has gone out just now: its answer cannot be there yet.
+    var hasJustSent = false
+    var response: HTTPResponse?
+    var interim: [HTTPResponse] = []
+    var nextHop: RedirectPolicy.Hop?
+    var decoder = BodyDecoder(.none)
+    var contentDecoder: ContentDecoder?
+
+    init(_ request: HTTPRequest, body: HTTPBody?, _ settings: Settings, loop: EventLoop) throws(StreamError) {
+        guard let url = request.url else { throw .badURL("the request was made without one.") }
+        origin = try HTTPOrigin(url)
+        self.request = request
+        method = request.method
+        self.url = url
+        self.body = body
+        self.settings = settings
+        self.loop = loop
+        parser = HeadParser(.response, limits: settings.limits, leniency: .client)
+    }
+
+    // MARK: What can be told
+
+    /// True once the request is on its way.
+    var hasBegun: Bool {
+        switch phase {
+        case .idle: false
+        case .sending: sender?.hasBegun ?? false
+        case .receivingHead, .discarding, .receivingBody, .done: true
+        }
+    }
+
+    /// True once the body has been read to its end.
+    var isOver: Bool {
+        if case .done = phase { true } else { false }
+    }
+
+    /// The head of the answer that counts: not of a redirect that is being followed.
+    var finalResponse: HTTPResponse? { nextHop == nil ? response : nil }
+
+    /// The request as it was sent last.
+    var finalRequest: HTTPRequest? {
+        sentHead.isEmpty ? nil : RequestPreparation.request(from: sentHead, for: url)
+    }
+
+    /// What TLS agreed on, on the connection used last.
+    var tlsInformation: TLSInformation? { connection?.pair[.tlsInformation] ?? lastTLS }
+
+    var bodyBytesSent: Int64 { sender?.bodyBytesSent ?? 0 }
+    var trailers: HTTPFields { decoder.trailers }
+
+    /// The length of what is read, as the head tells it; nil if it does not.
+    var bodyLength: Int64? {
+        guard finalResponse != nil else { return nil }
+        switch decoder.framing {
+        case .none: return 0
+        case .length(let length): return contentDecoder == nil ? length : nil
+        case .chunked, .untilClose, .tunnel: return nil
+        }
+    }
+
+    /// What the load is busy with, for messages.
+    var step: String {
+        switch phase {
+        case .idle: "connecting"
+        case .sending: connection?.pair.output.status == .opening ? "connecting" : "sending the request"
+        case .receivingHead where sender?.isAwaitingLeave == true: "waiting for the server's leave to send the body"
+        case .receivingHead: "waiting for the server's answer"
+        case .discarding, .receivingBody, .done: "receiving the body"
+        }
+    }
+}
+
+// MARK: - From connection to connection
+
+extension HTTPLoad {
+    /// Ends it at once.
+    mutating func close() {
+        leaveTime.take()?.1.cancel()
+        sender?.stop()
+        dropConnection()
+        log.abandon()
+    }
+
+    /// Prepares the request, finds or opens a connection.
+    mutating func beginHop() throws(StreamError) {
+        let preparation = RequestPreparation(
+            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
+        let head = try preparation.prepare(request, method, to: origin, body: body)
+        sentHead = head.bytes
+        log.beginRequest(method, url)
+
+        let key = HTTPConnectionKey(origin, settings.properties, loop: loop)
+        var idle: HTTPConnection?
+        if settings.keepsConnection, !mustBeNew { idle = (settings.pool ?? .shared).take(key) }
+        connection = if let idle { idle } else { try open(key) }
+        let sender = try RequestSender(
+            head.bytes, body: body, length: head.bodyLength, asksLeave: head.asksLeave, loop: loop)
+        hasSpentBody = hasSpentBody || sender.hasSpentBody
+        self.sender = sender
+        leaveTime.take()?.1.cancel()
+        hasReceived = false
+        parser.reset()
+        phase = .sending
+    }
+
+    private mutating func open(_ key: HTTPConnectionKey) throws(StreamError) -> HTTPConnection {
+        var properties = settings.properties
+        properties[.tls] = nil
+        if key.origin.isSecure {
+            var tls = key.tls ?? TLSConfiguration()
+            if tls.applicationProtocols.isEmpty { tls.applicationProtocols = ["http/1.1"] }
+            properties[.tls] = tls
+        }
+        properties[.readLimit] = nil  // the stream above has the limit
+        let pair = StreamPair(host: key.origin.host, port: key.origin.port, properties: properties, loop: loop)
+        log.beginConnection(pair)
+        try pair.open()
+        return HTTPConnection(pair: pair, key: key)
+    }
+
+    /// A connection from the pool may have died unseen: the request is sent once more, on a new one, where that is safe.
+    ///
+    /// Safe means that the server cannot have begun on it, or that doing it twice is the same as once (RFC 9110 §9.2.2).
+    mutating func retry(after error: StreamError) throws(StreamError) {
+        log.failed(error)
+        let mayRepeat = sender?.hasBegun != true || method.isIdempotent
+        guard connection?.isReused == true, !mustBeNew, !hasReceived, mayRepeat, !hasSpentBody else { throw error }
+        sender?.stop()
+        dropConnection()
+        mustBeNew = true
+        phase = .idle
+    }
+
+    /// Follows the redirect whose head has come.
+    mutating func followHop() throws(StreamError) {
+        dropConnection()
+        guard let hop = nextHop.take() else { throw .closed }
+        request = hop.request
+        method = request.method
+        url = hop.url
+        origin = hop.origin
+        if !hop.keepsBody { body = nil }
+        mustBeNew = false
+        response = nil
+        interim = []
+        phase = .idle
+    }
+
+    /// Says where the answer leads to, if it is to be followed.
+    mutating func hop(after head: HTTPResponse) throws(StreamError) -> RedirectPolicy.Hop? {
+        var hop: RedirectPolicy.Hop?
+        if head.status.code == 417, sender?.isAwaitingLeave == true {
+            // The server knows no expectations: once more, without (RFC 9110 §10.1.1).
+            var plain = request
+            plain.fields.remove(.expect)
+            hop = RedirectPolicy.Hop(request: plain, url: url, origin: origin, keepsBody: true)
+        } else if settings.followsRedirects {
+            hop = try redirects.next(after: head, to: request, at: url, of: origin)
+        }
+        if let hop, hop.keepsBody, hasSpentBody { throw .bodyNotRepeatable(head.status.code) }
+        return hop
+    }
+
+    /// The body has been read: the connection goes to the pool, or away.
+    mutating func letGo() {
+        guard let connection, let response else { return }
+        phase = .done
+        if connection.key.origin.isSecure { lastTLS = connection.pair[.tlsInformation] }
+        let isSpent: Bool =
+            switch decoder.framing {
+            case .untilClose, .tunnel: true
+            case .none, .length, .chunked: false
+            }
+        log.endConnection()
+        let isSent = sender?.isComplete == true
+        guard settings.keepsConnection, !isSpent, isSent, response.isPersistent, connection.buffer.isEmpty else {
+            sender?.stop()
+            return dropConnection()
+        }
+        self.connection = nil
+        connection.requests += 1
+        (settings.pool ?? .shared).put(connection)
+    }
+
+    private mutating func dropConnection() {
+        connection?.pair.close()
+        connection = nil
+    }
+}

@@ -1,0 +1,99 @@
+internal import HTTPMessage
+internal import StreamKit
+
+/// The catalogue of HTTP streams' sentences.
+extension StreamError {
+    static func http(_ number: HTTPErrorNumber, _ sentence: Sentence, underlying: (any Error)? = nil) -> StreamError {
+        StreamError(domain: .http, code: number.rawValue, sentence: sentence, underlying: underlying)
+    }
+
+    static func badURL(_ reason: String, underlying: (any Error)? = nil) -> StreamError {
+        http(.badURL, Sentence("http.badURL", "The URL cannot be requested: %1", reason), underlying: underlying)
+    }
+
+    static let lengthNeeded = http(
+        .badURL,
+        Sentence(
+            "http.lengthNeeded", "HTTP/1.0 cannot carry a body of unknown length; tell its length, or use HTTP/1.1."))
+
+    static func cannotSet(_ property: String) -> StreamError {
+        StreamError(
+            posix: 22, Sentence("http.cannotSet", "%1 cannot be set on an HTTP stream.", property))  // EINVAL
+    }
+
+    static func redirectLoop(_ url: String) -> StreamError {
+        http(.redirectionLoop, Sentence("http.redirectLoop", "The redirects lead back to %1.", url))
+    }
+
+    static func tooManyRedirects(_ count: Int) -> StreamError {
+        http(
+            .redirectionLoop,
+            Sentence("http.redirects", "More than %1 redirects; the last answer was one, too.", "\(count)"))
+    }
+
+    static func insecureRedirect(_ url: String) -> StreamError {
+        http(
+            .badURL,
+            Sentence(
+                "http.insecureRedirect",
+                "A redirect leads from https to %1, which is not encrypted; it was not followed.", url))
+    }
+
+    static func bodyNotRepeatable(_ status: Int) -> StreamError {
+        http(
+            .connectionLost,
+            Sentence(
+                "http.bodySpent",
+                "The request must be sent again (status %1), but its body was streamed and cannot be had twice; give a "
+                    + "body that can be made again.", "\(status)"))
+    }
+
+    static func bodyTooShort(_ sent: Int64, of length: Int64) -> StreamError {
+        http(
+            .connectionLost,
+            Sentence("http.bodyShort", "The body ended after %1 bytes, but %2 were announced.", "\(sent)", "\(length)"))
+    }
+
+    static func connectionLost(_ what: String, underlying: (any Error)? = nil) -> StreamError {
+        http(
+            .connectionLost, Sentence("http.connectionLost", "The server closed the connection %1.", what),
+            underlying: underlying)
+    }
+
+    static func tooManyInterim(_ count: Int) -> StreamError {
+        http(.parseFailure, Sentence("http.interim", "The server sent more than %1 interim answers.", "\(count)"))
+    }
+
+    static func badContentCoding(_ coding: String) -> StreamError {
+        http(
+            .parseFailure,
+            Sentence("http.badCoding", "The body is announced as %1, but cannot be decoded as that.", coding))
+    }
+
+    static func decodedTooMuch(_ limit: Int64) -> StreamError {
+        http(
+            .parseFailure,
+            Sentence("http.decodedTooMuch", "The decoded body is larger than the limit of %1 bytes.", "\(limit)"))
+    }
+
+    static let noZlib = http(
+        .parseFailure,
+        Sentence("http.noZlib", "The body is compressed, but libz.so.1 (Debian: zlib1g) is not installed to decode it.")
+    )
+
+    static func timedOut(_ step: String) -> StreamError {
+        StreamError(
+            domain: .posix, code: StreamError.timedOut.code,
+            sentence: Sentence("http.timedOut", "The load was not done within its time limit; it was %1.", step))
+    }
+
+    /// A message that breaks the rules, as the failure of a stream.
+    init(_ error: HTTPMessageError) {
+        let number = error.number ?? .parseFailure
+        let sentence =
+            error.code == .truncated
+            ? Sentence("http.truncated", "The server closed the connection before the body was complete.")
+            : Sentence("http.message", "The server's answer is not valid HTTP: %1.", error.description)
+        self = .http(number, sentence, underlying: error)
+    }
+}

@@ -1,0 +1,95 @@
+public import FoundationEssentials
+public import HTTPMessage
+public import StreamKit
+
+/// What HTTP streams can be told before they are opened.
+extension StreamProperty where Value == Bool {
+    /// Follow redirects. Default false: a 3xx is then an answer like others.
+    ///
+    /// 301 and 302 turn a POST into a GET, 303 anything but HEAD into a GET; 307 and 308 keep method and body (RFC 9110
+    /// §15.4). `Authorization`, `Cookie` and `Proxy-Authorization` go to the first origin only; https never leads to
+    /// http. At most ``RedirectPolicy/limit``. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
+    public static var httpFollowsRedirects: Self {
+        .init("NetKit.http.followsRedirects", access: .beforeOpen, default: false)
+    }
+
+    /// Use an idle connection if there is one, and keep this one for others afterwards. Default false.
+    ///
+    /// Replaces `kCFStreamPropertyHTTPAttemptPersistentConnection`.
+    public static var httpKeepsConnection: Self {
+        .init("NetKit.http.keepsConnection", access: .beforeOpen, default: false)
+    }
+
+    /// Ask for gzip and deflate, and give the decoded body. Default false: the body is as the server encoded it.
+    public static var httpDecodesContent: Self {
+        .init("NetKit.http.decodesContent", access: .beforeOpen, default: false)
+    }
+}
+
+extension StreamProperty where Value == Duration {
+    /// The longest that a load may take from `open()` to the end of the body. Default none.
+    public static var httpTotalLimit: Self { .init("NetKit.http.totalLimit", access: .beforeOpen) }
+
+    /// How long to wait for a 100 (Continue) before sending the body anyway, if the request says `Expect: 100-continue`.
+    /// Default 1 s.
+    public static var httpContinueLimit: Self {
+        .init("NetKit.http.continueLimit", access: .beforeOpen, default: .seconds(1))
+    }
+}
+
+extension StreamProperty where Value == Int64 {
+    /// The most bytes that a decoded body may have. Default 1 GiB; see ``StreamProperty/httpDecodesContent``.
+    public static var httpDecodedLimit: Self {
+        .init("NetKit.http.decodedLimit", access: .beforeOpen, default: 1 << 30)
+    }
+
+    /// How many bytes of the request's body have been sent.
+    ///
+    /// Replaces `kCFStreamPropertyHTTPRequestBytesWrittenCount`.
+    public static var httpBodyBytesSent: Self { .init("NetKit.http.bodyBytesSent", access: .readOnly) }
+
+    /// How many bytes the body of the answer will have, as far as the server says; nil while unknown.
+    public static var httpBodyLength: Self { .init("NetKit.http.bodyLength", access: .readOnly) }
+}
+
+extension StreamProperty where Value == HTTPLimits {
+    /// What is accepted of the server's heads, trailers and chunks.
+    public static var httpLimits: Self { .init("NetKit.http.limits", access: .beforeOpen, default: .default) }
+}
+
+extension StreamProperty where Value == HTTPConnectionPool {
+    /// Where idle connections are kept. Default ``HTTPConnectionPool/shared``.
+    public static var httpPool: Self { .init("NetKit.http.pool", access: .beforeOpen) }
+}
+
+extension StreamProperty where Value == HTTPResponse {
+    /// The head of the answer, without its body; nil until it has arrived. It stays after the end and after close.
+    ///
+    /// Replaces `kCFStreamPropertyHTTPResponseHeader`.
+    public static var httpResponse: Self { .init("NetKit.http.response", access: .readOnly) }
+}
+
+extension StreamProperty where Value == [HTTPResponse] {
+    /// The interim answers (1xx) that came before the final one, at most ``HTTPLimits/interimResponses``.
+    public static var httpInterimResponses: Self { .init("NetKit.http.interimResponses", access: .readOnly) }
+}
+
+extension StreamProperty where Value == HTTPFields {
+    /// The fields after a chunked body, once it has ended.
+    public static var httpTrailers: Self { .init("NetKit.http.trailers", access: .readOnly) }
+}
+
+extension StreamProperty where Value == URL {
+    /// The URL that answered last, after redirects. Replaces `kCFStreamPropertyHTTPFinalURL`.
+    public static var httpFinalURL: Self { .init("NetKit.http.finalURL", access: .readOnly) }
+}
+
+extension StreamProperty where Value == HTTPRequest {
+    /// The request as it was sent last: after redirects, with all fields. Replaces `kCFStreamPropertyHTTPFinalRequest`.
+    public static var httpFinalRequest: Self { .init("NetKit.http.finalRequest", access: .readOnly) }
+}
+
+extension HTTPLimits {
+    /// How many interim answers are taken before the final one.
+    public static let interimResponses = 16
+}

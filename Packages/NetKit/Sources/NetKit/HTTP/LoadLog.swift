@@ -1,0 +1,88 @@
+internal import FoundationEssentials
+internal import HTTPMessage
+internal import StreamKit
+
+/// What a load did, for its ``StreamKit/ConnectionReport``: the steps of each connection it opened, and its requests.
+///
+/// Kept as values; words are made of them only when somebody asks.
+struct LoadLog: Sendable {
+    private enum Outcome: Sendable {
+        case underway
+        case answered(HTTPResponse)
+        case failed(StreamError)
+        case abandoned
+    }
+
+    private struct RequestStep: Sendable {
+        var method: HTTPMethod
+        var url: URL
+        var start: ContinuousClock.Instant
+        var end: ContinuousClock.Instant?
+        var outcome = Outcome.underway
+    }
+
+    private let start = ContinuousClock.now
+    private var requests: [RequestStep] = []
+    private var finished: [ConnectionReport.Step] = []
+    private var current: (pair: StreamPair, offset: Duration)?
+
+    /// Everything so far, by time.
+    var report: ConnectionReport {
+        let steps = finished + currentSteps + requests.map(step)
+        return ConnectionReport(steps.sorted { $0.start < $1.start })
+    }
+
+    mutating func beginConnection(_ pair: StreamPair) {
+        endConnection()
+        current = (pair, start.duration(to: .now))
+    }
+
+    /// Takes over the connection's own steps; the connection itself goes its way.
+    mutating func endConnection() {
+        if current == nil { return }
+        finished += currentSteps
+        current = nil
+    }
+
+    mutating func beginRequest(_ method: HTTPMethod, _ url: URL) {
+        requests.append(RequestStep(method: method, url: url, start: requests.isEmpty ? start : .now))
+    }
+
+    mutating func answered(_ response: HTTPResponse) { endRequest(.answered(response)) }
+
+    mutating func failed(_ error: StreamError) { endRequest(.failed(error)) }
+
+    /// The load was given up.
+    mutating func abandon() {
+        endRequest(.abandoned)
+        endConnection()
+    }
+
+    private mutating func endRequest(_ outcome: Outcome) {
+        guard let last = requests.indices.last, requests[last].end == nil else { return }
+        requests[last].end = .now
+        requests[last].outcome = outcome
+    }
+
+    private func step(_ request: RequestStep) -> ConnectionReport.Step {
+        let outcome: ConnectionReport.Outcome =
+            switch request.outcome {
+            case .underway: .underway
+            case .answered(let response): .succeeded(response.statusLine)
+            case .failed(let error): .failed(error)
+            case .abandoned: .abandoned
+            }
+        return .init(
+            kind: .request(request.method.name, request.url.publicText), start: start.duration(to: request.start),
+            time: request.end.map { request.start.duration(to: $0) }, outcome: outcome)
+    }
+
+    private var currentSteps: [ConnectionReport.Step] {
+        guard let current else { return [] }
+        return current.pair.report.steps.map { step in
+            var step = step
+            step.start += current.offset
+            return step
+        }
+    }
+}

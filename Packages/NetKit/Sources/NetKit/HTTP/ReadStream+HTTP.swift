@@ -1,0 +1,57 @@
+public import EventLoops
+public import FoundationEssentials
+public import HTTPMessage
+public import StreamKit
+
+extension ReadStream {
+    /// A stream that sends a request when opened, and gives the body of the answer.
+    ///
+    /// ```swift
+    /// let stream = ReadStream(request: try HTTPRequest(method: .get, url: url))
+    /// try stream.open()
+    /// let response = try await stream.response()
+    /// print(response.statusLine)
+    /// for try await chunk in stream.chunks() { … }
+    /// ```
+    ///
+    /// `https` turns TLS on, with ``StreamKit/StreamProperty/tls`` if it is set. Added to the request are `Host`,
+    /// `Content-Length` or `Transfer-Encoding`, `Connection`, and `User-Agent` if it has none; nothing else. A 401 or a 404
+    /// is an answer, not an error. The request's own ``HTTPMessage/HTTPRequest/body`` is sent unless `body` is given.
+    ///
+    /// All `http…` properties are set before `open()`. Replaces `CFReadStreamCreateForHTTPRequest` and
+    /// `CFReadStreamCreateForStreamedHTTPRequest`.
+    public convenience init(request: HTTPRequest, body: HTTPBody? = nil, loop: EventLoop = .shared) {
+        self.init(transport: HTTPExchange(request, body: body, loop: loop))
+    }
+
+    /// A stream of what a URL leads to, by GET.
+    ///
+    /// - Throws: an error of domain ``StreamKit/StreamErrorDomain/http`` with code -3 for a URL that cannot be requested.
+    public convenience init(httpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
+        _ = try HTTPOrigin(url)
+        do throws(HTTPMessageError) {
+            self.init(request: try HTTPRequest(method: .get, url: url), loop: loop)
+        } catch {
+            throw StreamError(error)
+        }
+    }
+
+    /// Waits for the head of the answer.
+    ///
+    /// - Throws: why there is none, and ``StreamKit/StreamError/notOpen`` before `open()`.
+    public nonisolated(nonsending) func response() async throws(StreamError) -> HTTPResponse {
+        if let response = self[.httpResponse] { return response }
+        try await ready()
+        guard let response = self[.httpResponse] else { throw error ?? .closed }
+        return response
+    }
+
+    /// Waits on the calling thread for the head of the answer.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func response() throws(StreamError) -> HTTPResponse {
+        if let response = self[.httpResponse] { return response }
+        try ready()
+        guard let response = self[.httpResponse] else { throw error ?? .closed }
+        return response
+    }
+}

@@ -1,0 +1,65 @@
+internal import StreamKit
+
+/// Bytes that were received and not yet used, in one array that is reused.
+struct ReceiveBuffer: Sendable {
+    private var bytes: [UInt8]
+    private(set) var start = 0
+    private(set) var end = 0
+    private let initialCapacity: Int
+
+    init(capacity: Int) {
+        initialCapacity = capacity
+        bytes = [UInt8](repeating: 0, count: capacity)
+    }
+
+    var isEmpty: Bool { start == end }
+    var count: Int { end - start }
+
+    /// Looks at the bytes.
+    func withBytes<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
+        try body(bytes.span.bytes.extracting(start..<end))
+    }
+
+    /// Forgets bytes at the front.
+    mutating func remove(_ count: Int) {
+        start += count
+        if start == end { (start, end) = (0, 0) }
+    }
+
+    /// Copies bytes from `range`, counted from the front, into a target that has room for them.
+    func copy(_ range: Range<Int>, into target: inout MutableRawSpan) {
+        target.withUnsafeMutableBytes { target in
+            bytes.withUnsafeBytes { source in
+                target.copyMemory(
+                    from: UnsafeRawBufferPointer(rebasing: source[start + range.lowerBound..<start + range.upperBound]))
+            }
+        }
+    }
+
+    /// Reads more from `stream`: how many bytes, 0 at the end, nil if there are none now.
+    ///
+    /// The buffer grows while what it holds cannot be used; the limits for heads bound that.
+    mutating func fill(from stream: ReadStream) throws(StreamError) -> Int? {
+        if end == bytes.count {
+            if start > 0 {
+                bytes.removeSubrange(0..<start)
+                bytes.append(contentsOf: repeatElement(0, count: start))
+                end -= start
+                start = 0
+            } else {
+                bytes.append(contentsOf: repeatElement(0, count: bytes.count))
+            }
+        }
+        let free = end..<bytes.count
+        var span = bytes.mutableSpan
+        var raw = span.mutableBytes
+        let count = try raw.withPart(free) { (part) throws(StreamError) in try stream.tryRead(into: &part) }
+        end += count ?? 0
+        return count
+    }
+
+    /// Gives memory back that a large head has taken.
+    mutating func shrink() {
+        if bytes.count > initialCapacity { self = ReceiveBuffer(capacity: initialCapacity) }
+    }
+}

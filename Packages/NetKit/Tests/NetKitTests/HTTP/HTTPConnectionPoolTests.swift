@@ -1,0 +1,97 @@
+import EventLoops
+import FoundationEssentials
+import Glibc
+import StreamKit
+import Testing
+
+@testable import NetKit
+
+@Suite struct HTTPConnectionPoolTests {
+    /// A connection whose other end is in our hands.
+    private struct Wire {
+        let connection: HTTPConnection
+        let peer: CInt
+
+        init(_ url: String = "http://example.org/", _ properties: StreamProperties = StreamProperties()) throws {
+            var ends: [CInt] = [0, 0]
+            #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            peer = ends[1]
+            let pair = StreamPair(descriptor: ends[0], ownership: .owned)
+            try pair.open()
+            connection = HTTPConnection(pair: pair, key: try key(url, properties))
+        }
+
+        func endPeer() { close(peer) }
+    }
+
+    private static func key(
+        _ url: String = "http://example.org/", _ properties: StreamProperties = StreamProperties()
+    ) throws -> HTTPConnectionKey {
+        HTTPConnectionKey(try HTTPOrigin(#require(URL(string: url))), properties, loop: .shared)
+    }
+
+    @Test func lastInFirstOut() throws {
+        let pool = HTTPConnectionPool()
+        let wires = try [Wire(), Wire()]
+        wires.forEach { pool.put($0.connection) }
+        #expect(pool.idleCount == 2)
+        #expect(pool.take(try Self.key("http://other.example/")) == nil)
+        #expect(pool.take(try Self.key()) === wires[1].connection)
+        #expect(pool.take(try Self.key()) === wires[0].connection)
+        #expect(pool.take(try Self.key()) == nil)
+        #expect(pool.idleCount == 0)
+        wires.forEach { $0.endPeer() }
+    }
+
+    /// One that the peer has closed, or sent anything on, is not given out.
+    @Test(arguments: [false, true])
+    func looksBeforeItGives(_ says: Bool) throws {
+        let pool = HTTPConnectionPool()
+        let wire = try Wire()
+        pool.put(wire.connection)
+        if says { #expect(write(wire.peer, "x", 1) == 1) } else { wire.endPeer() }
+        #expect(pool.take(try Self.key()) == nil)
+        #expect(wire.connection.pair.input.status == .closed)
+        if says { wire.endPeer() }
+    }
+
+    @Test func limits() throws {
+        let pool = HTTPConnectionPool(limits: .init(perOrigin: 2, total: 3, idle: .seconds(60)))
+        let a = try (0..<3).map { _ in try Wire("http://a.example/") }
+        let b = try (0..<2).map { _ in try Wire("http://b.example/") }
+        (a + b).forEach { pool.put($0.connection) }
+        #expect(pool.idleCount == 3)
+        let open = (a + b).map { $0.connection.pair.input.status == .open }
+        #expect(open == [false, false, true, true, true])
+        pool.drain()
+        #expect(pool.idleCount == 0)
+        #expect((a + b).allSatisfy { $0.connection.pair.input.status == .closed })
+        (a + b).forEach { $0.endPeer() }
+    }
+
+    @Test func whatIsTooOldIsClosed() throws {
+        let pool = HTTPConnectionPool(limits: .init(idle: .zero))
+        let wire = try Wire()
+        pool.put(wire.connection)
+        #expect(pool.take(try Self.key()) == nil)
+        pool.drain()
+        wire.endPeer()
+    }
+
+    @Test func keys() throws {
+        var properties = StreamProperties()
+        let plain = try Self.key()
+        properties[.keepsAlive] = true
+        #expect(try Self.key("http://example.org/", properties) != plain)
+        properties = StreamProperties()
+        properties[.tls] = TLSConfiguration()
+        #expect(try Self.key("http://example.org/", properties) == plain)
+        var other = TLSConfiguration()
+        other.verification = .insecureNone
+        let verified = try Self.key("https://example.org/", properties)
+        properties[.tls] = other
+        let careless = try Self.key("https://example.org/", properties)
+        #expect(verified != careless)
+        #expect(verified.hashValue == careless.hashValue)
+    }
+}

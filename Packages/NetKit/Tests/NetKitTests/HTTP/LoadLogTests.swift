@@ -1,0 +1,35 @@
+import FoundationEssentials
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import NetKit
+
+@Suite struct LoadLogTests {
+    @Test func requestsAndOutcomes() throws {
+        let url = try #require(URL(string: "http://user:secret@example.org/path?q#f"))
+        var log = LoadLog()
+        log.beginRequest(.get, url)
+        #expect(log.report.steps.map(\.outcome) == [.underway])
+        log.answered(try HTTPResponse(status: 302))
+        log.beginRequest(.post, url)
+        log.failed(.closed)
+        log.beginRequest(.put, url)
+        log.abandon()
+        log.abandon()
+        let steps = log.report.steps
+        #expect(steps.map(\.outcome) == [.succeeded("HTTP/1.1 302 Found"), .failed(.closed), .abandoned])
+        #expect(steps.map(\.kind).first == .request("GET", "http://example.org/path?q"))
+        #expect(steps.allSatisfy { $0.time != nil })
+    }
+
+    @Test func connectionsComeFirst() throws {
+        var log = LoadLog()
+        let pair = StreamPair(host: "127.0.0.1", port: 1)
+        log.beginConnection(pair)
+        #expect(log.report.steps.isEmpty)
+        log.endConnection()
+        #expect(log.report.steps.isEmpty)
+        pair.close()
+    }
+}

@@ -1,0 +1,55 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+    name: "StreamKit",
+    products: [
+        .library(name: "StreamKit", targets: ["StreamKit"]),
+        .library(name: "StreamKitTesting", targets: ["StreamKitTesting"]),
+    ],
+    dependencies: [
+        .package(path: "../EventLoops"),
+        .package(path: "../HostResolver"),
+    ],
+    targets: [
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CSockets"),
+        .target(
+            name: "StreamKit",
+            dependencies: [
+                "COpenSSL",
+                "CSockets",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "StreamKitTesting",
+            dependencies: ["StreamKit", .product(name: "EventLoops", package: "EventLoops")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "StreamKitTests",
+            dependencies: [
+                "COpenSSL",
+                "StreamKit",
+                "StreamKitTesting",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "RunLoopDelivery", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "HostResolverTesting", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,116 @@
+internal import EventLoops
+internal import HostResolver
+
+/// Properties and scheduling, once for both halves.
+extension Connection {
+    /// What the transport tells, else the kernel, else what was set. Not generic, so that it is compiled once.
+    func value(named name: String) -> (any Sendable)? {
+        let (transport, set) = details.withLock { details in
+            (
+                details.transport ?? (details.gate == nil ? engine?.transport : nil),
+                details.properties.value(named: name)
+            )
+        }
+        if let value = transport?.property(named: name) { return value }
+        if name == StreamProperty<ConnectionReport>.report.name { return details.withLock { $0.recorder.report } }
+        if point.descriptor >= 0, let value = point.whileOpen({ socketProperty(named: name) }) ?? nil { return value }
+        return set ?? endpointProperty(named: name)
+    }
+
+    var report: ConnectionReport {
+        value(named: StreamProperty<ConnectionReport>.report.name) as? ConnectionReport ?? ConnectionReport()
+    }
+
+    /// Sets a property. One that is neither read-only nor always to be set is set before opening.
+    func setValue(
+        _ value: (any Sendable)?, named name: String, isReadOnly: Bool, isAlways: Bool
+    ) throws(StreamError) {
+        if isReadOnly { throw .refused(name, "it is only told, never set.") }
+        guard isAlways || (isUnopened(.reader) && isUnopened(.writer)) else {
+            throw .refused(name, "the stream has been opened; set it before.")
+        }
+        let transport = details.withLock { $0.transport ?? engine?.transport }
+        if let transport {
+            _ = try point.whileOpen { () throws(StreamError) in
+                try transport.setProperty(value, named: name)
+            }
+        }
+        details.withLock { $0.properties.set(value, named: name) }
+        switch name {
+        case StreamProperty<Duration>.readLimit.name: setLimit(value as? Duration, .reader)
+        case StreamProperty<Duration>.writeLimit.name: setLimit(value as? Duration, .writer)
+        case StreamProperty<Bool>.closesDescriptor.name: point.setOwnership(value as? Bool)
+        default: break
+        }
+    }
+
+    private func isUnopened(_ half: StreamHalf) -> Bool {
+        let status = settledStatus(half)
+        return status == .notOpen || status == .closed
+    }
+
+    /// What the connection was made with.
+    private func endpointProperty(named name: String) -> (any Sendable)? {
+        switch name {
+        case StreamProperty<String>.remoteHostName.name: endpoint?.name
+        case StreamProperty<UInt16>.remotePort.name: endpoint?.port
+        default: nil
+        }
+    }
+
+    /// What the kernel tells of the connection's descriptor.
+    private func socketProperty(named name: String) -> (any Sendable)? {
+        guard point.descriptor >= 0 else { return nil }
+        switch name {
+        case StreamProperty<Int32>.nativeDescriptor.name: return point.descriptor
+        case StreamProperty<Bool>.closesDescriptor.name: return point.ownership == .owned
+        case StreamProperty<SocketAddress>.remoteAddress.name: return Syscalls.peerAddress(point.descriptor)
+        case StreamProperty<SocketAddress>.localAddress.name: return Syscalls.localAddress(point.descriptor)
+        case StreamProperty<UInt16>.remotePort.name: return Syscalls.peerAddress(point.descriptor)?.port
+        default: return nil
+        }
+    }
+
+    // MARK: Clients
+
+    func setClient<Stream: AnyObject & Sendable>(
+        _ half: StreamHalf, wanted: StreamEvents, stream: Stream,
+        _ client: (@Sendable (Stream, StreamEvent) -> Void)?
+    ) {
+        let targets = details.withLock { half == .reader ? $0.readerTargets : $0.writerTargets }
+        guard let client, !wanted.isEmpty, !point.isClosed(half) else { return setClient(nil, half) }
+        let new = StreamClient(self, half: half, wanted: wanted) { [weak stream] event in
+            if let stream { client(stream, event) }
+        }
+        setClient(new, half)
+        new.schedule(on: targets)
+        if status(half) != .notOpen { new.keepAlive(stream) }
+    }
+
+    func schedule<Stream: AnyObject & Sendable>(_ half: StreamHalf, on target: any DeliveryTarget, stream: Stream) {
+        if point.isClosed(half) { return }
+        let isNew = details.withLock { details -> Bool in
+            let targets = half == .reader ? details.readerTargets : details.writerTargets
+            if targets.contains(where: { $0.isSame(as: target) }) { return false }
+            if half == .reader { details.readerTargets.append(target) } else { details.writerTargets.append(target) }
+            return true
+        }
+        guard isNew, let client = client(half) else { return }
+        client.schedule(on: [target])
+        if status(half) != .notOpen { client.keepAlive(stream) }
+    }
+
+    func unschedule(_ half: StreamHalf, from target: any DeliveryTarget) {
+        details.withLock { details in
+            details.readerTargets.removeAll { half == .reader && $0.isSame(as: target) }
+            details.writerTargets.removeAll { half == .writer && $0.isSame(as: target) }
+        }
+        client(half)?.unschedule(from: target)
+    }
+}
+
+extension StreamError {
+    static func refused(_ property: String, _ rule: String) -> StreamError {
+        StreamError(posix: 22, .propertyRefused(property, rule))  // EINVAL
+    }
+}

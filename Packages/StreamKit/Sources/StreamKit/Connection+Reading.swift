@@ -1,0 +1,218 @@
+internal import EventLoops
+internal import Synchronization
+
+/// The reading calls, once for each way of waiting. They differ in nothing else.
+extension Connection {
+    /// One try, while inside the reader half.
+    @inline(__always)
+    func attemptRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        guard isOpen(.reader), let engine else { return try attemptWhileNotOpen(.reader) }
+        do throws(StreamError) {
+            let attempt = try engine.tryRead(into: &buffer)
+            if case .ended = attempt { try noteReadEnd() }
+            return attempt
+        } catch {
+            throw fail(error, .reader)
+        }
+    }
+
+    /// A read that our own close woke looks like an end.
+    private func noteReadEnd() throws(StreamError) {
+        if point.isClosed(.reader) { throw .closed }
+        noteEnd(.reader)
+    }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {
+        if buffer.byteCount == 0 { return 0 }
+        try enter(.reader)
+        defer { leave(.reader) }
+        return switch try attemptRead(into: &buffer) {
+        case .moved(let count): count
+        case .ended: 0
+        case .wouldBlock: nil
+        }
+    }
+
+    @available(*, noasync)
+    func blockingRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int {
+        if buffer.byteCount == 0 { return 0 }
+        try enter(.reader)
+        defer { leave(.reader) }
+        if letsKernelWait(.reader) {
+            // A socket of our own: waiting inside `recv` costs an eighth less than trying, polling and trying again.
+            let attempt: Attempt
+            do throws(StreamError) {
+                let descriptor = point.descriptor
+                attempt = try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
+                    try Syscalls.receive(descriptor, into: bytes, waits: true)
+                }
+                if case .ended = attempt { try noteReadEnd() }
+            } catch {
+                throw fail(error, .reader)
+            }
+            if case .moved(let count) = attempt { return count }
+            if case .ended = attempt { return 0 }
+        }
+        let deadline = deadline(.reader)
+        while true {
+            switch try attemptRead(into: &buffer) {
+            case .moved(let count): return count
+            case .ended: return 0
+            case .wouldBlock(let interest): try block(.reader, for: interest, until: deadline)
+            }
+        }
+    }
+
+    /// One step of a read that waits as a task. All work is done in functions that do not suspend: what they need does not
+    /// count towards the memory of a parked task.
+    enum ReadStep {
+        case done(Int)
+        case wait(WaitPoint, Interest, until: ContinuousClock.Instant?)
+
+        /// How many bytes were read, once it is done.
+        var count: Int {
+            if case .done(let count) = self { count } else { 0 }
+        }
+    }
+
+    @inline(never)
+    func beginRead(into buffer: inout MutableRawSpan) throws(StreamError) -> ReadStep {
+        if buffer.byteCount == 0 { return .done(0) }
+        try enter(.reader)
+        do throws(StreamError) {
+            let attempt = skipsDoomedRead ? .wouldBlock(.readable) : try attemptRead(into: &buffer)
+            return readStep(attempt, room: buffer.byteCount, until: nil)
+        } catch {
+            leave(.reader)
+            throw error
+        }
+    }
+
+    @inline(never)
+    func continueRead(
+        after wake: Wake, until deadline: ContinuousClock.Instant?, into buffer: inout MutableRawSpan
+    ) throws(StreamError) -> ReadStep {
+        do throws(StreamError) {
+            if wake != .ready { try resume(wake, .reader) }
+            return readStep(try attemptRead(into: &buffer), room: buffer.byteCount, until: deadline)
+        } catch {
+            leave(.reader)
+            throw error
+        }
+    }
+
+    @inline(__always)
+    private func readStep(_ attempt: Attempt, room: Int, until deadline: ContinuousClock.Instant?) -> ReadStep {
+        switch attempt {
+        case .moved(let count):
+            noteDrained(count < room)
+            leave(.reader)
+            return .done(count)
+        case .ended:
+            leave(.reader)
+            return .done(0)
+        case .wouldBlock(let interest):
+            return .wait(placeForLayers(.reader), interest, until: deadline ?? self.deadline(.reader))
+        }
+    }
+
+    nonisolated(nonsending) func wait(
+        toRead interest: Interest, until deadline: ContinuousClock.Instant?
+    ) async throws(StreamError) {
+        guard let place = placeToWait(.reader) else { return }
+        try resume(await place.readerWait(for: interest, until: deadline), .reader)
+    }
+
+    /// Waits until a read would not wait.
+    nonisolated(nonsending) func readable() async throws(StreamError) {
+        try enter(.reader)
+        defer { leaveUntouched(.reader) }
+        let deadline = deadline(.reader)
+        while case .wouldBlock(let interest) = try look(.reader) {
+            try await wait(toRead: interest, until: deadline)
+        }
+    }
+
+    @available(*, noasync)
+    func blockUntilReadable() throws(StreamError) {
+        try enter(.reader)
+        defer { leaveUntouched(.reader) }
+        let deadline = deadline(.reader)
+        while case .wouldBlock(let interest) = try look(.reader) {
+            try block(.reader, for: interest, until: deadline)
+        }
+    }
+
+    /// Waits until the half is open.
+    nonisolated(nonsending) func opened(_ half: StreamHalf) async throws(StreamError) {
+        try enter(half)
+        defer { leaveUntouched(half) }
+        while true {
+            switch status(half) {
+            case .opening:
+                guard let place = details.withLock({ $0.gate }) else { continue }
+                let wake =
+                    half == .reader
+                    ? await place.readerWait(for: .readable, until: nil)
+                    : await place.writerWait(for: .writable, until: nil)
+                try resume(wake, half)
+            case .notOpen: throw .notOpen
+            case .closed: throw .closed
+            case .error: throw error ?? .closed
+            case .open, .reading, .writing, .atEnd: return
+            }
+        }
+    }
+
+    @available(*, noasync)
+    func blockUntilOpened(_ half: StreamHalf) throws(StreamError) {
+        try enter(half)
+        defer { leaveUntouched(half) }
+        while true {
+            switch status(half) {
+            case .opening: try block(half, for: [.readable, .writable], until: nil)
+            case .notOpen: throw .notOpen
+            case .closed: throw .closed
+            case .error: throw error ?? .closed
+            case .open, .reading, .writing, .atEnd: return
+            }
+        }
+    }
+
+    @available(*, noasync)
+    func block(_ half: StreamHalf, for interest: Interest, until deadline: ContinuousClock.Instant?) throws(StreamError)
+    {
+        guard let place = placeToWait(half) else { return }
+        let wake = place.block(half, for: interest, until: deadline)
+        // A transport that wakes without having anything must not hold off the limit.
+        if wake == .ready, let deadline, ContinuousClock.now >= deadline { throw .timedOut }
+        try resume(wake, half)
+    }
+
+    /// True where a blocked call may sit in the kernel: on an open socket that is ours to shut down, without a limit.
+    @inline(__always)
+    func letsKernelWait(_ half: StreamHalf) -> Bool {
+        guard isOpen(half), case .socket = engine else { return false }
+        return point.ownership == .owned && !hasLimit(half)
+    }
+}
+
+// MARK: - Sparing the call that is bound to find nothing
+
+extension Connection {
+    /// True if trying now cannot give anything: the last read on this TCP socket was short, which emptied it, and neither
+    /// an edge nor an end has been seen since.
+    ///
+    /// Saves one system call per round trip. Only on the loop, where the edges are seen before we run: elsewhere it costs
+    /// more than it saves.
+    @inline(__always)
+    private var skipsDoomedRead: Bool {
+        isDrained.load(ordering: .relaxed) && point.loop.isCurrent && !point.isEnding
+            && point.isQuiet(.reader, for: .readable)
+    }
+
+    @inline(__always)
+    private func noteDrained(_ wasShort: Bool) {
+        if canDrain, wasShort != isDrained.load(ordering: .relaxed) { isDrained.store(wasShort, ordering: .relaxed) }
+    }
+}

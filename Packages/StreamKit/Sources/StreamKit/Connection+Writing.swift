@@ -1,0 +1,238 @@
+internal import EventLoops
+internal import Synchronization
+
+/// The writing calls, once for each way of waiting. They differ in nothing else.
+extension Connection {
+    /// One try, while inside the writer half.
+    @inline(__always)
+    func attemptWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        guard isOpen(.writer), let engine else { return try attemptWhileNotOpen(.writer) }
+        do throws(StreamError) {
+            let attempt = try engine.tryWrite(bytes)
+            if case .ended = attempt { noteEnd(.writer) }
+            return attempt
+        } catch {
+            throw fail(error, .writer)
+        }
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Int? {
+        if bytes.byteCount == 0 { return 0 }
+        try enter(.writer)
+        defer { leave(.writer) }
+        return switch try attemptWrite(bytes) {
+        case .moved(let count): count
+        case .ended: 0
+        case .wouldBlock: nil
+        }
+    }
+
+    @available(*, noasync)
+    func blockingWrite(_ bytes: RawSpan) throws(StreamError) -> Int {
+        if bytes.byteCount == 0 { return 0 }
+        try enter(.writer)
+        defer { leave(.writer) }
+        let written = try blockingWriteInside(bytes, all: false)
+        try blockingFlush()
+        return written
+    }
+
+    @available(*, noasync)
+    func blockingWriteAll(_ bytes: RawSpan) throws(StreamError) {
+        try enter(.writer)
+        defer { leave(.writer) }
+        var written = 0
+        while written < bytes.byteCount {
+            let count = try blockingWriteInside(bytes.extracting(droppingFirst: written), all: true)
+            if count == 0 { throw StreamError.noRoom(written: written, of: bytes.byteCount) }
+            written += count
+        }
+        try blockingFlush()
+    }
+
+    /// Waits until what was accepted is on its way.
+    @available(*, noasync)
+    private func blockingFlush() throws(StreamError) {
+        while case .wouldBlock(let interest) = try attemptFlush() {
+            do throws(StreamError) {
+                try block(.writer, for: interest, until: deadline(.writer))
+            } catch {
+                throw failWrite(error)
+            }
+        }
+    }
+
+    @inline(__always)
+    private func attemptFlush() throws(StreamError) -> Attempt {
+        guard isOpen(.writer), let engine else { return .ended }
+        do throws(StreamError) {
+            return try engine.tryFlush()
+        } catch {
+            throw fail(error, .writer)
+        }
+    }
+
+    @available(*, noasync)
+    private func blockingWriteInside(_ bytes: RawSpan, all: Bool) throws(StreamError) -> Int {
+        // The kernel would wait until everything is taken, while one write may give a short count.
+        if all, letsKernelWait(.writer) {
+            let attempt: Attempt
+            do throws(StreamError) {
+                let descriptor = point.descriptor
+                attempt = try bytes.withUnsafeBytes { (bytes) throws(StreamError) in
+                    try Syscalls.send(descriptor, bytes, waits: true)
+                }
+            } catch {
+                throw fail(error, .writer)
+            }
+            if case .moved(let count) = attempt { return count }
+        }
+        let deadline = deadline(.writer)
+        while true {
+            switch try attemptWrite(bytes) {
+            case .moved(let count): return count
+            case .ended: return 0
+            case .wouldBlock(let interest):
+                do throws(StreamError) {
+                    try block(.writer, for: interest, until: deadline)
+                } catch {
+                    throw failWrite(error)
+                }
+            }
+        }
+    }
+
+    nonisolated(nonsending) func write(_ bytes: RawSpan) async throws(StreamError) -> Int {
+        if bytes.byteCount == 0 { return 0 }
+        return try await write(bytes, all: false)
+    }
+
+    nonisolated(nonsending) func writeAll(_ bytes: RawSpan) async throws(StreamError) {
+        if bytes.byteCount > 0 { _ = try await write(bytes, all: true) }
+    }
+
+    private nonisolated(nonsending) func write(_ bytes: RawSpan, all: Bool) async throws(StreamError) -> Int {
+        try enter(.writer)
+        var progress = WriteProgress(all: all)
+        while case .wait(let place, let interest, let deadline) = try step(&progress, bytes) {
+            progress.wake = await place.writerWait(for: interest, until: deadline)
+        }
+        return progress.written
+    }
+
+    /// How far a write that waits as a task has come. As with reading, the work is done in functions that do not suspend.
+    private struct WriteProgress {
+        let all: Bool
+        var written = 0
+        /// Everything is accepted; what a layer holds of it must still go down.
+        var isFlushing = false
+        /// How the last wait ended.
+        var wake = Wake.ready
+        var deadline: ContinuousClock.Instant?
+
+        init(all: Bool) {
+            self.all = all
+        }
+    }
+
+    private enum WriteStep {
+        case done
+        case wait(WaitPoint, Interest, until: ContinuousClock.Instant?)
+    }
+
+    /// Writes until done or until it has to be waited for. Leaves the half when it is over, also by throwing.
+    @inline(never)
+    private func step(_ progress: inout WriteProgress, _ bytes: RawSpan) throws(StreamError) -> WriteStep {
+        do throws(StreamError) {
+            if progress.wake != .ready { try resume(progress.wake, .writer) }
+            while true {
+                let attempt =
+                    progress.isFlushing
+                    ? try attemptFlush() : try attemptWrite(bytes.extracting(droppingFirst: progress.written))
+                switch attempt {
+                case .moved(let count):
+                    if progress.isFlushing { continue }
+                    progress.written += count
+                    progress.deadline = nil
+                    progress.isFlushing = !progress.all || progress.written == bytes.byteCount
+                case .ended where progress.all && !progress.isFlushing:
+                    throw StreamError.noRoom(written: progress.written, of: bytes.byteCount)
+                case .ended:
+                    leave(.writer)
+                    return .done
+                case .wouldBlock(let interest):
+                    if progress.deadline == nil { progress.deadline = deadline(.writer) }
+                    return .wait(placeForLayers(.writer), interest, until: progress.deadline)
+                }
+            }
+        } catch {
+            let failure = progress.wake == .ready ? error : failWrite(error)
+            leave(.writer)
+            throw failure
+        }
+    }
+
+    /// A write that gave up waiting leaves the peer with an unknown part of a message: the stream is of no more use.
+    private func failWrite(_ error: StreamError) -> StreamError {
+        guard error == .cancelled || error == .timedOut, isOpen(.writer) else { return error }
+        details.withLock { if $0.error == nil { $0.error = error } }
+        markFailed()
+        client(.reader)?.arm()
+        return error
+    }
+
+    func tryFlush() throws(StreamError) -> Bool {
+        try enter(.writer)
+        defer { leaveUntouched(.writer) }
+        return if case .wouldBlock = try attemptFlush() { false } else { true }
+    }
+
+    // MARK: Ending the sending direction
+
+    func tryFinish() throws(StreamError) -> Bool {
+        try enter(.writer)
+        defer { leave(.writer) }
+        return if case .wouldBlock = try attemptFinish() { false } else { true }
+    }
+
+    @available(*, noasync)
+    func blockingFinish() throws(StreamError) {
+        try enter(.writer)
+        defer { leave(.writer) }
+        let deadline = deadline(.writer)
+        while case .wouldBlock(let interest) = try attemptFinish() {
+            try block(.writer, for: interest, until: deadline)
+        }
+    }
+
+    nonisolated(nonsending) func finish() async throws(StreamError) {
+        try enter(.writer)
+        defer { leave(.writer) }
+        let deadline = deadline(.writer)
+        while case .wouldBlock(let interest) = try attemptFinish() {
+            guard let place = placeToWait(.writer) else { continue }
+            try resume(await place.writerWait(for: interest, until: deadline), .writer)
+        }
+    }
+
+    private func attemptFinish() throws(StreamError) -> Attempt {
+        guard isOpen(.writer), let engine else { return try attemptWhileNotOpen(.writer) }
+        do throws(StreamError) {
+            let attempt = try engine.transport.tryFinish()
+            if case .ended = attempt { noteEnd(.writer) }
+            return attempt
+        } catch {
+            throw fail(error, .writer)
+        }
+    }
+}
+
+extension StreamError {
+    static func noRoom(written: Int, of total: Int) -> StreamError {
+        StreamError(
+            posix: 28,  // ENOSPC
+            Sentence(
+                "write.noRoom", "The stream takes no more: %1 of %2 bytes were written.", String(written), String(total)
+            ))
+    }
+}

@@ -1,0 +1,391 @@
+internal import EventLoops
+internal import Synchronization
+
+/// One direction of a stream.
+typealias StreamHalf = WaitPoint.Half
+
+/// What the two halves of a stream share: the transport, the life cycle, the properties, the clients.
+///
+/// Theory of operation. The wait point guards: a half is entered for the length of a call, so there is one reader and one
+/// writer, and no descriptor goes away under them. Each half's status is an atomic that is read once per call; it says
+/// `open` only after the engine is in its place, and the engine never changes while a half that is open is inside. All
+/// else is behind one lock that no call to the system is made under.
+final class Connection: Sendable {
+    /// How a stream comes by its engine.
+    enum Opening: Sendable {
+        case opened(Engine)
+        case continues(@Sendable () async throws(StreamError) -> Engine)
+    }
+
+    typealias Opener = @Sendable (Connection) throws(StreamError) -> Opening
+
+    struct Details {
+        var error: StreamError?
+        var properties = StreamProperties()
+        /// A transport of the user's own, which answers for its properties from the start.
+        var transport: (any StreamTransport)?
+        /// Where callers wait while opening goes on; the wait point itself then belongs to the opening.
+        var gate: WaitPoint?
+        var opening: Task<Void, Never>?
+        var readerClient: StreamClient?
+        var writerClient: StreamClient?
+        var readerTargets: [any DeliveryTarget] = []
+        var writerTargets: [any DeliveryTarget] = []
+        var isReaderClosed = false
+        var isWriterClosed = false
+        var recorder = ReportRecorder()
+        /// Gone once opening has begun, with everything it holds.
+        var opener: Opener?
+    }
+
+    let point: WaitPoint
+    /// Where the connection goes, if it was made to go somewhere.
+    let endpoint: Endpoint?
+    let details = Locked(Details())
+    private let slot = EngineSlot()
+    private let reader = HalfState()
+    private let writer = HalfState()
+    /// The last read took all there was; see ``skipsDoomedRead``.
+    let isDrained = Atomic<Bool>(false)
+    /// Set at opening: a short read empties the source. True of TCP only: a read from a Unix socket may stop short.
+    private let drains = Atomic<Bool>(false)
+
+    init(point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil, opener: @escaping Opener) {
+        self.point = point
+        self.endpoint = endpoint
+        details.withLock { details in
+            details.opener = opener
+            details.isReaderClosed = half == .writer
+            details.isWriterClosed = half == .reader
+        }
+        if let half { point.close(half == .reader ? .writer : .reader) }
+    }
+
+    /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
+    @inline(__always)
+    var engine: Engine? { slot.engine }
+
+    @inline(__always)
+    func isOpen(_ half: StreamHalf) -> Bool {
+        half == .reader ? reader.isOpen : writer.isOpen
+    }
+
+    /// The status without the transfers under way.
+    func settledStatus(_ half: StreamHalf) -> StreamStatus {
+        half == .reader ? reader.status : writer.status
+    }
+
+    private func setStatus(_ status: StreamStatus, _ half: StreamHalf) {
+        if half == .reader { reader.status = status } else { writer.status = status }
+    }
+
+    /// True if the half's transfers may not wait for ever.
+    @inline(__always)
+    func hasLimit(_ half: StreamHalf) -> Bool {
+        half == .reader ? reader.hasLimit : writer.hasLimit
+    }
+
+    func setLimit(_ limit: Duration?, _ half: StreamHalf) {
+        if half == .reader { reader.limit = limit } else { writer.limit = limit }
+    }
+
+    func status(_ half: StreamHalf) -> StreamStatus {
+        let status = settledStatus(half)
+        guard status == .open, point.isInside(half) else { return status }
+        return half == .reader ? .reading : .writing
+    }
+}
+
+// MARK: - Opening and closing
+
+extension Connection {
+    /// Begins to open a half; the first one opened starts the work for both.
+    func open(_ half: StreamHalf) throws(StreamError) {
+        let opener = try details.withLock { (details) throws(StreamError) -> Opener? in
+            switch status(half) {
+            case .notOpen: break
+            case .closed: throw .closed
+            default: throw .alreadyOpened
+            }
+            if engine != nil {
+                setStatus(details.error == nil ? .open : .error, half)
+                return nil
+            }
+            if let error = details.error {
+                setStatus(.error, half)
+                throw error
+            }
+            setStatus(.opening, half)
+            return details.opener.take()  // none if the other half has begun the work, also if it was closed since
+        }
+        if let opener { try start(opener) } else { client(half)?.arm() }
+    }
+
+    private func start(_ opener: Opener) throws(StreamError) {
+        do throws(StreamError) {
+            switch try opener(self) {
+            case .opened(let engine):
+                finishOpening(.success(engine))
+            case .continues(let work):
+                details.withLock { details in
+                    details.gate = WaitPoint(loop: point.loop)
+                    details.opening = Task(executorPreference: point.loop) { [self] in
+                        do throws(StreamError) {
+                            finishOpening(.success(try await work()))
+                        } catch {
+                            finishOpening(.failure(error))
+                        }
+                    }
+                }
+            }
+        } catch {
+            finishOpening(.failure(error))
+            throw error
+        }
+    }
+
+    private func finishOpening(_ result: Result<Engine, StreamError>) {
+        let (gate, unwanted) = details.withLock { details -> (WaitPoint?, Engine?) in
+            details.opening = nil
+            let halves = [StreamHalf.reader, .writer].filter { status($0) == .opening }
+            var unwanted: Engine?
+            switch result {
+            case .success(let engine):
+                if point.isClosed(.reader), point.isClosed(.writer) {
+                    unwanted = engine
+                } else {
+                    slot.engine = engine
+                    halves.forEach { setStatus(.open, $0) }
+                }
+            case .failure(let error):
+                if details.error == nil { details.error = error }
+                halves.forEach { setStatus(.error, $0) }
+            }
+            return (details.gate.take(), unwanted)
+        }
+        unwanted?.transport.close()
+        gate?.signal([.readable, .writable])
+        client(.reader)?.arm()
+        client(.writer)?.arm()
+    }
+
+    /// Closes a half; the last one closes the transport. Idempotent, never waits.
+    func close(_ half: StreamHalf) {
+        let (client, gate, opening, isLast) = details.withLock {
+            details -> (StreamClient?, WaitPoint?, Task<Void, Never>?, Bool) in
+            let isNew = half == .reader ? !details.isReaderClosed : !details.isWriterClosed
+            if half == .reader { details.isReaderClosed = true } else { details.isWriterClosed = true }
+            if isNew, settledStatus(half) != .error { setStatus(.closed, half) }
+            let isLast = isNew && details.isReaderClosed && details.isWriterClosed
+            let client = half == .reader ? details.readerClient.take() : details.writerClient.take()
+            return (client, details.gate, isLast ? details.opening : nil, isLast)
+        }
+        client?.invalidate()
+        let engine = details.withLock { _ in self.engine }
+        if isLast, let engine {
+            // The farewell goes out while the descriptor is surely still there.
+            _ = point.whileOpen { engine.transport.close() }
+        }
+        point.close(half)
+        if let engine, engine.waitPoint !== point { engine.waitPoint.signal([.readable, .writable]) }
+        gate?.signal([.readable, .writable])
+        opening?.cancel()
+    }
+}
+
+// MARK: - Failing, ending, waiting
+
+extension Connection {
+    var error: StreamError? { details.withLock { $0.error } }
+
+    /// Records a failure of the transport: both halves are in error from now on. Gives the error to throw.
+    func fail(_ error: StreamError, _ half: StreamHalf) -> StreamError {
+        // A call that was broken by our own close failed because of that.
+        if point.isClosed(half) { return .closed }
+        if error == .busy || error == .cancelled { return error }
+        let kept = details.withLock { details -> StreamError in
+            if let first = details.error { return first }
+            details.error = error
+            return error
+        }
+        markFailed()
+        client(half == .reader ? .writer : .reader)?.arm()
+        return kept
+    }
+
+    /// Puts every half that was going on into error.
+    func markFailed() {
+        details.withLock { _ in
+            for half in [StreamHalf.reader, .writer] where [.open, .opening, .atEnd].contains(settledStatus(half)) {
+                setStatus(.error, half)
+            }
+        }
+    }
+
+    var canDrain: Bool { drains.load(ordering: .relaxed) }
+
+    /// Says that the engine is a plain TCP socket.
+    func allowDraining() {
+        drains.store(true, ordering: .relaxed)
+    }
+
+    /// The transport said that nothing more comes (or fits).
+    func noteEnd(_ half: StreamHalf) {
+        details.withLock { _ in
+            if settledStatus(half) == .open { setStatus(.atEnd, half) }
+        }
+    }
+
+    /// What a try means on a half that is not open.
+    func attemptWhileNotOpen(_ half: StreamHalf) throws(StreamError) -> Attempt {
+        switch settledStatus(half) {
+        case .notOpen: throw .notOpen
+        case .opening: return .wouldBlock([.readable, .writable])
+        case .atEnd: return .ended
+        case .closed: throw .closed
+        case .open, .reading, .writing: return .wouldBlock([.readable, .writable])
+        case .error: throw error ?? .closed
+        }
+    }
+
+    /// Where to wait now; nil if the state has just changed, so that one should try again.
+    @inline(__always)
+    func placeToWait(_ half: StreamHalf) -> WaitPoint? {
+        if isOpen(half) {
+            if case .socket = engine { return point }
+            return engine?.waitPoint
+        }
+        return details.withLock { $0.gate }
+    }
+
+    /// Where a transport on top of this stream waits. Never a place where no signal can come any more.
+    func placeForLayers(_ half: StreamHalf) -> WaitPoint {
+        if let place = placeToWait(half) { return place }
+        point.signal([.readable, .writable])  // the state has just changed: the wait ends at once
+        return point
+    }
+
+    /// Turns the end of a wait into the next step: nothing to throw means try again.
+    func resume(_ wake: Wake, _ half: StreamHalf) throws(StreamError) {
+        switch wake {
+        case .ready: return
+        case .cancelled: throw .cancelled
+        case .timedOut: throw .timedOut
+        // Else a lower stream was closed, which the next try will tell.
+        case .closed: if point.isClosed(half) { throw .closed }
+        // A client that was parked there makes way: it is told of news when the call is over.
+        case .busy: if client(half)?.makeWay() != true { throw .busy }
+        case .failed(let number): throw StreamError(posix: number)
+        }
+    }
+
+    /// Begins a call on a half.
+    @inline(__always)
+    func enter(_ half: StreamHalf) throws(StreamError) {
+        switch point.enter(half) {
+        case .entered: return
+        case .busy: throw .busy
+        case .closed: throw settledStatus(half) == .error ? error ?? .closed : .closed
+        }
+    }
+
+    /// Ends a call on a half; a client is told of what comes next.
+    @inline(__always)
+    func leave(_ half: StreamHalf) {
+        point.leave(half)
+        if half == .reader ? reader.hasClient : writer.hasClient { client(half)?.didTransfer() }
+    }
+
+    /// Ends a call on a half that moved nothing.
+    func leaveUntouched(_ half: StreamHalf) {
+        point.leave(half)
+        client(half)?.arm()
+    }
+
+    /// The time until which a wait that begins now may last.
+    func deadline(_ half: StreamHalf) -> ContinuousClock.Instant? {
+        (half == .reader ? reader.limit : writer.limit).map { .now + $0 }
+    }
+}
+
+// MARK: - Clients
+
+extension Connection {
+    func client(_ half: StreamHalf) -> StreamClient? {
+        guard half == .reader ? reader.hasClient : writer.hasClient else { return nil }
+        return details.withLock { half == .reader ? $0.readerClient : $0.writerClient }
+    }
+
+    /// Replaces a half's client; nil removes it.
+    func setClient(_ client: StreamClient?, _ half: StreamHalf) {
+        let old = details.withLock { details -> StreamClient? in
+            if half == .reader {
+                defer { details.readerClient = client }
+                return details.readerClient
+            }
+            defer { details.writerClient = client }
+            return details.writerClient
+        }
+        if half == .reader { reader.hasClient = client != nil } else { writer.hasClient = client != nil }
+        old?.invalidate()
+    }
+
+    /// What can be said about a half now, without waiting.
+    func facts(of half: StreamHalf) -> EventMachine.Facts {
+        switch settledStatus(half) {
+        case .notOpen, .opening, .closed:
+            return .init(hasOpened: false, hasFailed: false, readiness: .notYet)
+        case .error:
+            return .init(hasOpened: engine != nil, hasFailed: true, readiness: .notYet)
+        case .atEnd:
+            return .init(hasOpened: true, hasFailed: false, readiness: .ended)
+        case .open, .reading, .writing:
+            break
+        }
+        do throws(StreamError) {
+            switch try look(half) {
+            case .moved: return .init(hasOpened: true, hasFailed: false, readiness: .ready)
+            case .wouldBlock: return .init(hasOpened: true, hasFailed: false, readiness: .notYet)
+            case .ended:
+                noteEnd(half)
+                return .init(hasOpened: true, hasFailed: false, readiness: .ended)
+            }
+        } catch {
+            return .init(hasOpened: true, hasFailed: true, readiness: .notYet)
+        }
+    }
+
+    /// What a try would give now, without moving anything.
+    func look(_ half: StreamHalf) throws(StreamError) -> Attempt {
+        guard isOpen(half), let engine else { return try attemptWhileNotOpen(half) }
+        do throws(StreamError) {
+            let transport = engine.transport
+            let attempt: Attempt? = try point.whileOpen { () throws(StreamError) -> Attempt in
+                half == .reader ? try transport.peek() : try transport.writability()
+            }
+            guard let attempt else { throw .closed }
+            if case .wouldBlock = attempt { return attempt }
+            wakeCall(on: half, engine)
+            return attempt
+        } catch {
+            defer { wakeCall(on: half, engine) }
+            throw fail(error, half)
+        }
+    }
+
+    /// Looking takes bytes (or a failure) out of the descriptor into a layer such as TLS, and may do so before the loop has
+    /// seen them: a call that found nothing just before would then wait for ever.
+    private func wakeCall(on half: StreamHalf, _ engine: Engine) {
+        if case .socket = engine { return }
+        if point.isInside(half) { engine.waitPoint.signal(half == .reader ? .readable : .writable) }
+    }
+
+    func watch(_ half: StreamHalf, with client: StreamClient) -> Wake? {
+        guard let place = placeToWait(half) else { return .ready }
+        return place.watch(half, for: half == .reader ? .readable : .writable, with: client)
+    }
+
+    func unwatch(_ half: StreamHalf, _ client: StreamClient) {
+        placeToWait(half)?.unwatch(half, client)
+    }
+}

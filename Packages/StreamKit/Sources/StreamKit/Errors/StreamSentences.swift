@@ -1,0 +1,62 @@
+internal import Glibc
+
+/// The catalogue of StreamKit's sentences: what happened, where, and what to do.
+extension Sentence {
+    static let cancelled = Sentence("stream.cancelled", "The operation was cancelled.")
+    static let closed = Sentence("stream.closed", "The stream was closed on this side.")
+    static let busy = Sentence(
+        "stream.busy",
+        "Another call is under way on this half of the stream; wait for it, or use one reader and one writer.")
+    static let timedOut = Sentence("stream.timedOut", "The time limit passed without progress.")
+    static let notOpen = Sentence("stream.notOpen", "The stream has not been opened; call open() first.")
+    static let alreadyOpened = Sentence(
+        "stream.alreadyOpened", "The stream was opened before; a stream is opened once, so make a new one.")
+
+    static func posix(_ number: Int32) -> Sentence {
+        Sentence("posix.\(number)", "The system refused: %1 (errno %2).", systemText(number), String(number))
+    }
+
+    static func fileNotOpened(_ path: String, _ number: Int32) -> Sentence {
+        Sentence("file.open", "The file %1 cannot be opened: %2.", path, systemText(number))
+    }
+
+    static func connectFailed(_ address: String, _ number: Int32) -> Sentence {
+        switch number {
+        case ECONNREFUSED:
+            Sentence("connect.refused", "The connection to %1 was refused: nothing listens there.", address)
+        case ETIMEDOUT:
+            Sentence("connect.timedOut", "%1 did not answer within the time limit.", address)
+        case ENETUNREACH, EHOSTUNREACH:
+            Sentence("connect.unreachable", "There is no route to %1: %2.", address, systemText(number))
+        case ENOENT:
+            Sentence("connect.noSocket", "There is no socket at %1.", address)
+        default:
+            Sentence("connect.failed", "The connection to %1 failed: %2.", address, systemText(number))
+        }
+    }
+
+    static func connectionLost(_ number: Int32) -> Sentence {
+        Sentence("connection.lost", "The peer broke the connection: %1.", systemText(number))
+    }
+
+    static func openTimedOut(_ step: String) -> Sentence {
+        Sentence("open.timedOut", "The stream was not open within its time limit; it was %1.", step)
+    }
+
+    static func nameNotResolved(_ name: String, _ reason: String) -> Sentence {
+        Sentence("resolve.failed", "The name %1 cannot be resolved: %2.", name, reason)
+    }
+
+    static func propertyRefused(_ name: String, _ rule: String) -> Sentence {
+        Sentence("property.refused", "The property %1 cannot be set: %2", name, rule)
+    }
+
+    private static func systemText(_ number: Int32) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
+                return "error \(number)"
+            }
+            return String(cString: start)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import EventLoops
+
+/// Writes a ``ConnectionReport`` while opening goes on. Reads no clock: the time is told.
+struct ReportRecorder {
+    private(set) var report = ConnectionReport()
+    private var start: ContinuousClock.Instant?
+
+    /// Begins a step; the number is for ``end(_:_:now:)``. The first step begins the report's time.
+    mutating func begin(_ kind: ConnectionReport.Kind, now: ContinuousClock.Instant) -> Int {
+        let start = start ?? now
+        self.start = start
+        report.steps.append(.init(kind: kind, start: start.duration(to: now)))
+        return report.steps.count - 1
+    }
+
+    /// Ends a step; one that has ended is left as it is.
+    mutating func end(_ step: Int, _ outcome: ConnectionReport.Outcome, now: ContinuousClock.Instant) {
+        guard let start, report.steps[step].time == nil else { return }
+        report.steps[step].time = start.duration(to: now) - report.steps[step].start
+        report.steps[step].outcome = outcome
+    }
+
+    /// Ends every step that still goes on.
+    mutating func endAll(_ outcome: ConnectionReport.Outcome, now: ContinuousClock.Instant) {
+        for step in report.steps.indices { end(step, outcome, now: now) }
+    }
+}
+
+extension Connection {
+    func beginStep(_ kind: ConnectionReport.Kind) -> Int {
+        let now = ContinuousClock.now
+        return details.withLock { $0.recorder.begin(kind, now: now) }
+    }
+
+    func endStep(_ step: Int, _ outcome: ConnectionReport.Outcome) {
+        let now = ContinuousClock.now
+        details.withLock { $0.recorder.end(step, outcome, now: now) }
+    }
+
+    func endAllSteps(_ outcome: ConnectionReport.Outcome) {
+        let now = ContinuousClock.now
+        details.withLock { $0.recorder.endAll(outcome, now: now) }
+    }
+}

@@ -1,0 +1,30 @@
+public import EventLoops
+public import HostResolver
+
+extension StreamPair {
+    /// A TCP connection to a port of a host: to its addresses if they have been looked up, else by its name.
+    ///
+    /// What is known of the host when the pair is made is kept as ``StreamProperty/remoteHost``; later changes to the host do
+    /// not matter. Replaces `CFStreamCreatePairWithSocketToCFHost`.
+    public init(
+        host: HostLookup, port: UInt16, properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
+    ) {
+        let host = host.copy()
+        var properties = properties
+        properties[.remoteHost] = host
+        let name = host.names.value?.first
+        if let addresses = host.addresses.value, !addresses.isEmpty || name == nil {
+            let targets = addresses.compactMap(\.ipAddress).map { SocketAddress.ip($0, port: port) }
+            self.init(addresses: targets, name: name, properties: properties, loop: loop)
+        } else {
+            self.init(host: name ?? "", port: port, properties: properties, loop: loop)
+        }
+    }
+}
+
+extension StreamProperty where Value == HostLookup {
+    /// The host that the pair was made with, as it was then; nil if it was made otherwise.
+    ///
+    /// Replaces `kCFStreamPropertySocketRemoteHost`.
+    public static var remoteHost: Self { .init("StreamKit.remoteHost", access: .readOnly) }
+}

@@ -1,0 +1,77 @@
+/// The typed name of something a stream can tell or be told.
+///
+/// ```swift
+/// try stream.set(.openLimit, to: .seconds(10))
+/// let name = stream[.remoteHostName]
+/// ```
+///
+/// Packages add their own as static members, as FTP and HTTP streams do. On a pair, a property set through either half
+/// holds for both. Replaces the `kCFStreamProperty…` names.
+public struct StreamProperty<Value: Sendable>: Sendable {
+    /// When a property may be set. Reading is allowed at any time, also after close.
+    public enum Access: Sendable, Hashable {
+        /// Never; the stream tells it.
+        case readOnly
+        /// Until `open()`.
+        case beforeOpen
+        /// At any time until close.
+        case always
+    }
+
+    /// The name under which values are stored; unique among all properties.
+    public let name: String
+
+    /// When it may be set.
+    public let access: Access
+
+    /// What reading gives while nobody has set it.
+    public let defaultValue: Value?
+
+    /// Makes a property; give it a name that begins with your package's.
+    public init(_ name: String, access: Access, default defaultValue: Value? = nil) {
+        self.name = name
+        self.access = access
+        self.defaultValue = defaultValue
+    }
+}
+
+/// Values of properties, by name: what has been set on a stream, or what is to be set on one.
+///
+/// ```swift
+/// var properties = StreamProperties()
+/// properties[.openLimit] = .seconds(10)
+/// let pair = StreamPair(host: "localhost", port: 80, properties: properties)
+/// ```
+public struct StreamProperties: Sendable {
+    // So few that looking through them costs less than hashing.
+    @usableFromInline var values: [(name: String, value: any Sendable)] = []
+
+    /// No values.
+    public init() {}
+
+    /// The value that was set, else the property's default.
+    @inlinable
+    public subscript<Value>(property: StreamProperty<Value>) -> Value? {
+        get {
+            values.isEmpty ? property.defaultValue : value(named: property.name) as? Value ?? property.defaultValue
+        }
+        set { set(newValue, named: property.name) }
+    }
+
+    /// A value by its property's name; nil if none was set.
+    @usableFromInline
+    func value(named name: String) -> (any Sendable)? {
+        values.first { $0.name == name }?.value
+    }
+
+    /// A value by its property's name, for transports.
+    public mutating func set(_ value: (any Sendable)?, named name: String) {
+        let index = values.firstIndex { $0.name == name }
+        switch (index, value) {
+        case (let index?, let value?): values[index].value = value
+        case (let index?, nil): values.remove(at: index)
+        case (nil, let value?): values.append((name, value))
+        case (nil, nil): break
+        }
+    }
+}

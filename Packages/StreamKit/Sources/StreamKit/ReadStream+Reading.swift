@@ -1,0 +1,178 @@
+internal import EventLoops
+
+// The forms of `read`. The blocking and the async ones share a name and differ in nothing but how they wait; `noasync` keeps
+// a forgotten `await` in a task from silently blocking a thread of the pool.
+
+extension ReadStream {
+    /// Reads what is there, without waiting: nil if nothing is yet, 0 at the end.
+    ///
+    /// - Throws: why the stream failed; ``StreamError/notOpen``, ``StreamError/closed``, ``StreamError/busy``.
+    public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {
+        try connection.tryRead(into: &buffer)
+    }
+
+    /// Reads what is there, without waiting: nil if nothing is yet, 0 at the end.
+    public func tryRead(into buffer: inout [UInt8]) throws(StreamError) -> Int? {
+        var span = buffer.mutableSpan
+        var bytes = span.mutableBytes
+        return try connection.tryRead(into: &bytes)
+    }
+}
+
+// MARK: - Async
+
+extension ReadStream {
+    /// Reads 1…n bytes into the front of `buffer`; 0 means the end, and nothing else does.
+    ///
+    /// Waits, without blocking a thread, until there is at least one byte, also while the stream is opening; then takes
+    /// what is there. A cancelled read took nothing and the stream stays usable. Replaces `CFReadStreamRead`.
+    ///
+    /// - Throws: why the stream failed; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``, and
+    ///   ``StreamError/timedOut`` after ``StreamProperty/readLimit``.
+    public nonisolated(nonsending) func read(into buffer: inout MutableRawSpan) async throws(StreamError) -> Int {
+        var step = try connection.beginRead(into: &buffer)
+        while case .wait(let place, let interest, let deadline) = step {
+            let wake = await place.readerWait(for: interest, until: deadline)
+            step = try connection.continueRead(after: wake, until: deadline, into: &buffer)
+        }
+        return step.count
+    }
+
+    /// Reads 1…n bytes into the front of an array, which keeps its length; 0 means the end.
+    public nonisolated(nonsending) func read(into buffer: inout [UInt8]) async throws(StreamError) -> Int {
+        // Written out again, not built on the form above: each async call in between is memory of a parked task.
+        var step = try beginRead(into: &buffer)
+        while case .wait(let place, let interest, let deadline) = step {
+            let wake = await place.readerWait(for: interest, until: deadline)
+            step = try continueRead(after: wake, until: deadline, into: &buffer)
+        }
+        return step.count
+    }
+
+    @inline(never)
+    private func beginRead(into buffer: inout [UInt8]) throws(StreamError) -> Connection.ReadStep {
+        var span = buffer.mutableSpan
+        var bytes = span.mutableBytes
+        return try connection.beginRead(into: &bytes)
+    }
+
+    @inline(never)
+    private func continueRead(
+        after wake: Wake, until deadline: ContinuousClock.Instant?, into buffer: inout [UInt8]
+    ) throws(StreamError) -> Connection.ReadStep {
+        var span = buffer.mutableSpan
+        var bytes = span.mutableBytes
+        return try connection.continueRead(after: wake, until: deadline, into: &bytes)
+    }
+
+    /// Reads 1…n bytes into memory of the caller's; 0 means the end.
+    public nonisolated(nonsending) func read(
+        into buffer: UnsafeMutableRawBufferPointer
+    ) async throws(StreamError) -> Int {
+        var bytes = MutableRawSpan(_unsafeBytes: buffer)
+        return try await read(into: &bytes)
+    }
+
+    /// Reads at most `limit` bytes into a new array; empty means the end. For actors, whose state cannot be passed inout.
+    public nonisolated(nonsending) func read(upTo limit: Int) async throws(StreamError) -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let count = try await read(into: &buffer)
+        buffer.removeLast(limit - count)
+        return buffer
+    }
+
+    /// Reads to the end.
+    ///
+    /// - Parameter limit: the most that is accepted.
+    /// - Throws: as ``read(into:)-(MutableRawSpan)``, and an error with `EMSGSIZE` when there is more than `limit`.
+    public nonisolated(nonsending) func readAll(limit: Int) async throws(StreamError) -> [UInt8] {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+        while true {
+            let count = try await read(into: &buffer)
+            if count == 0 { return all }
+            if all.count + count > limit { throw .moreThan(limit) }
+            all.append(contentsOf: buffer[..<count])
+        }
+    }
+
+    /// What arrives, piece by piece, until the end: one array of 1…`size` bytes each.
+    ///
+    /// The next piece is read when it is asked for, so a slow consumer slows the peer down.
+    public func chunks(of size: Int = ReadStream.chunkSize) -> ByteChunks {
+        ByteChunks(stream: self, size: max(1, size))
+    }
+
+    /// 64 KiB: larger reads fall out of the processor's cache, smaller ones cost more calls.
+    public static let chunkSize = 65536
+}
+
+// MARK: - Blocking
+
+extension ReadStream {
+    /// Reads 1…n bytes into the front of `buffer`, waiting on the calling thread; 0 means the end, and nothing else does.
+    ///
+    /// As the async form, with the wait in the system call itself. ``close()`` from another thread ends it at once.
+    /// Replaces `CFReadStreamRead`.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Int {
+        try connection.blockingRead(into: &buffer)
+    }
+
+    /// Reads 1…n bytes into the front of an array, waiting on the calling thread; 0 means the end.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func read(into buffer: inout [UInt8]) throws(StreamError) -> Int {
+        var span = buffer.mutableSpan
+        var bytes = span.mutableBytes
+        return try connection.blockingRead(into: &bytes)
+    }
+
+    /// Reads 1…n bytes into memory of the caller's, waiting on the calling thread; 0 means the end.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
+        var bytes = MutableRawSpan(_unsafeBytes: buffer)
+        return try connection.blockingRead(into: &bytes)
+    }
+
+    /// Appends 1…n bytes to uninitialized memory, waiting on the calling thread; 0 means the end.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func read(into buffer: inout OutputRawSpan) throws(StreamError) -> Int {
+        try buffer.withUnsafeMutableBytes { (bytes, count) throws(StreamError) in
+            let free = UnsafeMutableRawBufferPointer(rebasing: bytes[count...])
+            var span = MutableRawSpan(_unsafeBytes: free)
+            let read = try connection.blockingRead(into: &span)
+            count += read
+            return read
+        }
+    }
+
+    /// Reads at most `limit` bytes into a new array, waiting on the calling thread; empty means the end.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func read(upTo limit: Int) throws(StreamError) -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let count = try read(into: &buffer)
+        buffer.removeLast(limit - count)
+        return buffer
+    }
+
+    /// Reads to the end, waiting on the calling thread.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func readAll(limit: Int) throws(StreamError) -> [UInt8] {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+        while true {
+            let count = try read(into: &buffer)
+            if count == 0 { return all }
+            if all.count + count > limit { throw .moreThan(limit) }
+            all.append(contentsOf: buffer[..<count])
+        }
+    }
+}
+
+extension StreamError {
+    fileprivate static func moreThan(_ limit: Int) -> StreamError {
+        StreamError(
+            posix: 90,  // EMSGSIZE
+            Sentence("read.tooMuch", "There is more to read than the limit of %1 bytes.", String(limit)))
+    }
+}

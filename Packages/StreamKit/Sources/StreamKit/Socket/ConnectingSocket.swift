@@ -1,0 +1,84 @@
+internal import EventLoops
+internal import Glibc
+internal import HostResolver
+
+/// A socket on its way to one address: made, configured, `connect` begun without waiting.
+struct ConnectingSocket {
+    /// What the connection asks of its socket.
+    struct Options: Sendable {
+        var sendsAtOnce = true
+        var keepsAlive = false
+        var serviceType: ServiceType?
+        var localAddress: SocketAddress?
+    }
+
+    let address: SocketAddress
+    let descriptor: CInt
+    /// True if there is nothing to wait for: it is connected already, as Unix sockets are.
+    let isConnected: Bool
+
+    init(to address: SocketAddress, _ options: Options) throws(StreamError) {
+        self.address = address
+        let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        descriptor = socket(address.family, kind, 0)
+        guard descriptor >= 0 else { throw StreamError(posix: errno, .connectFailed(address.description, errno)) }
+        do throws(StreamError) {
+            try ConnectingSocket.apply(options, to: descriptor, family: address.family)
+            isConnected = try ConnectingSocket.begin(descriptor, address)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    /// What became of it, once it is writable.
+    ///
+    /// Writable alone says nothing: a socket that failed, or was never connected, is writable too: the pending error
+    /// is what tells.
+    static func verify(_ descriptor: CInt, _ address: SocketAddress) throws(StreamError) {
+        var number: CInt = 0
+        var size = socklen_t(MemoryLayout<CInt>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &size) == 0 else {
+            throw StreamError(posix: errno, .connectFailed(address.description, errno))
+        }
+        guard number == 0 else { throw StreamError(posix: number, .connectFailed(address.description, number)) }
+    }
+
+    /// From here on each call says for itself whether it may wait.
+    static func makeBlocking(_ descriptor: CInt) {
+        // A new socket has no other status flags to keep.
+        _ = fcntl(descriptor, F_SETFL, O_RDWR)
+    }
+
+    private static func begin(_ descriptor: CInt, _ address: SocketAddress) throws(StreamError) -> Bool {
+        let number = address.withSockAddr { connect(descriptor, $0, $1) == 0 ? 0 : errno }
+        switch number {
+        case 0: return true
+        case EINPROGRESS, EINTR: return false
+        // A Unix listener whose queue is full answers at once; there is no way to wait for room but to try again.
+        default: throw StreamError(posix: number, .connectFailed(address.description, number))
+        }
+    }
+
+    private static func apply(_ options: Options, to descriptor: CInt, family: CInt) throws(StreamError) {
+        let isInternet = family == AF_INET || family == AF_INET6
+        if isInternet, options.sendsAtOnce { set(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, 1) }
+        if options.keepsAlive { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
+        if let codePoint = options.serviceType?.differentiatedServicesCodePoint {
+            if family == AF_INET { set(descriptor, CInt(IPPROTO_IP), IP_TOS, CInt(codePoint) << 2) }
+            if family == AF_INET6 { set(descriptor, CInt(IPPROTO_IPV6), IPV6_TCLASS, CInt(codePoint) << 2) }
+        }
+        if let local = options.localAddress, local.family == family {
+            guard local.withSockAddr({ bind(descriptor, $0, $1) }) == 0 else {
+                throw StreamError(
+                    posix: errno, Sentence("bind.failed", "The own address %1 cannot be used.", local.description))
+            }
+        }
+    }
+
+    private static func set(_ descriptor: CInt, _ level: CInt, _ option: CInt, _ value: CInt) {
+        // Each is a wish: a connection without it still is what was asked for.
+        var value = value
+        _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
+    }
+}

@@ -1,0 +1,214 @@
+internal import EventLoops
+internal import Glibc
+public import HostResolver
+
+// MARK: - Receiving
+
+extension Socket {
+    /// Receives a datagram, or some bytes of a stream, if there are any; else nil. Never waits.
+    ///
+    /// What of a datagram does not fit into `buffer` is lost; ``SocketReception/isTruncated`` tells.
+    ///
+    /// - Throws: what the connection failed with; `ECONNREFUSED` on a connected datagram socket whose peer does not listen.
+    public func tryReceive(into buffer: inout MutableRawSpan) throws(StreamError) -> SocketReception? {
+        try enter(.reader)
+        defer { leave(.reader) }
+        return try receiveOnce(into: &buffer)
+    }
+
+    /// Waits on the calling thread for a datagram, or some bytes of a stream. See ``tryReceive(into:)``.
+    ///
+    /// - Throws: as ``tryReceive(into:)``; ``StreamError/timedOut`` at the deadline, having taken nothing;
+    ///   ``StreamError/closed``.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func receive(
+        into buffer: inout MutableRawSpan, until deadline: ContinuousClock.Instant? = nil
+    ) throws(StreamError) -> SocketReception {
+        try enter(.reader)
+        defer { leave(.reader) }
+        while true {
+            if let reception = try receiveOnce(into: &buffer) { return reception }
+            try block(.reader, for: .readable, until: deadline)
+        }
+    }
+
+    /// Waits for a datagram, or some bytes of a stream. See ``tryReceive(into:)``.
+    ///
+    /// - Throws: as ``tryReceive(into:)``; ``StreamError/timedOut`` at the deadline and ``StreamError/cancelled``, having taken
+    ///   nothing; ``StreamError/closed``.
+    public nonisolated(nonsending) func receive(
+        into buffer: inout MutableRawSpan, until deadline: ContinuousClock.Instant? = nil
+    ) async throws(StreamError) -> SocketReception {
+        try enter(.reader)
+        defer { leave(.reader) }
+        while true {
+            if let reception = try receiveOnce(into: &buffer) { return reception }
+            try await wait(.reader, for: .readable, until: deadline)
+        }
+    }
+
+    /// Receives up to `limit` bytes if there is anything; else nil. Never waits. See ``tryReceive(into:)``.
+    public func tryReceive(upTo limit: Int) throws(StreamError) -> SocketMessage? {
+        try enter(.reader)
+        defer { leave(.reader) }
+        return try receiveOnce(upTo: limit)
+    }
+
+    /// Waits on the calling thread and receives up to `limit` bytes. See ``receive(into:until:)``.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func receive(
+        upTo limit: Int, until deadline: ContinuousClock.Instant? = nil
+    ) throws(StreamError) -> SocketMessage {
+        try enter(.reader)
+        defer { leave(.reader) }
+        while true {
+            if let message = try receiveOnce(upTo: limit) { return message }
+            try block(.reader, for: .readable, until: deadline)
+        }
+    }
+
+    /// Waits and receives up to `limit` bytes. See ``receive(into:until:)``.
+    public nonisolated(nonsending) func receive(
+        upTo limit: Int, until deadline: ContinuousClock.Instant? = nil
+    ) async throws(StreamError) -> SocketMessage {
+        try enter(.reader)
+        defer { leave(.reader) }
+        while true {
+            if let message = try receiveOnce(upTo: limit) { return message }
+            try await wait(.reader, for: .readable, until: deadline)
+        }
+    }
+
+    private func receiveOnce(into buffer: inout MutableRawSpan) throws(StreamError) -> SocketReception? {
+        try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
+            try receiveOnce(into: bytes)
+        }
+    }
+
+    private func receiveOnce(into bytes: UnsafeMutableRawBufferPointer) throws(StreamError) -> SocketReception? {
+        if bytes.isEmpty, !type.keepsMessages { throw StreamError(posix: EINVAL, .emptyBuffer) }
+        do throws(StreamError) {
+            let reception = try SocketCalls.receive(point.descriptor, into: bytes, keepsMessages: type.keepsMessages)
+            // The end may be that of our own closing, which shuts the socket down to wake us.
+            if let reception, reception.count == 0, point.isClosed(.reader) { throw StreamError.closed }
+            return reception
+        } catch {
+            throw point.isClosed(.reader) ? .closed : error
+        }
+    }
+
+    /// Call inside the reader half.
+    func receiveOnce(upTo limit: Int) throws(StreamError) -> SocketMessage? {
+        var reception: SocketReception?
+        var failure: StreamError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(0, limit)) { buffer, count in
+            do throws(StreamError) {
+                reception = try receiveOnce(into: UnsafeMutableRawBufferPointer(buffer))
+                count = reception?.count ?? 0
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return reception.map { SocketMessage(bytes, $0) }
+    }
+}
+
+// MARK: - Sending
+
+extension Socket {
+    /// Sends a datagram, or as many bytes of a stream as fit now; nil if nothing does. Never waits, never raises SIGPIPE.
+    ///
+    /// - Parameters:
+    ///   - bytes: what to send; of a datagram, all or nothing is sent.
+    ///   - address: to whom; nil if connected.
+    /// - Returns: how many bytes the system took.
+    /// - Throws: `EMSGSIZE` if a datagram is too long, `EDESTADDRREQ` or `ENOTCONN` without an address, `EPIPE`, `ECONNRESET`.
+    public func trySend(_ bytes: RawSpan, to address: SocketAddress? = nil) throws(StreamError) -> Int? {
+        try enter(.writer)
+        defer { leave(.writer) }
+        return try sendOnce(bytes, to: address)
+    }
+
+    /// Waits on the calling thread until a datagram, or at least one byte of a stream, is sent. See ``trySend(_:to:)-(RawSpan,_)``.
+    ///
+    /// Replaces `CFSocketSendData`.
+    ///
+    /// - Throws: as the call that does not wait; ``StreamError/timedOut`` at the deadline, having sent nothing;
+    ///   ``StreamError/closed``.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func send(
+        _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) throws(StreamError) -> Int {
+        try enter(.writer)
+        defer { leave(.writer) }
+        while true {
+            if let count = try sendOnce(bytes, to: address) { return count }
+            try block(.writer, for: .writable, until: deadline)
+        }
+    }
+
+    /// Waits until a datagram, or at least one byte of a stream, is sent. See ``trySend(_:to:)-(RawSpan,_)``.
+    ///
+    /// - Throws: as the call that does not wait; ``StreamError/timedOut`` and ``StreamError/cancelled``, having sent nothing;
+    ///   ``StreamError/closed``.
+    public nonisolated(nonsending) func send(
+        _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) async throws(StreamError) -> Int {
+        try enter(.writer)
+        defer { leave(.writer) }
+        while true {
+            if let count = try sendOnce(bytes, to: address) { return count }
+            try await wait(.writer, for: .writable, until: deadline)
+        }
+    }
+
+    /// Waits on the calling thread until everything is sent. A datagram is sent as one.
+    ///
+    /// - Throws: as ``send(_:to:until:)-(RawSpan,_,_)``; of a stream, an unknown part was sent then.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func sendAll(
+        _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) throws(StreamError) {
+        try enter(.writer)
+        defer { leave(.writer) }
+        var sent = 0
+        while true {
+            if let count = try sendOnce(bytes.extracting(droppingFirst: sent), to: address) {
+                sent += count
+                if type.keepsMessages || sent == bytes.byteCount { return }
+            } else {
+                try block(.writer, for: .writable, until: deadline)
+            }
+        }
+    }
+
+    /// Waits until everything is sent. A datagram is sent as one.
+    ///
+    /// - Throws: as ``send(_:to:until:)-(RawSpan,_,_)``; of a stream, an unknown part was sent then.
+    public nonisolated(nonsending) func sendAll(
+        _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) async throws(StreamError) {
+        try enter(.writer)
+        defer { leave(.writer) }
+        var sent = 0
+        while true {
+            if let count = try sendOnce(bytes.extracting(droppingFirst: sent), to: address) {
+                sent += count
+                if type.keepsMessages || sent == bytes.byteCount { return }
+            } else {
+                try await wait(.writer, for: .writable, until: deadline)
+            }
+        }
+    }
+
+    private func sendOnce(_ bytes: RawSpan, to address: SocketAddress?) throws(StreamError) -> Int? {
+        do throws(StreamError) {
+            return try bytes.withUnsafeBytes { (bytes) throws(StreamError) in
+                try SocketCalls.send(point.descriptor, bytes, to: address)
+            }
+        } catch {
+            throw point.isClosed(.writer) ? .closed : error
+        }
+    }
+}

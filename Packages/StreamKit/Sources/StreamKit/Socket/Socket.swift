@@ -1,0 +1,221 @@
+public import EventLoops
+internal import Glibc
+public import HostResolver
+
+/// A socket of any family and type: listening, connected or for datagrams.
+///
+/// ```swift
+/// let listener = try Socket(listeningAt: .ip(.v6(.any), port: 8080))
+/// for try await client in listener.accepted {
+///     Task {
+///         while let message = try? await client.receive(upTo: 4096), !message.bytes.isEmpty {
+///             try await client.sendAll(message.bytes)
+///         }
+///     }
+/// }
+/// ```
+///
+/// One object serves four styles, which may alternate: **blocking** calls wait on the calling thread, **`try…`** calls never
+/// wait, **async** calls suspend, and **events** (``setClient(_:_:)``, ``schedule(on:)``) call back. Every member may be
+/// called from any thread; one receiving or accepting and one sending or connecting call at a time, a second gets
+/// ``StreamError/busy``. ``invalidate()`` wins over everything. To talk over a connected socket as a stream, see
+/// ``makeStreams()``.
+///
+/// A descriptor is adopted as ``EventLoops/DescriptorOwnership/owned`` (shut down and closed here) or
+/// ``EventLoops/DescriptorOwnership/borrowed`` (never shut down, reconfigured or closed here). There is no
+/// table of sockets by number, in which CFSocket found the first object again: numbers are reused, and a table would then
+/// confuse sockets. Two `Socket`s for one number are two users of one socket, each with its own client; only one may own it.
+///
+/// Replaces `CFSocket`. Its name registry (`CFSocketRegisterValue` …), deprecated for decades, has no successor here.
+public final class Socket: Sendable {
+    /// The connections that may wait to be accepted, unless told otherwise; `CFSocketSetAddress` used the same.
+    public static let defaultBacklog: Int32 = 256
+
+    /// The socket's family.
+    public let family: SocketFamily
+    /// The socket's type.
+    public let type: SocketType
+
+    let point: WaitPoint
+    let state: Locked<SocketState>
+    let pump = SocketEventPump()
+
+    /// A new socket, neither bound nor connected. Replaces `CFSocketCreate`.
+    ///
+    /// - Parameters:
+    ///   - family: of its addresses.
+    ///   - type: how it moves data.
+    ///   - number: its protocol, if type and family leave a choice.
+    ///   - loop: who watches it for tasks and events.
+    /// - Throws: `EAFNOSUPPORT`, `EPROTONOSUPPORT`, `EMFILE`; `EPERM` for raw sockets without privileges.
+    public convenience init(
+        _ family: SocketFamily = .ipv4, _ type: SocketType = .stream, protocol number: SocketProtocol = .automatic,
+        loop: EventLoop = .shared
+    ) throws(StreamError) {
+        let descriptor = try SocketCalls.make(family, type, number)
+        self.init(family, type, descriptor, .owned, SocketState(), loop)
+    }
+
+    /// Adopts a socket made elsewhere, in whatever state it is. Replaces `CFSocketCreateWithNative`.
+    ///
+    /// An owned descriptor gets CLOEXEC, and O_NONBLOCK if it listens.
+    ///
+    /// - Throws: `EBADF`, `ENOTSOCK`; the descriptor is the caller's then.
+    public convenience init(
+        descriptor: Int32, ownership: DescriptorOwnership, loop: EventLoop = .shared
+    ) throws(StreamError) {
+        func number(_ name: CInt) throws(StreamError) -> CInt {
+            switch SocketCalls.option(descriptor, SOL_SOCKET, name, CInt(0)) {
+            case .success(let value): return value
+            case .failure(let reason):
+                throw StreamError(posix: reason.value, .notAdopted(descriptor, reason.value))
+            }
+        }
+        let family = SocketFamily(rawValue: try number(SO_DOMAIN))
+        let type = SocketType(rawValue: try number(SO_TYPE))
+        var state = SocketState()
+        if type.needsConnection, try number(SO_ACCEPTCONN) != 0 {
+            state.phase = .listening
+            if ownership == .owned { SocketCalls.setNonBlocking(descriptor, true) }
+        } else if SocketCalls.isConnected(descriptor) {
+            state.phase = .connected
+        }
+        if ownership == .owned { SocketCalls.setCloseOnExec(descriptor) }
+        self.init(family, type, descriptor, ownership, state, loop)
+    }
+
+    private init(
+        _ family: SocketFamily, _ type: SocketType, _ descriptor: CInt, _ ownership: DescriptorOwnership,
+        _ state: SocketState, _ loop: EventLoop
+    ) {
+        self.family = family
+        self.type = type
+        self.state = Locked(state)
+        point = WaitPoint(descriptor: descriptor, ownership: ownership, loop: loop)
+    }
+
+    deinit { point.close() }
+
+    /// Two sockets connected to each other, within this process. The C name is `socketpair(2)`.
+    ///
+    /// - Throws: `EMFILE`, or what the system says to that type.
+    public static func pair(
+        _ type: SocketType = .stream, loop: EventLoop = .shared
+    ) throws(StreamError) -> (Socket, Socket) {
+        let (left, right) = try SocketCalls.makePair(type)
+        let state = SocketState(phase: .connected)
+        return (
+            Socket(.unix, type, left, .owned, state, loop), Socket(.unix, type, right, .owned, state, loop)
+        )
+    }
+
+    static func accepted(
+        _ descriptor: CInt, peer: SocketAddress?, from listener: Socket
+    ) -> Socket {
+        Socket(
+            listener.family, listener.type, descriptor, .owned, SocketState(phase: .connected, peer: peer),
+            listener.point.loop)
+    }
+}
+
+// MARK: - What it is
+
+extension Socket {
+    /// The native descriptor, -1 once there is none. It stays the socket's. Replaces `CFSocketGetNative`.
+    public var descriptor: Int32 { point.withDescriptor { $0 } ?? -1 }
+
+    /// A descriptor of the same socket for somebody else, who closes it. The C name is `F_DUPFD_CLOEXEC`.
+    ///
+    /// - Throws: `EMFILE`; ``StreamError/closed`` after ``invalidate()``.
+    public func duplicateDescriptor() throws(StreamError) -> Int32 {
+        try using { (descriptor) throws(StreamError) in try SocketCalls.duplicate(descriptor) }
+    }
+
+    /// The own address; nil once invalidated. Before binding, an address without host and port.
+    ///
+    /// Replaces `CFSocketCopyAddress`.
+    public var localAddress: SocketAddress? {
+        point.withDescriptor { SocketCalls.ownAddress(of: $0) } ?? nil
+    }
+
+    /// The peer's address; nil unless connected. An accepted socket knows it even when the peer has gone.
+    ///
+    /// Replaces `CFSocketCopyPeerAddress`.
+    public var peerAddress: SocketAddress? {
+        state.withLock { $0.peer } ?? point.withDescriptor { SocketCalls.peerAddress(of: $0) } ?? nil
+    }
+
+    /// False after ``invalidate()`` and ``makeStreams()``. Replaces `CFSocketIsValid`.
+    public var isValid: Bool { !(point.isClosed(.reader) && point.isClosed(.writer)) }
+
+    /// True if ``invalidate()`` closes the descriptor. At first true of owned descriptors, false of borrowed ones.
+    ///
+    /// Switched off, invalidating does not shut the socket down either. Replaces `kCFSocketCloseOnInvalidate`.
+    public var closesOnInvalidate: Bool {
+        get { point.ownership == .owned }
+        set { point.setOwnership(newValue) }
+    }
+
+    /// Ends everything at once: waiting calls throw ``StreamError/closed``, no event follows, the descriptor goes.
+    ///
+    /// On the run loop, queue or loop that events are told on, none comes after this returns; elsewhere one may be under
+    /// way. Idempotent, from any thread. Replaces `CFSocketInvalidate`.
+    public func invalidate() {
+        pump.end()
+        point.close()
+    }
+}
+
+// MARK: - For the other files
+
+extension Socket {
+    /// Begins a call on one half.
+    func enter(_ half: WaitPoint.Half) throws(StreamError) {
+        switch point.enter(half) {
+        case .busy: throw .busy
+        case .closed: throw .closed
+        case .entered: break
+        }
+    }
+
+    /// Ends a call on one half; the events look anew, since the call may have had their place at the wait point.
+    func leave(_ half: WaitPoint.Half) {
+        point.leave(half)
+        if pump.isActive { pump.arm(self) }
+    }
+
+    /// Uses the descriptor beside reader and writer.
+    func using<Result>(_ body: (CInt) throws(StreamError) -> Result) throws(StreamError) -> Result {
+        guard let result = try point.withDescriptor(body) else { throw .closed }
+        return result
+    }
+
+    func wait(
+        _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
+    ) async throws(StreamError) {
+        let wake =
+            half == .reader
+            ? await point.readerWait(for: interest, until: deadline)
+            : await point.writerWait(for: interest, until: deadline)
+        try heed(wake, half)
+    }
+
+    @available(*, noasync)
+    func block(
+        _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
+    ) throws(StreamError) {
+        try heed(point.block(half, for: interest, until: deadline), half)
+    }
+
+    private func heed(_ wake: Wake, _ half: WaitPoint.Half) throws(StreamError) {
+        switch wake {
+        case .ready: break
+        // We are inside, so it can only be the events that wait there; they come back when the call leaves.
+        case .busy: pump.stepAside(half, of: point)
+        case .cancelled: throw .cancelled
+        case .timedOut: throw .timedOut
+        case .closed: throw .closed
+        case .failed(let number): throw StreamError(posix: number)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import Glibc
+internal import HostResolver
+
+extension SocketCalls {
+    /// What one step of `connect(2)` came to.
+    enum ConnectStep {
+        case connected
+        case underWay
+    }
+
+    /// `connect(2)` without waiting.
+    ///
+    /// There is no flag for one call, so an owned descriptor is O_NONBLOCK for the length of it.
+    static func beginConnecting(
+        _ descriptor: CInt, to address: SocketAddress, isImmediate: Bool, mayChangeFlags: Bool
+    ) throws(StreamError) -> ConnectStep {
+        let mustToggle = !isImmediate && !isNonBlocking(descriptor)
+        if mustToggle {
+            guard mayChangeFlags else { throw StreamError(posix: EOPNOTSUPP, .borrowedConnect) }
+            setNonBlocking(descriptor, true)
+        }
+        var number: CInt = 0
+        repeat {
+            number = address.withSockAddr { connect(descriptor, $0, $1) } == 0 ? 0 : errno
+        } while number == EINTR && address.family == AF_UNIX
+        if mustToggle { setNonBlocking(descriptor, false) }
+        switch number {
+        case 0: return .connected
+        case EINPROGRESS, EINTR: return .underWay
+        default: throw StreamError(posix: number, .connectFailed(address.description, number))
+        }
+    }
+
+    /// Whether a connection that was under way stands now.
+    ///
+    /// Being writable is no proof: a refused socket is that too. So `SO_ERROR` is asked for the failure, then
+    /// `getpeername` for the success.
+    static func connectOutcome(_ descriptor: CInt, to address: SocketAddress) throws(StreamError) -> ConnectStep {
+        guard poll(descriptor, POLLOUT) != 0 else { return .underWay }
+        let number = takeError(descriptor)
+        if number == 0, isConnected(descriptor) { return .connected }
+        // Else the next attempt would be told of this one's failure, as ECONNABORTED.
+        abandonConnecting(descriptor)
+        // Without a number somebody else took the error; not connected it is nevertheless.
+        let reason = number == 0 ? ENOTCONN : number
+        throw StreamError(posix: reason, .connectFailed(address.description, reason))
+    }
+
+    /// Gives up an attempt to connect; the socket can be connected anew (connect(2), AF_UNSPEC).
+    static func abandonConnecting(_ descriptor: CInt) {
+        var nowhere = sockaddr()
+        nowhere.sa_family = sa_family_t(AF_UNSPEC)
+        _ = connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
+    }
+
+    /// `recvmsg(2)` without waiting; nil if nothing is there.
+    ///
+    /// - Parameter keepsMessages: of the socket's type. Only there may MSG_TRUNC be given: on TCP it throws bytes away.
+    static func receive(
+        _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, keepsMessages: Bool
+    ) throws(StreamError) -> SocketReception? {
+        var storage = sockaddr_storage()
+        var part = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
+        while true {
+            let (count, senderLength) = withUnsafeMutablePointer(to: &storage) { storage in
+                withUnsafeMutablePointer(to: &part) { part in
+                    var header = msghdr()
+                    header.msg_name = UnsafeMutableRawPointer(storage)
+                    header.msg_namelen = socklen_t(MemoryLayout<sockaddr_storage>.size)
+                    header.msg_iov = part
+                    header.msg_iovlen = 1
+                    return (
+                        recvmsg(descriptor, &header, dontWait | (keepsMessages ? truncation : 0)), header.msg_namelen
+                    )
+                }
+            }
+            if count >= 0 {
+                let sender = senderLength > 0 ? decode(&storage, senderLength) : nil
+                return SocketReception(count: min(count, buffer.count), fullLength: count, sender: sender)
+            }
+            switch errno {
+            case EAGAIN: return nil
+            case EINTR: continue
+            case ECONNRESET, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ENETDOWN:
+                throw StreamError(posix: errno, .connectionLost(errno))
+            default: throw StreamError(posix: errno)
+            }
+        }
+    }
+
+    /// `sendto(2)` without waiting and without SIGPIPE; nil if there is no room.
+    static func send(
+        _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, to address: SocketAddress?
+    ) throws(StreamError) -> Int? {
+        let flags = dontWait | CInt(MSG_NOSIGNAL)
+        while true {
+            let count =
+                if let address {
+                    address.withSockAddr { sendto(descriptor, bytes.baseAddress, bytes.count, flags, $0, $1) }
+                } else {
+                    Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
+                }
+            if count >= 0 { return count }
+            switch errno {
+            case EAGAIN: return nil
+            case EINTR: continue
+            case ECONNRESET, EPIPE: throw StreamError(posix: errno, .connectionLost(errno))
+            default: throw StreamError(posix: errno, .sendFailed(address, count: bytes.count, errno))
+            }
+        }
+    }
+
+    private static let dontWait = CInt(MSG_DONTWAIT)
+    private static let truncation = CInt(MSG_TRUNC)
+}

@@ -1,0 +1,136 @@
+internal import EventLoops
+internal import Glibc
+
+/// The questions that the events ask of the kernel, and the taking of what is there.
+extension Socket {
+    /// True if one of these kinds would have something to tell. Takes nothing.
+    func hasNews(_ kinds: SocketEventKinds) -> Bool {
+        let (phase, hasConnectNews) = state.withLock { ($0.phase, $0.connectNews != nil) }
+        if kinds.contains(.connect) {
+            if hasConnectNews { return true }
+            if case .connecting(_, inBackground: true) = phase, polled(POLLOUT) != 0 { return true }
+        }
+        guard canMoveData(phase), !pump.isFailureTold else { return false }
+        if !kinds.isDisjoint(with: .arrivals), !pump.isEndTold, polled(POLLIN) != 0 { return true }
+        return kinds.contains(.write) && !pump.isHangUpTold && polled(POLLOUT) != 0
+    }
+
+    /// How a background connection ended; nil while it has not.
+    func takeConnectNews() -> SocketEvent? {
+        if case .connecting(_, inBackground: true) = state.withLock({ $0.phase }) {
+            do throws(StreamError) { _ = try finishConnecting() } catch {}  // the outcome is read below
+        }
+        switch state.withLock({ $0.connectNews.take() }) {
+        case .success: return .connected
+        case .failure(let error): return .connectFailed(error)
+        case nil: return nil
+        }
+    }
+
+    /// What there is to tell of one kind, taken from the kernel; nil if there is nothing, or if a call is at it.
+    ///
+    /// What a connection received before it failed comes before the failure.
+    func takeNews(of kind: SocketEventKinds) -> SocketEvent? {
+        let (phase, leavesErrors) = state.withLock { ($0.phase, $0.leavesErrors) }
+        guard canMoveData(phase), !pump.isFailureTold else { return nil }
+        guard kind == .write ? !pump.isHangUpTold : !pump.isEndTold else { return nil }
+        let events = polled(kind == .write ? POLLOUT : POLLIN)
+        if events == 0 { return nil }
+        let isConnection = type.needsConnection && phase != .listening
+        let hasError = events & POLLERR != 0
+        switch kind {
+        case .accept: return takeConnection()
+        case .data:
+            // Without POLLIN there is an error of ours, or something in the error queue that is the client's to read.
+            if hasError, events & POLLIN == 0 { return takePendingError().map { failed($0) } ?? .readable }
+            return takeData()
+        case .read where isConnection: return takeReadability(hasError: hasError, leavesErrors: leavesErrors)
+        case .write where isConnection:
+            // Hung up, it is "writable" for ever. Who receives too learns the reason there.
+            pump.isHangUpTold = events & (POLLERR | POLLHUP) != 0
+            if hasError, !leavesErrors, !pump.tellsArrivals, let error = takePendingError() { return failed(error) }
+            return .writable
+        default:
+            if hasError, !leavesErrors, let error = takePendingError() { return .failed(error) }
+            return kind == .write ? .writable : .readable
+        }
+    }
+
+    /// The error that the socket has, taken from it (`SO_ERROR`); nil if it has none.
+    public func takePendingError() -> StreamError? {
+        let number = point.withDescriptor { SocketCalls.takeError($0) } ?? 0
+        return number == 0 ? nil : StreamError(posix: number, type.needsConnection ? .connectionLost(number) : nil)
+    }
+
+    /// A connection type that is neither connected nor listening has nothing to tell, whatever `poll` says of it.
+    private func canMoveData(_ phase: SocketState.Phase) -> Bool {
+        if !type.needsConnection { return true }
+        switch phase {
+        case .connected, .listening: return true
+        case .starting, .connecting: return false
+        case .idle:
+            // The caller may have connected the descriptor itself.
+            guard point.withDescriptor({ SocketCalls.isConnected($0) }) == true else { return false }
+            state.withLock { if $0.phase == .idle { $0.phase = .connected } }
+            return true
+        }
+    }
+
+    private func polled(_ events: CInt) -> CInt {
+        point.withDescriptor { SocketCalls.poll($0, events) } ?? 0
+    }
+
+    /// Whether a connection has something to receive, its end, or a failure.
+    private func takeReadability(hasError: Bool, leavesErrors: Bool) -> SocketEvent? {
+        if hasError, leavesErrors {
+            // Looking would take the error. Told once, since nothing else will come.
+            pump.isEndTold = true
+            return .readable
+        }
+        do throws(StreamError) {
+            let attempt = try point.withDescriptor { (descriptor) throws(StreamError) in try Syscalls.peek(descriptor) }
+            switch attempt {
+            case .moved: return .readable
+            case .ended:
+                pump.isEndTold = true
+                return .readable
+            case .wouldBlock, nil: return hasError ? .readable : nil
+            }
+        } catch {
+            return failed(error)
+        }
+    }
+
+    private func takeConnection() -> SocketEvent? {
+        guard point.enter(.reader) == .entered else { return nil }
+        defer { point.leave(.reader) }
+        do throws(StreamError) {
+            return try acceptOne().map { .accepted($0) }
+        } catch {
+            if error == .closed { return nil }
+            if AcceptFailure(CInt(truncatingIfNeeded: error.code)) == .scarcity {
+                pump.rest(self)
+            } else {
+                pump.isFailureTold = true
+            }
+            return .failed(error)
+        }
+    }
+
+    private func takeData() -> SocketEvent? {
+        guard point.enter(.reader) == .entered else { return nil }
+        defer { point.leave(.reader) }
+        do throws(StreamError) {
+            guard let message = try receiveOnce(upTo: Socket.largestData) else { return nil }
+            if message.bytes.isEmpty, type.needsConnection { pump.isEndTold = true }
+            return .data(message)
+        } catch {
+            return error == .closed ? nil : failed(error)
+        }
+    }
+
+    private func failed(_ error: StreamError) -> SocketEvent {
+        if type.needsConnection { pump.isFailureTold = true }
+        return .failed(error)
+    }
+}

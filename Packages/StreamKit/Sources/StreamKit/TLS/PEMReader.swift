@@ -1,0 +1,80 @@
+internal import COpenSSL
+
+/// Finds certificates and keys in PEM text (RFC 7468).
+enum PEMReader {
+    /// Why there is no key.
+    enum KeyFault: Error {
+        case absent
+        case passwordNeeded
+        case passwordWrong
+        case unreadable(String)
+    }
+
+    /// All certificates that can be read, in their order.
+    static func certificates(in bytes: [UInt8]) -> [Certificate] {
+        withMemory(bytes) { bio in
+            var found: [Certificate] = []
+            // Never asks for a password on the terminal: the callback refuses.
+            while let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil) {
+                found.append(X509Handle(owning: certificate).certificate)
+            }
+            ERR_clear_error()
+            return found
+        }
+    }
+
+    /// The first private key: PKCS#8, encrypted or not, or one of the older forms; else the same in DER.
+    static func privateKey(in bytes: [UInt8], password: String?) throws(KeyFault) -> PrivateKey {
+        ERR_clear_error()
+        let key = withMemory(bytes) { bio -> OpaquePointer? in
+            if bytes.first == 0x30 { return d2i_PrivateKey_bio(bio, nil) }
+            guard var password else {
+                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+            }
+            return password.withUTF8 { text in
+                var text = text
+                return withUnsafeMutablePointer(to: &text) { text in
+                    PEM_read_bio_PrivateKey(
+                        bio, nil,
+                        { buffer, capacity, _, context in
+                            typealias Text = UnsafeBufferPointer<UInt8>
+                            guard let buffer, let text = context?.assumingMemoryBound(to: Text.self).pointee,
+                                text.count <= Int(capacity)
+                            else { return -1 }
+                            UnsafeMutableRawBufferPointer(start: buffer, count: Int(capacity))
+                                .copyMemory(from: UnsafeRawBufferPointer(text))
+                            return CInt(text.count)
+                        }, text)
+                }
+            }
+        }
+        if let key {
+            ERR_clear_error()
+            return PrivateKey(owning: key)
+        }
+        let errors = OpenSSLErrors.take()
+        // OpenSSL calls a text without any key "unsupported", as it does a key that is garbled.
+        if !holdsKey(bytes) { throw .absent }
+        if errors.contains(PEM_R_BAD_PASSWORD_READ, of: ERR_LIB_PEM)
+            || errors.contains(PEM_R_PROBLEMS_GETTING_PASSWORD, of: ERR_LIB_PEM)
+        {
+            throw .passwordNeeded
+        }
+        if password != nil { throw .passwordWrong }
+        throw .unreadable(errors.text)
+    }
+
+    private static func holdsKey(_ bytes: [UInt8]) -> Bool {
+        let mark = Array("PRIVATE KEY-----".utf8)
+        return bytes.first == 0x30
+            || bytes.indices.contains { bytes[$0] == mark[0] && bytes[$0...].starts(with: mark) }
+    }
+
+    private static func withMemory<Result>(_ bytes: [UInt8], _ body: (OpaquePointer?) -> Result) -> Result {
+        bytes.withUnsafeBytes { bytes in
+            let bio = BIO_new_mem_buf(bytes.baseAddress, CInt(bytes.count))
+            defer { BIO_free(bio) }
+            return body(bio)
+        }
+    }
+}

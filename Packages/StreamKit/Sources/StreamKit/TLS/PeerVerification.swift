@@ -1,0 +1,141 @@
+internal import COpenSSL
+internal import Glibc
+
+/// The judgement of one peer's certificates: OpenSSL's, with the relaxations, pins and rules of a configuration.
+final class PeerVerification {
+    /// Why the peer was refused.
+    private(set) var failure: StreamError?
+    /// What would have been refused without the relaxations.
+    private(set) var overlooked: [TLSFailure] = []
+
+    private let context: TLSContext
+    private let peer: TLSPeer
+
+    private var configuration: TLSConfiguration { context.configuration }
+
+    init(_ context: TLSContext, _ peer: TLSPeer) {
+        self.context = context
+        self.peer = peer
+    }
+
+    /// Judges the chain that the peer sent. Called by OpenSSL once in a full handshake.
+    func verify(_ store: OpaquePointer) -> Bool {
+        let isChecked = configuration.verification != .insecureNone
+        if isChecked, X509_verify_cert(store) != 1 {
+            if failure == nil { failure = describe(store) }
+            return false
+        }
+        guard isTrustedKey(store, isChecked: isChecked), followsRule(store, isChecked: isChecked) else {
+            X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
+            return false
+        }
+        // A relaxation may have left an older error behind, which a session would carry on.
+        X509_STORE_CTX_set_error(store, X509_V_OK)
+        return true
+    }
+
+    /// Called for each fault that OpenSSL finds: whether to go on nevertheless.
+    func goesOn(after store: OpaquePointer) -> Bool {
+        let error = X509_STORE_CTX_get_error(store)
+        let found = describe(store)
+        guard mayOverlook(error, of: store) else {
+            if failure == nil { failure = found }
+            return false
+        }
+        if let kind = found.tlsFailure, !overlooked.contains(kind) { overlooked.append(kind) }
+        X509_STORE_CTX_set_error(store, X509_V_OK)
+        return true
+    }
+
+    private func mayOverlook(_ error: CInt, of store: OpaquePointer) -> Bool {
+        switch error {
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+            let isRoot =
+                X509_STORE_CTX_get_error_depth(store) > 0
+                && X509_STORE_CTX_get_current_cert(store).map { Certificate(of: $0).isSelfIssued } == true
+            return isRoot
+                ? configuration.insecureAllowsExpiredRoots : configuration.insecureAllowsExpiredCertificates
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+            X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+            X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
+            return configuration.insecureAllowsAnyRoot
+        default:
+            return false
+        }
+    }
+
+    /// The chain that counts: what was verified, or what was sent. In the latter only the first is proven to be the
+    /// peer's own.
+    private func chain(_ store: OpaquePointer, isChecked: Bool) -> [Certificate] {
+        let verified = isChecked ? X509Handle.values(of: X509_STORE_CTX_get0_chain(store)) : []
+        if !verified.isEmpty { return verified }
+        return X509Handle.values(of: X509_STORE_CTX_get0_untrusted(store))
+    }
+
+    private func isTrustedKey(_ store: OpaquePointer, isChecked: Bool) -> Bool {
+        if configuration.pins.isEmpty { return true }
+        let chain = chain(store, isChecked: isChecked)
+        let candidates = isChecked ? chain[...] : chain.prefix(1)
+        if candidates.contains(where: { configuration.pins.contains(TLSPin($0)) }) { return true }
+        failure = StreamError(
+            .invalidChain, .pinMissing(peer.name, found: chain.first.map { TLSPin($0).description } ?? "none"))
+        return false
+    }
+
+    private func followsRule(_ store: OpaquePointer, isChecked: Bool) -> Bool {
+        guard let verifier = configuration.verifier else { return true }
+        if verifier.accepts(chain(store, isChecked: isChecked), name: peer.subject?.text) { return true }
+        failure = StreamError(.invalidChain, .refusedByRule(peer.name))
+        return false
+    }
+
+    // MARK: Sentences
+
+    private func describe(_ store: OpaquePointer) -> StreamError {
+        let error = X509_STORE_CTX_get_error(store)
+        let certificate = X509_STORE_CTX_get_current_cert(store).map { Certificate(of: $0) }
+        let isOwn = X509_STORE_CTX_get_error_depth(store) == 0
+        let subject = isOwn ? peer.name : certificate?.description ?? peer.name
+        let now = X509Text.date(Int64(time(nil)))
+        switch error {
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+            let date = X509Text.date(certificate?.notAfter ?? 0)
+            return StreamError(.certificateExpired, .certificateExpired(subject, on: date, now: now))
+        case X509_V_ERR_CERT_NOT_YET_VALID:
+            let date = X509Text.date(certificate?.notBefore ?? 0)
+            return StreamError(.certificateNotYetValid, .certificateNotYetValid(subject, from: date, now: now))
+        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+            return StreamError(.hostNameMismatch, .nameMismatch(peer.name, names: certificate?.hostNames ?? ""))
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+            let fingerprint = X509Text.hexadecimal(certificate?.sha256 ?? [])
+            return StreamError(.noRoot, .selfSigned(peer.name, fingerprint: fingerprint))
+        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+            X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
+            X509_V_ERR_CERT_UNTRUSTED:
+            return StreamError(
+                .unknownRoot,
+                context.hasRoots
+                    ? .unknownRoot(peer.name, issuer: certificate?.issuer ?? "an unknown authority")
+                    : .noRootsHere(peer.name))
+        case X509_V_ERR_CERT_REVOKED:
+            return StreamError(.certificateRevoked, .certificateRevoked(subject))
+        default:
+            let reason = X509_verify_cert_error_string(Int(error)).map { String(cString: $0) } ?? "error \(error)"
+            return StreamError(TLSFailure(x509Error: error), .badCertificate(subject, reason: reason))
+        }
+    }
+}
+
+extension TLSFailure {
+    /// The remaining faults: of one certificate, or of how the chain hangs together.
+    fileprivate init(x509Error error: CInt) {
+        switch error {
+        case X509_V_ERR_CERT_SIGNATURE_FAILURE, X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY,
+            X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK,
+            X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD:
+            self = .badCertificate
+        default:
+            self = .invalidChain
+        }
+    }
+}

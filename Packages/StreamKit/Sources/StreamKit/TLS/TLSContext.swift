@@ -1,0 +1,243 @@
+internal import COpenSSL
+internal import EventLoops
+internal import Glibc
+
+/// The owner of an `SSL_CTX`: what all connections of one configuration share, and the sessions they can resume.
+///
+/// That the sessions are here is a matter of safety: whatever differs in trust, verification or identity is another
+/// configuration, hence another context, hence other sessions.
+final class TLSContext {
+    let pointer: OpaquePointer
+    let configuration: TLSConfiguration
+    /// False if roots of the system are wanted and there are none.
+    let hasRoots: Bool
+    private let sessions = Locked(TLSSessionTable<TLSSession>())
+
+    /// Most bytes that one read from below asks for; OpenSSL's reading buffer has this size while it is in use.
+    private static let readBuffer = 64 << 10
+    /// Most sessions that a server keeps for clients of TLS 1.2 without tickets.
+    private static let serverSessions = 1024
+
+    init(_ configuration: TLSConfiguration) throws(StreamError) {
+        ERR_clear_error()
+        let isServer = configuration.role == .server
+        guard let context = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
+            throw StreamError(.internalFailure, .internalFailure(OpenSSLErrors.take().text))
+        }
+        var isMade = false
+        defer { if !isMade { SSL_CTX_free(context) } }
+        try TLSContext.setProtocol(configuration, of: context)
+        hasRoots = try TLSContext.loadTrust(configuration, into: context)
+        try TLSContext.useIdentity(configuration, of: context)
+        TLSContext.setCallbacks(configuration, of: context)
+        isMade = true
+        pointer = context
+        self.configuration = configuration
+        try setApplicationProtocols()
+    }
+
+    deinit {
+        SSL_CTX_free(pointer)
+    }
+
+    // MARK: Sessions
+
+    func store(_ session: TLSSession, for key: TLSSessionTable<TLSSession>.Key) {
+        guard session.isResumable else { return }
+        sessions.withLock {
+            $0.insert(
+                session, isSingleUse: session.isSingleUse, lifetime: session.lifetime, for: key, now: Int64(time(nil)))
+        }
+    }
+
+    func takeSession(for key: TLSSessionTable<TLSSession>.Key) -> TLSSession? {
+        let session = sessions.withLock { $0.take(for: key, now: Int64(time(nil))) }
+        return session?.isResumable == true ? session : nil
+    }
+
+    /// How many sessions can be resumed, for tests.
+    var sessionCount: Int { sessions.withLock { $0.count } }
+}
+
+// OpenSSL's own rule: a context may be used by any number of threads once it is set up, and it is set up in init. The
+// trust store and the server's sessions in it have locks of OpenSSL's.
+extension TLSContext: @unchecked Sendable {}
+
+// MARK: - Setting up
+
+extension TLSContext {
+    private static func setProtocol(_ configuration: TLSConfiguration, of context: OpaquePointer) throws(StreamError) {
+        guard configuration.minimumVersion <= configuration.maximumVersion else {
+            throw StreamError(.badConfiguration, .noVersionLeft())
+        }
+        guard netkit_SSL_CTX_set_min_proto_version(context, CInt(configuration.minimumVersion.rawValue)) == 1,
+            netkit_SSL_CTX_set_max_proto_version(context, CInt(configuration.maximumVersion.rawValue)) == 1
+        else { throw StreamError(.badConfiguration, .internalFailure(OpenSSLErrors.take().text)) }
+        SSL_CTX_set_options(context, netkit_SSL_OP_NO_RENEGOTIATION | netkit_SSL_OP_NO_COMPRESSION)
+        // One record per write, from wherever the caller's bytes are; no 80 KiB of buffers held by an idle connection; and
+        // exactly the certificates that were given are sent, none that OpenSSL finds among the trusted ones.
+        netkit_SSL_CTX_set_mode(
+            context,
+            Int(
+                SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
+                    | SSL_MODE_NO_AUTO_CHAIN))
+        // Fewer system calls: a record's header and body, and the records after it, in one read.
+        netkit_SSL_CTX_set_read_ahead(context, 1)
+        SSL_CTX_set_default_read_buffer_len(context, readBuffer)
+        if let list = configuration.cipherList, SSL_CTX_set_cipher_list(context, list) != 1 {
+            ERR_clear_error()
+            throw StreamError(.badConfiguration, .badCiphers(list))
+        }
+        if let suites = configuration.cipherSuites, SSL_CTX_set_ciphersuites(context, suites) != 1 {
+            ERR_clear_error()
+            throw StreamError(.badConfiguration, .badCiphers(suites))
+        }
+    }
+
+    private static func loadTrust(
+        _ configuration: TLSConfiguration, into context: OpaquePointer
+    ) throws(StreamError) -> Bool {
+        let isNeeded =
+            switch configuration.role {
+            case .client: configuration.verification != .insecureNone
+            case .server: configuration.clientAuthentication != .off
+            }
+        guard isNeeded, let store = SSL_CTX_get_cert_store(context) else { return true }
+        // What the user named is trusted for what it is, root or not.
+        X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+        let trust = configuration.trust
+        for root in trust.roots {
+            try add(root, from: root.description, to: store, of: context, configuration.role)
+        }
+        for path in trust.files {
+            for root in try Certificate.all(file: path) {
+                try add(root, from: path, to: store, of: context, configuration.role)
+            }
+        }
+        for path in trust.directories {
+            guard FileStamp(path)?.isDirectory == true, X509_STORE_load_path(store, path) == 1 else {
+                ERR_clear_error()
+                throw StreamError(.badConfiguration, .rootsUnreadable(path, reason: "it is no directory"))
+            }
+        }
+        let foundSystemRoots = trust.includesSystemRoots && SystemRoots.load(into: store)
+        return !trust.includesSystemRoots || foundSystemRoots
+    }
+
+    private static func add(
+        _ root: Certificate, from source: String, to store: OpaquePointer, of context: OpaquePointer,
+        _ role: TLSConfiguration.Role
+    ) throws(StreamError) {
+        let isAdded = X509Handle(der: root.der)?.withPointer { pointer in
+            // A server tells its clients whose certificates it takes (RFC 8446 §4.2.4).
+            if role == .server { SSL_CTX_add_client_CA(context, pointer) }
+            return X509_STORE_add_cert(store, pointer) == 1
+        }
+        if isAdded == true { return }
+        throw StreamError(.badConfiguration, .rootsUnreadable(source, reason: OpenSSLErrors.take().text))
+    }
+
+    private static func useIdentity(_ configuration: TLSConfiguration, of context: OpaquePointer) throws(StreamError) {
+        guard let identity = configuration.identity else {
+            if configuration.role == .server { throw StreamError(.badConfiguration, .serverWithoutIdentity()) }
+            return
+        }
+        let handles = identity.certificates.compactMap { X509Handle(der: $0.der) }
+        let isOwn = handles.first?.withPointer { SSL_CTX_use_certificate(context, $0) == 1 } == true
+        guard isOwn, identity.key.withPointer({ SSL_CTX_use_PrivateKey(context, $0) == 1 }),
+            handles.dropFirst().allSatisfy({ other in
+                other.withPointer { netkit_SSL_CTX_add1_chain_cert(context, $0) == 1 }
+            })
+        else {
+            throw StreamError(
+                .badConfiguration, .badCertificate(identity.description, reason: OpenSSLErrors.take().text))
+        }
+    }
+
+    private static func setCallbacks(_ configuration: TLSConfiguration, of context: OpaquePointer) {
+        var mode = SSL_VERIFY_NONE
+        switch (configuration.role, configuration.clientAuthentication) {
+        case (.client, _), (.server, .requested): mode = SSL_VERIFY_PEER
+        case (.server, .required): mode = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
+        case (.server, .off): break
+        }
+        SSL_CTX_set_verify(context, mode) { accepted, store in
+            TLSEndpoint.of(store: store)?.noteFinding(isAccepted: accepted == 1, store) == true ? 1 : 0
+        }
+        SSL_CTX_set_cert_verify_callback(
+            context,
+            { store, _ in
+                TLSEndpoint.of(store: store)?.verifyPeer(store) == true ? 1 : 0
+            }, nil)
+        if !configuration.resumesSessions {
+            netkit_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
+            SSL_CTX_set_options(context, netkit_SSL_OP_NO_TICKET)
+            if configuration.role == .server { SSL_CTX_set_num_tickets(context, 0) }
+        } else if configuration.role == .client {
+            netkit_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
+            SSL_CTX_sess_set_new_cb(context) { ssl, session in
+                guard let session, let endpoint = TLSEndpoint.of(ssl) else { return 0 }
+                endpoint.keep(TLSSession(owning: session))
+                return 1
+            }
+        } else {
+            netkit_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_SERVER))
+            netkit_SSL_CTX_sess_set_cache_size(context, serverSessions)
+            // Needed where clients are verified; each context has keys and sessions of its own, so any value will do.
+            let name = Array("StreamKit".utf8)
+            SSL_CTX_set_session_id_context(context, name, CUnsignedInt(name.count))
+        }
+        if configuration.keyLog != nil {
+            SSL_CTX_set_keylog_callback(context) { ssl, line in
+                guard let line else { return }
+                TLSEndpoint.of(ssl)?.context.configuration.keyLog?.write(String(cString: line))
+            }
+        }
+    }
+
+    private func setApplicationProtocols() throws(StreamError) {
+        var list: [UInt8] = []
+        for name in configuration.applicationProtocols {
+            guard (1...255).contains(name.utf8.count), list.count + name.utf8.count < 65535 else {
+                throw StreamError(.badConfiguration, .badProtocols())
+            }
+            list.append(UInt8(name.utf8.count))
+            list += name.utf8
+        }
+        if list.isEmpty { return }
+        switch configuration.role {
+        case .client:
+            // Unlike its siblings, this function returns 0 for success.
+            guard SSL_CTX_set_alpn_protos(pointer, list, CUnsignedInt(list.count)) == 0 else {
+                throw StreamError(.internalFailure, .internalFailure(OpenSSLErrors.take().text))
+            }
+        case .server:
+            SSL_CTX_set_alpn_select_cb(
+                pointer,
+                { ssl, chosen, chosenCount, offered, offeredCount, _ in
+                    guard let endpoint = TLSEndpoint.of(ssl), let chosen, let chosenCount, let offered else {
+                        return SSL_TLSEXT_ERR_ALERT_FATAL
+                    }
+                    let offer = UnsafeBufferPointer(start: offered, count: Int(offeredCount))
+                    guard let range = endpoint.context.choose(from: offer) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+                    chosen.pointee = offered + range.lowerBound
+                    chosenCount.pointee = UInt8(range.count)
+                    return SSL_TLSEXT_ERR_OK
+                }, nil)
+        }
+    }
+
+    /// The place of the protocol that both speak and the server likes best (RFC 7301 §3.2).
+    private func choose(from offer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+        for name in configuration.applicationProtocols {
+            var place = 0
+            while place < offer.count {
+                let end = place + 1 + Int(offer[place])
+                guard end <= offer.count else { return nil }
+                if offer[(place + 1)..<end].elementsEqual(name.utf8) { return (place + 1)..<end }
+                place = end
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,126 @@
+internal import COpenSSL
+
+/// One's own certificates and the private key to the first of them.
+///
+/// ```swift
+/// configuration.identity = try TLSIdentity(file: "client.pem", keyFile: "client.key", password: "…")
+/// ```
+///
+/// Everything is read and checked here, so that a wrong password or file is told at once; the password is not kept, and the
+/// key never leaves OpenSSL, which wipes it in the end. Two identities are equal if their certificates are. Replaces
+/// `SecIdentityRef` and the array of `kCFStreamSSLCertificates`.
+public struct TLSIdentity: Sendable, Hashable {
+    /// One's own certificate, then those of the authorities between it and the root.
+    public let certificates: [Certificate]
+
+    let key: PrivateKey
+
+    /// Reads PEM text (RFC 7468) with certificates in any order, and a private key in it or beside it.
+    ///
+    /// - Parameters:
+    ///   - pem: the certificates, and the key if there is no `key`. One certificate may also be in DER.
+    ///   - key: the private key, in PEM or DER.
+    ///   - password: decrypts the key if it is encrypted.
+    /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``: nothing readable, a wrong or missing
+    ///   password, or a key that belongs to none of the certificates.
+    public init(pem: [UInt8], key: [UInt8]? = nil, password: String? = nil) throws(StreamError) {
+        try self.init(
+            certificates: Certificate.all(in: pem), keyBytes: key ?? pem, source: "the given bytes", password: password)
+    }
+
+    /// Reads files, as ``init(pem:key:password:)`` reads bytes.
+    ///
+    /// - Throws: as there; domain ``StreamErrorDomain/posix`` if a file cannot be read.
+    public init(file path: String, keyFile: String? = nil, password: String? = nil) throws(StreamError) {
+        var bytes = try SecretFile.read(path)
+        defer { SecretFile.wipe(&bytes) }
+        let certificates = try Certificate.all(in: bytes, source: path)
+        if let keyFile {
+            SecretFile.wipe(&bytes)
+            bytes = try SecretFile.read(keyFile)
+        }
+        try self.init(certificates: certificates, keyBytes: bytes, source: keyFile ?? path, password: password)
+    }
+
+    /// Reads a PKCS#12 bundle (`.p12`, `.pfx`; RFC 7292).
+    ///
+    /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``. Bundles that older programs encrypted
+    ///   with RC2 or RC4 need OpenSSL's legacy provider; without it they cannot be read.
+    public init(pkcs12: [UInt8], password: String) throws(StreamError) {
+        var key: OpaquePointer?
+        var leaf: OpaquePointer?
+        var others: OpaquePointer?
+        ERR_clear_error()
+        let isRead = pkcs12.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            guard let bundle = d2i_PKCS12(nil, &position, bytes.count) else { return false }
+            defer { PKCS12_free(bundle) }
+            return PKCS12_parse(bundle, password, &key, &leaf, &others) == 1
+        }
+        let privateKey = key.map(PrivateKey.init(owning:))
+        let handle = leaf.map(X509Handle.init(owning:))
+        var certificates = handle.map { [$0.certificate] } ?? []
+        certificates += X509Handle.values(of: others)
+        netkit_sk_X509_pop_free(others)
+        let errors = OpenSSLErrors.take()
+        guard isRead, let privateKey, !certificates.isEmpty else {
+            let isPassword = errors.contains(PKCS12_R_MAC_VERIFY_FAILURE, of: ERR_LIB_PKCS12)
+            throw StreamError(
+                .badConfiguration,
+                .keyUnreadable(
+                    "the PKCS#12 bundle",
+                    reason: isPassword ? "the password is wrong" : isRead ? "there is none" : errors.text))
+        }
+        try self.init(certificates: certificates, key: privateKey)
+    }
+
+    private init(
+        certificates: [Certificate], keyBytes: [UInt8], source: String, password: String?
+    ) throws(StreamError) {
+        let key: PrivateKey
+        do {
+            key = try PEMReader.privateKey(in: keyBytes, password: password)
+        } catch {
+            let reason =
+                switch error {
+                case .absent: "there is none"
+                case .passwordNeeded: "it is encrypted, and no password was given"
+                case .passwordWrong: "the password is wrong"
+                case .unreadable(let text): text
+                }
+            throw StreamError(.badConfiguration, .keyUnreadable(source, reason: reason))
+        }
+        try self.init(certificates: certificates, key: key)
+    }
+
+    private init(certificates: [Certificate], key: PrivateKey) throws(StreamError) {
+        guard let own = certificates.firstIndex(where: key.belongs(to:)) else {
+            throw StreamError(.badConfiguration, .keyDoesNotMatch())
+        }
+        var others = certificates
+        others.remove(at: own)
+        self.certificates = [certificates[own]] + others
+        self.key = key
+    }
+
+    /// Compares the certificates; the key to the first is then the same.
+    public static func == (left: TLSIdentity, right: TLSIdentity) -> Bool {
+        left.certificates == right.certificates
+    }
+
+    /// Hashes the certificates.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(certificates)
+    }
+}
+
+extension TLSIdentity: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The name of the first certificate.
+    public var description: String { certificates.first?.description ?? "" }
+
+    /// The name of the first certificate.
+    public var debugDescription: String { description }
+
+    /// The certificates, never the key.
+    public var customMirror: Mirror { Mirror(self, children: ["certificates": certificates]) }
+}

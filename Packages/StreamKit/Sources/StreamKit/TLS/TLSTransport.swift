@@ -1,0 +1,98 @@
+internal import EventLoops
+
+/// TLS on any other transport: TCP, a tunnel through a proxy, a pair in memory, TLS.
+///
+/// A thin lock around ``TLSEndpoint``: reading and writing may happen on two threads, and OpenSSL allows one at a time.
+///
+/// A write may be taken over whole though the lower transport takes only a part of it; the rest, one encrypted record,
+/// is sent by whatever is called next, or by ``tryFlush()``.
+final class TLSTransport: StreamTransport {
+    private let lower: Engine
+    private let endpoint: Locked<TLSEndpoint>
+
+    /// Prepares a connection; ``tryOpen()`` does the handshake. `lower` must be open by then.
+    ///
+    /// - Parameters:
+    ///   - peerName: the name or address that the stream was made with, if the configuration has no other.
+    ///   - port: with the name, tells whose sessions can be resumed.
+    /// - Throws: ``TLSFailure/badConfiguration`` if this can't work, whatever the peer does.
+    init(
+        _ configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil, over lower: Engine,
+        contexts: TLSContextCache = .shared
+    ) throws(StreamError) {
+        let peer = try TLSPeer(configuration, streamName: peerName, port: port)
+        let context = try contexts.context(for: configuration)
+        self.lower = lower
+        endpoint = Locked(try TLSEndpoint(configuration, context, peer, over: lower))
+    }
+
+    var waitPoint: WaitPoint { lower.waitPoint }
+
+    func tryOpen() throws(StreamError) -> OpenAttempt {
+        try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.handshake() }
+    }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.read(into: &buffer) }
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.write(bytes) }
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.peek() }
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.writability() }
+    }
+
+    /// Sends what is left of earlier writes; `.ended` when nothing is.
+    func tryFlush() throws(StreamError) -> Attempt {
+        let interest = try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.flush() }
+        return interest.map(Attempt.wouldBlock) ?? .ended
+    }
+
+    func tryFinish() throws(StreamError) -> Attempt {
+        try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.finish() }
+    }
+
+    func close() {
+        endpoint.withLock { $0.close() }
+        lower.transport.close()
+    }
+
+    /// What was agreed; nil before the handshake is over.
+    var information: TLSInformation? { endpoint.withLock { $0.information } }
+
+    /// What was agreed, in a few words for reports.
+    var summary: String { endpoint.withLock { $0.summary } }
+
+    func property(named name: String) -> (any Sendable)? {
+        switch name {
+        case StreamProperty<TLSInformation>.tlsInformation.name:
+            information
+        case StreamProperty<[UInt8]>.serverEndPointBinding.name:
+            endpoint.withLock { $0.serverEndPointBinding }
+        case StreamProperty<[UInt8]>.exporterBinding.name:
+            endpoint.withLock { $0.exporterBinding }
+        default:
+            lower.transport.property(named: name)
+        }
+    }
+
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        try lower.transport.setProperty(value, named: name)
+    }
+}
+
+extension TLSEndpoint {
+    fileprivate var serverEndPointBinding: [UInt8]? {
+        information.flatMap { _ in ChannelBinding.serverEndPoint(ssl, isServer: context.configuration.role == .server) }
+    }
+
+    fileprivate var exporterBinding: [UInt8]? {
+        information.flatMap { _ in ChannelBinding.exporter(ssl) }
+    }
+}

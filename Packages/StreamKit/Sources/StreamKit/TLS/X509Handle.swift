@@ -1,0 +1,62 @@
+internal import COpenSSL
+
+/// The owner of a parsed certificate of OpenSSL's.
+final class X509Handle {
+    private let pointer: OpaquePointer
+
+    /// Takes over one reference.
+    init(owning pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    /// Parses DER; nil if it is no certificate, or if something follows it.
+    init?(der: [UInt8]) {
+        let parsed = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var position = bytes.baseAddress
+            guard let certificate = d2i_X509(nil, &position, bytes.count) else { return nil }
+            if position == bytes.baseAddress.map({ $0 + bytes.count }) { return certificate }
+            X509_free(certificate)
+            return nil
+        }
+        guard let parsed else {
+            ERR_clear_error()
+            return nil
+        }
+        pointer = parsed
+    }
+
+    deinit {
+        X509_free(pointer)
+    }
+
+    /// Lends the pointer. It is good only inside: a bare copy would outlive the last use of this object.
+    func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+        withExtendedLifetime(self) { body(pointer) }
+    }
+
+    /// The value.
+    var certificate: Certificate { withPointer { Certificate(of: $0) } }
+
+    /// The encoded form.
+    static func der(of certificate: OpaquePointer) -> [UInt8] {
+        encoded { i2d_X509(certificate, $0) }
+    }
+
+    /// What an `i2d` function writes.
+    static func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt) -> [UInt8] {
+        let count = Int(encode(nil))
+        guard count > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            var position = buffer.baseAddress
+            initialized = max(0, Int(encode(&position)))
+        }
+    }
+
+    /// The certificates of a stack that somebody else owns.
+    static func values(of stack: OpaquePointer?) -> [Certificate] {
+        guard let stack else { return [] }
+        return (0..<max(0, OPENSSL_sk_num(stack))).compactMap { index in
+            OPENSSL_sk_value(stack, index).map { Certificate(of: OpaquePointer($0)) }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import EventLoops
+internal import Glibc
+
+/// A file that was opened by path. Plain files never block; a FIFO or device opened by path may, and is waited for.
+///
+/// A FIFO is opened for reading at once and read once somebody writes; opened for writing, it fails with ENXIO while nobody
+/// reads.
+final class FileTransport: StreamTransport {
+    enum Mode: Sendable {
+        case read
+        case truncate
+        case append
+    }
+
+    let waitPoint: WaitPoint
+    /// A FIFO or a device: it may have nothing to read yet.
+    private let mayBlock: Bool
+
+    /// Opens the file; creates it (0666 less the umask) when writing.
+    init(path: String, mode: Mode, point: WaitPoint) throws(StreamError) {
+        // Non-blocking, so that opening a FIFO does not wait for its other end; plain files do not care.
+        let flags =
+            switch mode {
+            case .read: O_RDONLY
+            case .truncate: O_WRONLY | O_CREAT | O_TRUNC
+            case .append: O_WRONLY | O_CREAT | O_APPEND
+            }
+        let descriptor = Glibc.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
+        guard descriptor >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        var status = stat()
+        mayBlock = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+        waitPoint = point
+        point.attach(descriptor, ownership: .owned)
+    }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        // A FIFO that no writer has opened yet would give 0, as if it had ended.
+        if mayBlock, Syscalls.ready(waitPoint.descriptor, for: .readable).isEmpty { return .wouldBlock(.readable) }
+        return try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
+            try Syscalls.read(waitPoint.descriptor, into: bytes)
+        }
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.write(waitPoint.descriptor, bytes) }
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        Syscalls.ready(waitPoint.descriptor, for: .readable).isEmpty ? .wouldBlock(.readable) : .moved(1)
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        Syscalls.ready(waitPoint.descriptor, for: .writable).isEmpty ? .wouldBlock(.writable) : .moved(1)
+    }
+
+    func property(named name: String) -> (any Sendable)? {
+        guard name == StreamProperty<UInt64>.fileOffset.name else { return nil }
+        let offset = waitPoint.withDescriptor { lseek($0, 0, SEEK_CUR) } ?? -1
+        return offset < 0 ? nil : UInt64(offset)
+    }
+
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        guard name == StreamProperty<UInt64>.fileOffset.name else { return false }
+        let offset = off_t(clamping: value as? UInt64 ?? 0)
+        let moved = waitPoint.withDescriptor { lseek($0, offset, SEEK_SET) >= 0 ? 0 : errno } ?? EBADF
+        if moved != 0 { throw StreamError(posix: moved) }
+        return true
+    }
+}

@@ -1,0 +1,116 @@
+public import EventLoops
+public import StreamKit
+
+/// One end of a pair in memory that holds nothing in advance: a byte is accepted only once somebody has asked to read it.
+///
+/// It flushes out code that works only because some buffer takes a small message: two sides that both write first, a
+/// protocol that forgets to read.
+///
+/// ```swift
+/// let (reading, writing) = LockstepTransport.pair()
+/// let input = ReadStream(transport: reading), output = WriteStream(transport: writing)
+/// ```
+public final class LockstepTransport: StreamTransport {
+    private struct State {
+        /// How much the reader has asked for and not been given.
+        var wanted = 0
+        /// Given, not taken yet; never more than was asked for.
+        var given: [UInt8] = []
+        var hasEnded = false
+        var isReaderGone = false
+    }
+
+    private final class Shared: Sendable {
+        let state = Locked(State())
+        let readingPoint: WaitPoint
+        let writingPoint: WaitPoint
+
+        init(loop: EventLoop) {
+            readingPoint = WaitPoint(loop: loop)
+            writingPoint = WaitPoint(loop: loop)
+        }
+    }
+
+    private let shared: Shared
+    private let reads: Bool
+
+    private init(_ shared: Shared, reads: Bool) {
+        self.shared = shared
+        self.reads = reads
+    }
+
+    /// Makes the two ends of one flow.
+    public static func pair(loop: EventLoop = .shared) -> (reading: LockstepTransport, writing: LockstepTransport) {
+        let shared = Shared(loop: loop)
+        return (LockstepTransport(shared, reads: true), LockstepTransport(shared, reads: false))
+    }
+
+    /// The own end's.
+    public var waitPoint: WaitPoint { reads ? shared.readingPoint : shared.writingPoint }
+
+    /// Takes what was given, else asks for as much as fits into `buffer`.
+    public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        guard reads else { return .ended }
+        let attempt: Attempt = shared.state.withLock { state in
+            let count = min(buffer.byteCount, state.given.count)
+            if count == 0 { return state.hasEnded ? .ended : ask(for: buffer.byteCount, &state) }
+            buffer.withUnsafeMutableBytes { $0.copyBytes(from: state.given[..<count]) }
+            state.given.removeFirst(count)
+            return .moved(count)
+        }
+        if case .wouldBlock = attempt { shared.writingPoint.signal(.writable) }
+        return attempt
+    }
+
+    /// Gives what was asked for, no byte more.
+    public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        guard !reads else { return .ended }
+        let attempt: Attempt = try shared.state.withLock { (state) throws(StreamError) in
+            if state.isReaderGone { throw .brokenPipe }
+            let count = min(state.wanted, bytes.byteCount)
+            if count == 0 { return .wouldBlock(.writable) }
+            bytes.withUnsafeBytes { state.given.append(contentsOf: $0.prefix(count)) }
+            state.wanted = 0
+            return .moved(count)
+        }
+        if case .moved = attempt { shared.readingPoint.signal(.readable) }
+        return attempt
+    }
+
+    /// Whether something was given; if not, asks for one byte.
+    public func peek() throws(StreamError) -> Attempt {
+        guard reads else { return .ended }
+        let attempt: Attempt = shared.state.withLock { state in
+            if !state.given.isEmpty { return .moved(state.given.count) }
+            return state.hasEnded ? .ended : ask(for: 1, &state)
+        }
+        if case .wouldBlock = attempt { shared.writingPoint.signal(.writable) }
+        return attempt
+    }
+
+    /// Whether the reader has asked.
+    public func writability() throws(StreamError) -> Attempt {
+        guard !reads else { return .ended }
+        return try shared.state.withLock { (state) throws(StreamError) in
+            if state.isReaderGone { throw .brokenPipe }
+            return state.wanted == 0 ? .wouldBlock(.writable) : .moved(state.wanted)
+        }
+    }
+
+    /// The reader sees the end after what was given.
+    public func tryFinish() throws(StreamError) -> Attempt {
+        close()
+        return .ended
+    }
+
+    /// A reader that goes breaks the writer; a writer that goes ends the reading.
+    public func close() {
+        shared.state.withLock { if reads { $0.isReaderGone = true } else { $0.hasEnded = true } }
+        if reads { shared.writingPoint.signal(.writable) } else { shared.readingPoint.signal(.readable) }
+    }
+
+    private func ask(for count: Int, _ state: inout State) -> Attempt {
+        state.wanted = max(state.wanted, count)
+        return .wouldBlock(.readable)
+    }
+}

@@ -1,0 +1,63 @@
+import Glibc
+import Testing
+
+@testable import StreamKit
+
+@Suite struct StreamErrorTests {
+    @Test("SK-045: domain and code make an error, not its words") func equality() {
+        let one = StreamError(posix: ECONNREFUSED)
+        let other = StreamError(posix: ECONNREFUSED, .connectFailed("192.0.2.1:80", ECONNREFUSED), underlying: one)
+        #expect(one == other)
+        #expect(one.hashValue == other.hashValue)
+        #expect(one != StreamError(domain: .netDB, code: one.code, sentence: one.sentence))
+        #expect(one != StreamError(posix: ECONNRESET))
+        #expect(other.underlying as? StreamError == one)
+        #expect(one.isPOSIX(ECONNREFUSED) && !one.isPOSIX(ECONNRESET))
+        #expect(MemoryLayout<StreamError>.size == MemoryLayout<Int>.size)
+    }
+
+    @Test(
+        "SK-047: CFNetwork's numbers of domains",
+        arguments: [
+            (StreamErrorDomain.custom, -1), (.posix, 1), (.macOSStatus, 2), (.ssl, 3), (.http, 4), (.socks, 5),
+            (.ftp, 6),
+            (.netServices, 10), (.mach, 11), (.netDB, 12), (.systemConfiguration, 13),
+        ])
+    func domains(_ domain: StreamErrorDomain, _ number: Int) {
+        #expect(domain.rawValue == number)
+    }
+
+    @Test("SK-046: errors read as sentences") func sentences() {
+        #expect(StreamError.closed.description == "The stream was closed on this side.")
+        let refused = StreamError(posix: ECONNREFUSED, .connectFailed("192.0.2.1:80", ECONNREFUSED))
+        #expect("\(refused)" == "The connection to 192.0.2.1:80 was refused: nothing listens there.")
+        #expect(refused.debugDescription.hasSuffix("(domain 1, code 111)"))
+        #expect(StreamError(posix: EPERM).description.contains("(errno 1)"))
+    }
+
+    @Test(arguments: [
+        ("plain", [], "plain"),
+        ("%1 and %2, %1", ["a", "b"], "a and b, a"),
+        ("100% of %1", ["it"], "100% of it"),
+        ("%3 %0 %", ["a"], "%3 %0 %"),
+        ("%1", ["%2"], "%2"),
+    ])
+    func fillsTemplates(_ template: String, _ arguments: [String], _ text: String) {
+        var sentence = Sentence("test.template", template)
+        switch arguments.count {
+        case 1: sentence = Sentence("test.template", template, arguments[0])
+        case 2: sentence = Sentence("test.template", template, arguments[0], arguments[1])
+        default: break
+        }
+        #expect(sentence.description == text)
+    }
+
+    @Test("a catalogue speaks another language; other keys stay English") func catalogue() {
+        let sentence = Sentence("test.catalogue", "Hello %1", "you")
+        Sentence.catalogue(["test.catalogue": "Hallo %1"])
+        defer { Sentence.catalogue([:]) }
+        #expect(sentence.description == "Hallo you")
+        #expect(sentence.template == "Hello %1")
+        #expect(Sentence.closed.description == "The stream was closed on this side.")
+    }
+}

@@ -1,0 +1,92 @@
+import EventLoops
+import Testing
+
+@testable import StreamKit
+
+@Suite struct EventMachineTests {
+    /// What is seen, what the client does before, and what it must be told then, all of it in order.
+    struct Step: Sendable {
+        var facts: EventMachine.Facts
+        var transfers = false
+        var events: [StreamEvent]
+
+        static func open(
+            _ readiness: EventMachine.Facts.Readiness, after transfers: Bool = false, _ events: StreamEvent...
+        ) -> Step {
+            Step(
+                facts: .init(hasOpened: true, hasFailed: false, readiness: readiness), transfers: transfers,
+                events: events)
+        }
+
+        static func failed(opened: Bool, _ events: StreamEvent...) -> Step {
+            Step(facts: .init(hasOpened: opened, hasFailed: true, readiness: .notYet), events: events)
+        }
+
+        static let opening = Step(
+            facts: .init(hasOpened: false, hasFailed: false, readiness: .notYet), events: [])
+    }
+
+    static let lives: [(String, [Step])] = [
+        ("nothing before open", [.opening, .opening]),
+        ("open-completed once, first", [.opening, .open(.notYet, .openCompleted), .open(.notYet)]),
+        ("pending together in ascending order", [.open(.ready, .openCompleted, .hasBytesAvailable)]),
+        (
+            "bytes once per read",
+            [
+                .open(.ready, .openCompleted, .hasBytesAvailable), .open(.ready), .open(.ready),
+                .open(.ready, after: true, .hasBytesAvailable), .open(.notYet, after: true),
+                .open(.ready, .hasBytesAvailable),
+            ]
+        ),
+        (
+            "the end once, then only an error",
+            [
+                .open(.ended, .openCompleted, .endEncountered), .open(.ended), .open(.ended, after: true),
+                .failed(opened: true, .errorOccurred), .failed(opened: true),
+            ]
+        ),
+        (
+            "an error does not wait for a read",
+            [.open(.ready, .openCompleted, .hasBytesAvailable), .failed(opened: true, .errorOccurred)]
+        ),
+        ("a failed opening is an error alone", [.opening, .failed(opened: false, .errorOccurred)]),
+        (
+            "opened and failed before anyone looked",
+            [.failed(opened: true, .openCompleted, .errorOccurred), .failed(opened: true)]
+        ),
+        ("after an error nothing", [.failed(opened: false, .errorOccurred), .open(.ready, after: true)]),
+    ]
+
+    @Test("SK-077: delivery", arguments: lives)
+    func tellsWhatIsDue(_ name: String, _ steps: [Step]) {
+        var machine = EventMachine(half: .reader, wanted: .all)
+        for (index, step) in steps.enumerated() {
+            if step.transfers { machine.didTransfer() }
+            var told: [StreamEvent] = []
+            while let event = machine.next(step.facts) { told.append(event) }
+            #expect(told == step.events, "\(name), step \(index)")
+        }
+    }
+
+    @Test("SK-070: the mask; SK-081: room is the writer's word for ready")
+    func tellsOnlyWhatIsWanted() {
+        let ready = EventMachine.Facts(hasOpened: true, hasFailed: false, readiness: .ready)
+        let ended = EventMachine.Facts(hasOpened: true, hasFailed: false, readiness: .ended)
+        var writer = EventMachine(half: .writer, wanted: [.canAcceptBytes])
+        #expect(writer.next(ready) == .canAcceptBytes)
+        #expect(writer.isSettled)
+        var silent = EventMachine(half: .reader, wanted: [.endEncountered])
+        #expect(silent.next(ready) == nil)
+        #expect(!silent.isSettled)
+        #expect(silent.next(ended) == .endEncountered)
+        var deaf = EventMachine(half: .reader, wanted: [.openCompleted])
+        #expect(deaf.next(ended) == .openCompleted)
+        #expect(deaf.next(ended) == nil)
+    }
+
+    @Test("SK-070: CFNetwork's bits")
+    func hasTheNumbers() {
+        #expect(StreamEvent.allCases.map(\.rawValue) == [1, 2, 4, 8, 16])
+        #expect(StreamEvents.all == StreamEvents(StreamEvent.allCases.map(StreamEvents.init)))
+    }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import HostResolver
+import HostResolverTesting
+import StreamKit
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct HostStreamTests {
+    private let resolver = ScriptedResolver()
+
+    /// Connects to the host and tells what was tried.
+    private func connect(_ host: HostLookup, _ listener: Listener) async throws -> StreamPair {
+        var properties = StreamProperties()
+        properties[.resolver] = resolver
+        let pair = StreamPair(host: host, port: try #require(listener.address.port), properties: properties)
+        try pair.open()
+        try await pair.input.opened()
+        #expect(pair[.remoteAddress] == listener.address)
+        return pair
+    }
+
+    @Test("SK-011, SK-059: an unresolved host is looked up at open") func unresolved() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        resolver.script("www.example.org", addresses: ["127.0.0.1"])
+        let pair = try await connect(HostLookup(name: "www.example.org", resolver: resolver), listener)
+        #expect(resolver.requests.count == 1)
+        #expect(pair[.remoteHostName] == "www.example.org")
+        #expect(pair[.remoteHost]?.names.value == ["www.example.org"])
+        #expect(throws: StreamError.self) { try pair.set(.remoteHost, to: nil) }
+    }
+
+    @Test("SK-011: a resolved host's addresses are used") func resolved() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        resolver.script("www.example.org", addresses: ["127.0.0.1"])
+        let host = HostLookup(name: "www.example.org", resolver: resolver)
+        _ = try await host.addresses()
+        let pair = try await connect(host, listener)
+        #expect(resolver.requests.count == 1)
+        #expect(pair[.remoteHost]?.addresses.value?.map(\.ipAddress) == [IPAddress("127.0.0.1")])
+    }
+
+    @Test("SK-011: a host known by address alone") func addressOnly() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let pair = try await connect(HostLookup(address: .v4(.loopback), resolver: resolver), listener)
+        #expect(resolver.requests.isEmpty)
+        #expect(pair[.remoteHostName] == nil)
+    }
+
+    @Test("SK-061: what Linux does not know is kept and told") func interfaceCost() throws {
+        let pair = StreamPair(addresses: [], name: nil)
+        #expect(pair[.isCellular] == false && pair[.isExpensive] == false && pair[.forbidsCellular] == false)
+        #expect(pair[.allowsExpensiveAccess] == true && pair[.allowsConstrainedAccess] == true)
+        try pair.set(.forbidsCellular, to: true)
+        #expect(pair[.forbidsCellular] == true)
+    }
+}

@@ -1,0 +1,62 @@
+import StreamKit
+import Testing
+
+@Suite struct StreamPropertyTests {
+    private func pair() -> StreamPair { StreamPair(addresses: [], name: "www.example.org") }
+
+    @Test("SK-055: read-only properties are never set") func readOnly() throws {
+        let pair = pair()
+        #expect(throws: StreamError.self) { try pair.set(.remoteHostName, to: "else") }
+        #expect(throws: StreamError.self) { try pair.set(.remotePort, to: 1) }
+        #expect(throws: StreamError.self) { try pair.set(.nativeDescriptor, to: 1) }
+        #expect(throws: StreamError.self) { try pair.set(.report, to: nil) }
+        #expect(pair[.remoteHostName] == "www.example.org")
+    }
+
+    @Test("SK-055: some are set until open, some always") func access() throws {
+        let stream = ReadStream(bytes: [1])
+        try stream.set(.openLimit, to: .seconds(1))
+        #expect(stream[.openLimit] == .seconds(1))
+        try stream.open()
+        let error = #expect(throws: StreamError.self) { try stream.set(.openLimit, to: .seconds(2)) }
+        #expect(error?.isPOSIX(22) == true)
+        #expect(error?.description.contains("openLimit") == true)
+        #expect(stream[.openLimit] == .seconds(1))
+        try stream.set(.readLimit, to: .seconds(3))
+        #expect(stream[.readLimit] == .seconds(3))
+        try stream.set(.readLimit, to: nil)
+        #expect(stream[.readLimit] == nil)
+    }
+
+    @Test("SK-055: a pair's property holds for both halves; nil goes back to the default") func bothHalves() throws {
+        let pair = pair()
+        try pair.input.set(.attemptDelay, to: .milliseconds(100))
+        #expect(pair.output[.attemptDelay] == .milliseconds(100))
+        try pair.output.set(.attemptDelay, to: nil)
+        #expect(pair.input[.attemptDelay] == .milliseconds(250))
+        #expect(pair[.openLimit] == .seconds(75))
+        #expect(pair[.sendsAtOnce] == true && pair[.keepsAlive] == false)
+    }
+
+    @Test("properties of one's own are kept, by name and type") func ownProperties() throws {
+        let own = StreamProperty<[String]>("Tests.own", access: .always, default: ["none"])
+        let stream = WriteStream(toMemoryOfCapacity: nil)
+        #expect(stream[own] == ["none"])
+        try stream.set(own, to: ["a"])
+        #expect(stream[own] == ["a"])
+        #expect(stream[StreamProperty<Int>("Tests.own", access: .always)] == nil)
+        var properties = StreamProperties()
+        properties[own] = ["b"]
+        #expect(properties[own] == ["b"])
+        properties[own] = nil
+        #expect(properties[own] == ["none"])
+    }
+
+    @Test(
+        "SK-030: CFStream's numbers",
+        arguments: zip(
+            [StreamStatus.notOpen, .opening, .open, .reading, .writing, .atEnd, .closed, .error], 0...7))
+    func statusNumbers(_ status: StreamStatus, _ number: Int) {
+        #expect(status.rawValue == number)
+    }
+}

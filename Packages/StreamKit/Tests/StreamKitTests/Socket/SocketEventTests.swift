@@ -1,0 +1,458 @@
+import Dispatch
+import EventLoops
+import Foundation
+import Glibc
+import HostResolver
+import RunLoopDelivery
+import StreamKit
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SocketEventTests {
+    /// What a client was told, in order.
+    struct Told: AsyncSequence {
+        private let events: AsyncStream<SocketEvent>
+        let tell: @Sendable (Socket, SocketEvent) -> Void
+
+        init() {
+            let (events, continuation) = AsyncStream<SocketEvent>.makeStream()
+            self.events = events
+            tell = { continuation.yield($1) }
+        }
+
+        func makeAsyncIterator() -> AsyncStream<SocketEvent>.Iterator { events.makeAsyncIterator() }
+    }
+
+    /// Where events are told: each kind of target there is.
+    enum Place: CaseIterable {
+        case queue
+        case loop
+        case runLoop
+    }
+
+    /// Runs `body` with a target of that kind and checks that the client is called there.
+    private func onTarget(_ place: Place, _ body: (any DeliveryTarget) async throws -> Void) async throws {
+        switch place {
+        case .queue: try await body(.queue(DispatchQueue(label: "socket events")))
+        case .loop: try await body(.loop(.shared))
+        case .runLoop:
+            let loop = RunLoopThread()
+            try await body(await loop.target())
+            loop.stop()
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func connectionsAreAcceptedAndConnected(_ place: Place) async throws {
+        try await onTarget(place) { target in
+            let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+            let (accepted, connected) = (Told(), Told())
+            try listener.setClient([.accept], accepted.tell)
+            listener.schedule(on: target)
+            let client = try Socket()
+            client.schedule(on: target)
+            try client.setClient([.connect, .data], connected.tell)
+            try client.beginConnecting(to: try #require(listener.localAddress))
+            var news = connected.makeAsyncIterator()
+            guard case .connected = await news.next() else { throw Unexpected() }
+            var arrivals = accepted.makeAsyncIterator()
+            guard case .accepted(let server) = await arrivals.next() else { throw Unexpected() }
+            #expect(server.peerAddress == client.localAddress)
+            try await server.sendAll([1, 2])
+            guard case .data(let message) = await news.next() else { throw Unexpected() }
+            #expect(message.bytes == [1, 2])
+            server.invalidate()
+            guard case .data(let end) = await news.next() else { throw Unexpected() }
+            #expect(end.bytes == [])
+            listener.invalidate()
+            client.invalidate()
+        }
+    }
+
+    /// CFSocket told *success* for a refused connection if it was scheduled before connecting.
+    @Test(arguments: Place.allCases)
+    func aRefusedConnectionIsToldAsSuch(_ place: Place) async throws {
+        try await onTarget(place) { target in
+            for _ in 0..<40 {
+                let dead = try DeadEnd()
+                let socket = try Socket()
+                let told = Told()
+                try socket.setClient([.connect, .write, .read], told.tell)
+                socket.schedule(on: target)
+                try socket.beginConnecting(to: dead.address)
+                var news = told.makeAsyncIterator()
+                guard case .connectFailed(let error) = await news.next() else { throw Unexpected() }
+                #expect(error.isPOSIX(ECONNREFUSED))
+                socket.invalidate()
+            }
+        }
+    }
+
+    @Test func nothingIsToldOfASocketThatGoesNowhere() async throws {
+        let hole = try await BlackHole()
+        let socket = try Socket()
+        let count = Counter()
+        try socket.setClient([.connect, .write, .data]) { _, _ in count.add() }
+        let queue = DispatchQueue(label: "nowhere")
+        socket.schedule(on: .queue(queue))
+        try socket.beginConnecting(to: hole.address)
+        // The loop has seen the socket when a later connection on it has been served.
+        let (left, right) = try Socket.pair()
+        async let received = left.receive(upTo: 1)
+        try await right.sendAll([1])
+        _ = try await received
+        queue.sync {}
+        #expect(count.value == 0)
+        socket.invalidate()
+    }
+
+    @Test func readableComesUntilAllIsReadAndOnceAtTheEnd() async throws {
+        let (left, right) = try Socket.pair()
+        let told = Told()
+        let endings = Counter()
+        try left.setClient([.read]) { socket, event in
+            // One byte a time: the rest is news again.
+            if let message = try? socket.tryReceive(upTo: 1), message.bytes.isEmpty { endings.add() }
+            told.tell(socket, event)
+        }
+        let queue = DispatchQueue(label: "read")
+        left.schedule(on: .queue(queue))
+        try await right.sendAll([1, 2, 3])
+        var news = told.makeAsyncIterator()
+        for _ in 0..<3 {
+            guard case .readable = await news.next() else { throw Unexpected() }
+        }
+        right.invalidate()
+        guard case .readable = await news.next() else { throw Unexpected() }
+        queue.sync {}
+        queue.sync {}
+        #expect(endings.value == 1)
+        left.invalidate()
+    }
+
+    @Test func writableComesOnceUntilEnabled() async throws {
+        let (left, right) = try Socket.pair()
+        #expect(left.reenabledKinds == [.read, .accept, .data])
+        let told = Told()
+        let count = Counter()
+        try left.setClient([.write]) { socket, event in
+            count.add()
+            told.tell(socket, event)
+        }
+        let queue = DispatchQueue(label: "write")
+        left.schedule(on: .queue(queue))
+        var news = told.makeAsyncIterator()
+        guard case .writable = await news.next() else { throw Unexpected() }
+        queue.sync {}
+        queue.sync {}
+        #expect(count.value == 1)
+        left.enable(.write)
+        guard case .writable = await news.next() else { throw Unexpected() }
+        // Full: enabled, it waits for room.
+        let chunk = [UInt8](repeating: 0, count: 65_536)
+        while try left.trySend(chunk) != nil {}
+        left.enable(.write)
+        queue.sync {}
+        #expect(count.value == 2)
+        let drained = Task { while try await right.receive(upTo: 65_536).bytes.count > 0 {} }
+        guard case .writable = await news.next() else { throw Unexpected() }
+        left.invalidate()
+        try await drained.value
+    }
+
+    @Test func aDisabledKindWaitsInTheSystem() async throws {
+        let (left, right) = try Socket.pair(.datagram)
+        let told = Told()
+        let count = Counter()
+        try left.setClient([.data]) { socket, event in
+            count.add()
+            told.tell(socket, event)
+        }
+        let queue = DispatchQueue(label: "disabled")
+        left.schedule(on: .queue(queue))
+        left.disable(.data)
+        try await right.sendAll([1])
+        queue.sync {}
+        #expect(count.value == 0)
+        left.enable([.data, .accept])
+        var news = told.makeAsyncIterator()
+        guard case .data(let message) = await news.next() else { throw Unexpected() }
+        #expect(message.bytes == [1])
+        // Without re-enabling, one is told.
+        left.reenabledKinds = []
+        try await right.sendAll([2])
+        try await right.sendAll([3])
+        guard case .data(let second) = await news.next() else { throw Unexpected() }
+        #expect(second.bytes == [2])
+        queue.sync {}
+        #expect(count.value == 2)
+        left.enable(.data)
+        guard case .data(let third) = await news.next() else { throw Unexpected() }
+        #expect(third.bytes == [3])
+        left.invalidate()
+    }
+
+    @Test func datagramsAreToldWithTheirSender() async throws {
+        let receiver = try Socket(boundTo: .ip(.v6(.loopback), port: 0))
+        let sender = try Socket(boundTo: .ip(.v6(.loopback), port: 0))
+        let told = Told()
+        try receiver.setClient([.data], told.tell)
+        receiver.schedule(on: .loop(.shared))
+        let address = try #require(receiver.localAddress)
+        for index in UInt8(0)..<50 { try await sender.sendAll([index], to: address) }
+        var news = told.makeAsyncIterator()
+        for index in UInt8(0)..<50 {
+            guard case .data(let message) = await news.next() else { throw Unexpected() }
+            #expect(message.bytes == [index] && message.sender == sender.localAddress)
+        }
+        receiver.invalidate()
+    }
+
+    @Test(arguments: [true, false])
+    func aFailureIsToldOrLeft(_ leavesErrors: Bool) async throws {
+        let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+        let client = try await Socket.connected(to: try #require(listener.localAddress))
+        let server = try await listener.accept()
+        client.leavesErrors = leavesErrors
+        let told = Told()
+        let count = Counter()
+        try client.setClient([.read]) { socket, event in
+            count.add()
+            told.tell(socket, event)
+        }
+        let queue = DispatchQueue(label: "failure")
+        client.schedule(on: .queue(queue))
+        try server.set(.linger, to: .zero)
+        server.invalidate()
+        var news = told.makeAsyncIterator()
+        switch await news.next() {
+        case .failed(let error):
+            #expect(!leavesErrors && error.isPOSIX(ECONNRESET))
+        case .readable:
+            #expect(leavesErrors)
+            #expect(try await error { _ = try client.tryReceive(upTo: 1) }.isPOSIX(ECONNRESET))
+        default: throw Unexpected()
+        }
+        queue.sync {}
+        queue.sync {}
+        #expect(count.value == 1)
+        client.invalidate()
+    }
+
+    @Test(arguments: [SocketEventKinds.data, .read, [.data, .write], [.read, .write]])
+    func whatCameBeforeAFailureIsToldFirst(_ kinds: SocketEventKinds) async throws {
+        let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+        let client = try await Socket.connected(to: try #require(listener.localAddress))
+        let server = try await listener.accept()
+        try await server.sendAll([1, 2, 3])
+        try server.set(.linger, to: .zero)
+        server.invalidate()
+        let told = Told()
+        let received = Locked<[UInt8]>([])
+        try client.setClient(kinds) { socket, event in
+            switch event {
+            case .readable:
+                let message = try? socket.tryReceive(upTo: 1)
+                received.withLock { $0 += message?.bytes ?? [] }
+            case .data(let message): received.withLock { $0 += message.bytes }
+            default: told.tell(socket, event)
+            }
+        }
+        client.schedule(on: .queue(DispatchQueue(label: "reset")))
+        for await event in told {
+            if case .writable = event { continue }
+            guard case .failed(let error) = event else { throw Unexpected() }
+            #expect(error.isPOSIX(ECONNRESET))
+            break
+        }
+        #expect(received.withLock { $0 } == [1, 2, 3])
+        client.invalidate()
+    }
+
+    @Test func aHangUpIsToldToWhoOnlyWrites() async throws {
+        let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+        let client = try await Socket.connected(to: try #require(listener.localAddress))
+        let server = try await listener.accept()
+        let told = Told()
+        try server.set(.linger, to: .zero)
+        server.invalidate()
+        try client.setClient([.write]) { socket, event in
+            if case .writable = event { socket.enable(.write) } else { told.tell(socket, event) }
+        }
+        client.schedule(on: .loop(.shared))
+        var news = told.makeAsyncIterator()
+        guard case .failed(let error) = await news.next() else { throw Unexpected() }
+        #expect(error.isPOSIX(ECONNRESET))
+        client.invalidate()
+    }
+
+    @Test func aDatagramSocketGoesOnAfterAFailure() async throws {
+        // A loopback address that no other test uses, so that nobody takes the port meanwhile.
+        let dead = try Socket(boundTo: .ip(.v4(IPv4Address(127, 77, 0, 2)), port: 0))
+        let address = try #require(dead.localAddress)
+        let socket = try await Socket.connected(to: address, .datagram)
+        let own = try #require(socket.localAddress)
+        dead.invalidate()
+        let told = Told()
+        try socket.setClient([.data], told.tell)
+        socket.schedule(on: .loop(.shared))
+        try await socket.sendAll([1])
+        var news = told.makeAsyncIterator()
+        guard case .failed(let error) = await news.next() else { throw Unexpected() }
+        #expect(error.isPOSIX(ECONNREFUSED))
+        let alive = try Socket(boundTo: address)
+        try await alive.sendAll([2], to: own)
+        guard case .data(let message) = await news.next() else { throw Unexpected() }
+        #expect(message.bytes == [2])
+        socket.invalidate()
+    }
+
+    @Test func aCallMayWaitWhereEventsAreWatched() async throws {
+        let (left, right) = try Socket.pair()
+        let told = Told()
+        try left.setClient([.data], told.tell)
+        left.schedule(on: .loop(.shared))
+        let waiting = Task { try await left.receive(upTo: 10) }
+        while try !left.isReceiving() { await Task.yield() }
+        try await right.sendAll([1])
+        #expect(try await waiting.value.bytes == [1])
+        // When the call has left, the events are back.
+        try await right.sendAll([2])
+        var news = told.makeAsyncIterator()
+        guard case .data(let message) = await news.next() else { throw Unexpected() }
+        #expect(message.bytes == [2])
+        left.invalidate()
+    }
+
+    @Test(arguments: [Place.queue, .runLoop])
+    func nothingIsToldAfterInvalidateThere(_ place: Place) async throws {
+        try await onTarget(place) { target in
+            for _ in 0..<20 {
+                let (left, right) = try Socket.pair()
+                let isOver = Counter()
+                let told = Told()
+                try left.setClient([.data]) { socket, event in
+                    if isOver.value > 0 { Issue.record("told after invalidate") }
+                    socket.invalidate()
+                    isOver.add()
+                    told.tell(socket, event)
+                }
+                left.schedule(on: target)
+                try await right.sendAll([1])
+                var news = told.makeAsyncIterator()
+                _ = await news.next()
+                #expect(try await error { try await right.sendAll([2]) }.isPOSIX(EPIPE))
+                #expect(isOver.value == 1)
+            }
+        }
+    }
+
+    @Test func unschedulingEndsTheEventsThere() async throws {
+        let (left, right) = try Socket.pair()
+        let count = Counter()
+        let told = Told()
+        try left.setClient([.data]) { socket, event in
+            count.add()
+            told.tell(socket, event)
+        }
+        let queue = DispatchQueue(label: "first")
+        let second = DispatchQueue(label: "second")
+        left.schedule(on: .queue(queue))
+        left.schedule(on: .queue(queue))
+        left.unschedule(from: .queue(second))
+        left.unschedule(from: .queue(queue))
+        try await right.sendAll([1])
+        queue.sync {}
+        #expect(count.value == 0)
+        left.schedule(on: .queue(second))
+        var news = told.makeAsyncIterator()
+        guard case .data = await news.next() else { throw Unexpected() }
+        left.invalidate()
+    }
+
+    @Test func aScheduledSocketLivesUntilItIsInvalidated() async throws {
+        let told = Told()
+        weak var dropped: Socket?
+        let right: Socket
+        do {
+            let (left, other) = try Socket.pair()
+            right = other
+            dropped = left
+            try left.setClient([.data]) { socket, event in
+                told.tell(socket, event)
+                socket.invalidate()
+            }
+            left.schedule(on: .queue(DispatchQueue(label: "kept")))
+        }
+        #expect(dropped != nil)
+        try await right.sendAll([1])
+        var news = told.makeAsyncIterator()
+        guard case .data = await news.next() else { throw Unexpected() }
+        #expect(try await right.receive(upTo: 1).bytes == [])
+        while dropped != nil { await Task.yield() }
+    }
+
+    @Test func whatTheClientCapturedIsLetGo() throws {
+        final class Captured {}
+        weak var captured: Captured?
+        let (left, right) = try Socket.pair()
+        try {
+            let value = Captured()
+            captured = value
+            nonisolated(unsafe) let kept = value  // never used by the client; only its lifetime matters
+            try left.setClient([.data]) { _, _ in withExtendedLifetime(kept) {} }
+        }()
+        #expect(captured != nil)
+        try left.setClient([], nil)
+        #expect(captured == nil)
+        withExtendedLifetime(right) {}
+    }
+
+    @Test func threeWaysToTellTheSameAreRefused() async throws {
+        let socket = try Socket()
+        for kinds: SocketEventKinds in [[.read, .data], [.read, .accept], [.accept, .data, .write]] {
+            #expect(try await error { try socket.setClient(kinds) { _, _ in } }.isPOSIX(EINVAL))
+        }
+    }
+
+    struct Unexpected: Error {}
+}
+
+/// Counts from any thread.
+final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+    var value: Int { count.load(ordering: .sequentiallyConsistent) }
+    func add() { count.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+}
+
+/// A thread that runs its run loop until told to stop.
+final class RunLoopThread: Sendable {
+    private let isStopped = Atomic<Bool>(false)
+    private let started: AsyncStream<RunLoopTarget>
+    private let keeper = Locked<(any DeliverySignal)?>(nil)
+
+    init() {
+        let (started, continuation) = AsyncStream<RunLoopTarget>.makeStream()
+        self.started = started
+        Thread { [self] in
+            let target = RunLoopTarget.current()
+            let keeper = target.makeSignal {}
+            self.keeper.withLock { $0 = keeper }
+            continuation.yield(target)
+            while !isStopped.load(ordering: .acquiring) {
+                _ = RunLoop.current.run(mode: .default, before: .distantFuture)
+            }
+        }.start()
+    }
+
+    func target() async -> any DeliveryTarget {
+        for await target in started { return target }
+        fatalError("the thread has gone")
+    }
+
+    func stop() {
+        isStopped.store(true, ordering: .releasing)
+        keeper.withLock { $0.take() }?.cancel()
+    }
+}

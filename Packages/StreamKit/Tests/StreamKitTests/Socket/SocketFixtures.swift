@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+import HostResolver
+import StreamKit
+import Testing
+
+/// Loopback addresses that the socket tests run over.
+enum Loopback: CaseIterable, CustomTestStringConvertible {
+    case ipv4
+    case ipv6
+    case unixPath
+    case unixAbstract
+
+    var testDescription: String { "\(self)" }
+
+    /// A free address; the socket's own address tells the port.
+    func address() throws -> SocketAddress {
+        switch self {
+        case .ipv4: return .ip(.v4(.loopback), port: 0)
+        case .ipv6: return .ip(.v6(.loopback), port: 0)
+        case .unixPath:
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent(
+                "sk-\(UUID().uuidString.prefix(13))")
+            return .unix(try UnixSocketAddress(path: path.path))
+        case .unixAbstract: return .unix(try UnixSocketAddress(abstractName: "sk-\(UUID().uuidString)"))
+        }
+    }
+}
+
+extension SocketAddress {
+    /// Removes the file of a Unix path.
+    func removeFile() {
+        if case .unix(let address) = self, let path = address.path { unlink(path) }
+    }
+}
+
+/// A TCP port where connecting neither succeeds nor fails: the listener's queue is full, so the kernel drops each SYN.
+struct BlackHole {
+    let address: SocketAddress
+    private let listener: Socket
+    private let filler: Socket
+
+    init() async throws {
+        listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0), backlog: 0)
+        address = try #require(listener.localAddress)
+        filler = try await Socket.connected(to: address)
+    }
+}
+
+/// A TCP port where nobody listens, and nobody can while this lives: a socket is bound to it.
+struct DeadEnd {
+    let address: SocketAddress
+    private let holder: Socket
+
+    init() throws {
+        holder = try Socket(boundTo: .ip(.v4(.loopback), port: 0), .stream)
+        address = try #require(holder.localAddress)
+    }
+}
+
+/// The open descriptors of the process and what each is. Only meaningful in a process of one's own (an exit test).
+func openDescriptors() -> [String: String] {
+    let folder = "/proc/self/fd"
+    var descriptors: [String: String] = [:]
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+        // The folder's own descriptor is gone when it is asked for.
+        descriptors[name] = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+    }
+    return descriptors
+}
+
+/// Runs `body`, expects it to throw, gives the error.
+func error(_ body: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) async throws
+    -> StreamError
+{
+    do {
+        try await body()
+    } catch let error as StreamError {
+        return error
+    }
+    Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+    throw CancellationError()
+}
+
+/// Runs blocking work on a thread of its own, and waits for it without blocking.
+func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Swift.Result { try body() }) }.start()
+    }
+}

@@ -1,0 +1,64 @@
+import Glibc
+import HostResolver
+import StreamKit
+import Testing
+
+@Suite struct StreamPairTests {
+    /// A listener on a free loopback port, and what it accepts.
+    private func listen() -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        SocketAddress.ip(.v4(IPv4Address("127.0.0.1")!), port: 0).withSockAddr { _ = bind(descriptor, $0, $1) }
+        Glibc.listen(descriptor, 8)
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutableBytes(of: &address) {
+            _ = getsockname(descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), &size)
+        }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    @Test func connectsByNameAndEchoes() async throws {
+        let listener = listen()
+        defer { Glibc.close(listener.descriptor) }
+        let pair = StreamPair(host: "localhost", port: listener.port)
+        #expect(pair.input.status == .notOpen)
+        try pair.open()
+        try await pair.output.opened()
+        let peer = accept(listener.descriptor, nil, nil)
+        let echo = StreamPair(descriptor: peer, ownership: .owned)
+        try echo.open()
+        try await pair.output.writeAll(Array("hello".utf8))
+        #expect(try await echo.input.read(upTo: 100) == Array("hello".utf8))
+        try await pair.output.finish()
+        #expect(try await echo.input.read(upTo: 100) == [])
+        #expect(echo.input.status == .atEnd)
+        #expect(pair[.remoteHostName] == "localhost")
+        #expect(pair.report.failure == nil || pair.report.steps.count > 2)
+    }
+
+    @Test func refusedIsAnErrorWithTheAddress() async throws {
+        let listener = listen()
+        Glibc.close(listener.descriptor)
+        let pair = StreamPair(host: "127.0.0.1", port: listener.port)
+        let error = await #expect(throws: StreamError.self) {
+            try pair.open()  // the second half may find the refusal there already
+            try await pair.input.opened()
+        }
+        #expect(error?.isPOSIX(ECONNREFUSED) == true)
+        #expect(error?.description.contains("127.0.0.1:\(listener.port)") == true)
+        #expect(pair.input.status == .error)
+    }
+
+    @Test func boundPairCarriesAMegabyteThroughSixtyFourBytes() async throws {
+        let pair = StreamPair.bound(bufferSize: 64)
+        try pair.open()
+        let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) }
+        async let written: Void = {
+            try await pair.output.writeAll(bytes)
+            pair.output.close()
+        }()
+        let all = try await pair.input.readAll(limit: 2_000_000)
+        try await written
+        #expect(all == bytes)
+    }
+}

@@ -1,0 +1,78 @@
+import HostResolver
+import Testing
+
+@testable import StreamKit
+
+@Suite struct CertificateTests {
+    @Test func everythingIsRead() throws {
+        let authority = TestAuthority("Röt")
+        let certificate = authority.issue([
+            "DNS:www.example.org", "IP:192.0.2.7", "IP:2001:db8::7", "email:a@example.org", "URI:https://example.org/",
+        ]).certificate
+        #expect(certificate.subject == "CN=Test Server")
+        #expect(certificate.issuer == "CN=Röt")
+        #expect(certificate.description == "CN=Test Server")
+        #expect(
+            certificate.names == [
+                .host("www.example.org"), .address(.v4(IPv4Address(192, 0, 2, 7))),
+                .address(try #require(IPAddress("2001:db8::7"))), .mail("a@example.org"), .uri("https://example.org/"),
+            ])
+        #expect(certificate.notAfter - certificate.notBefore == 7200)
+        #expect(certificate.sha256.count == 32)
+        #expect(certificate.publicKeySHA256.count == 32)
+        #expect(certificate.serialNumber.count == 8)
+        #expect(!certificate.isSelfIssued)
+        #expect(authority.root.certificate.isSelfIssued)
+    }
+
+    @Test func aNulInANameStaysVisible() {
+        let certificate = TestAuthority().issue(["DNS:www.example.org\u{1}.evil.test"]).certificate
+        #expect(certificate.names == [.host("www.example.org\\01.evil.test")])
+    }
+
+    @Test func encodedFormsRoundTrip() throws {
+        let authority = TestAuthority()
+        let issued = authority.issue()
+        let certificate = issued.certificate
+        #expect(try Certificate(der: certificate.der) == certificate)
+        #expect(try Certificate.all(in: certificate.der) == [certificate])
+        let text = Array("a comment\n".utf8) + issued.pem + authority.root.pem
+        #expect(try Certificate.all(in: text) == [certificate, authority.root.certificate])
+        #expect(Set([certificate, certificate, authority.root.certificate]).count == 2)
+    }
+
+    @Test func everyPrefixAndEveryTrailingByteIsRefused() {
+        let der = TestAuthority().issue().certificate.der
+        for count in 0..<der.count {
+            #expect(throws: StreamError.self) { try Certificate(der: Array(der.prefix(count))) }
+        }
+        #expect(throws: StreamError.self) { try Certificate(der: der + [0]) }
+    }
+
+    @Test func changedBytesNeverDoMoreThanFail() {
+        let der = TestAuthority().issue().certificate.der
+        for index in der.indices {
+            var changed = der
+            changed[index] ^= 0x55
+            if let certificate = try? Certificate(der: changed) { #expect(certificate.der.count > 0) }
+        }
+    }
+
+    @Test func pinsReadAndWrite() throws {
+        let pin = TLSPin(TestAuthority().root.certificate)
+        #expect(try TLSPin(pin.description) == pin)
+        #expect(try TLSPin(pin.description.replacing("sha256//", with: "sha256/")) == pin)
+        for text in ["", "sha256//", "sha1//AAAA", "sha256//" + String(repeating: "A", count: 44), "sha256//AAAA="] {
+            #expect(throws: StreamError(.badConfiguration, .pinUnreadable(text))) { try TLSPin(text) }
+        }
+        // A hash whose base64 begins with a slash.
+        let slash = "/" + String(repeating: "A", count: 42) + "="
+        #expect(try TLSPin("sha256//" + slash).sha256.first == 0xFC)
+        #expect(try TLSPin("sha256/" + slash).sha256.first == 0xFC)
+    }
+
+    @Test(arguments: [(0, "1970-01-01 00:00:00 UTC"), (1_795_250_362, "2026-11-21 08:39:22 UTC")])
+    func dates(seconds: Int64, text: String) {
+        #expect(X509Text.date(seconds) == text)
+    }
+}

@@ -1,0 +1,320 @@
+internal import EventLoops
+import Testing
+
+@testable import StreamKit
+
+/// Who is believed, and what is said about the others.
+@Suite struct PeerVerificationTests {
+    /// A server with a certificate from its own authority, and a client that trusts that authority.
+    private func open(
+        _ certificate: TestCertificate, chain: [TestCertificate] = [], client: TLSConfiguration,
+        name: String? = "www.example.org"
+    ) throws -> (client: StreamError?, server: StreamError?, information: TLSInformation?) {
+        let pair = try TLSPair(
+            client: client, server: TLSConfiguration(server: certificate.identity(chain: chain)), name: name)
+        let errors = try pair.open()
+        return (errors.client, errors.server, pair.client.information)
+    }
+
+    // MARK: Names
+
+    @Test(arguments: [
+        ("www.example.org", true),
+        ("WWW.EXAMPLE.ORG.", true),
+        ("a.example.com", true),
+        ("192.0.2.7", true),
+        ("2001:db8::7", true),
+        ("2001:0DB8:0:0::0007", true),
+        ("example.org", false),
+        ("wwww.example.org", false),
+        ("example.com", false),
+        ("a.b.example.com", false),
+        ("192.0.2.8", false),
+        ("2001:db8::8", false),
+        // The subject says so, but a subject names no host.
+        ("subject.example.org", false),
+    ])
+    func namesAreChecked(name: String, isRight: Bool) throws {
+        let authority = TestAuthority()
+        let certificate = authority.issue { $0.subject = "subject.example.org" }
+        let result = try open(certificate, client: authority.client, name: name)
+        if isRight {
+            #expect(result.client == nil)
+            #expect(result.information?.isVerified == true)
+        } else {
+            #expect(result.client?.tlsFailure == .hostNameMismatch)
+            #expect(result.client?.description.contains("*.example.com") == true)
+            #expect(result.server?.tlsFailure == .peerBadCertificate)
+        }
+    }
+
+    @Test(arguments: ["DNS:w*.example.org", "DNS:*", "DNS:*.org.", "DNS:www.*.org"])
+    func partialWildcardsMatchNothing(pattern: String) throws {
+        let authority = TestAuthority()
+        let result = try open(authority.issue([pattern]), client: authority.client)
+        #expect(result.client?.tlsFailure == .hostNameMismatch)
+    }
+
+    @Test func anAddressIsNeverMatchedByAName() throws {
+        let authority = TestAuthority()
+        let result = try open(authority.issue(["DNS:192.0.2.7"]), client: authority.client, name: "192.0.2.7")
+        #expect(result.client?.tlsFailure == .hostNameMismatch)
+    }
+
+    @Test func aCertificateWithoutNames() throws {
+        let authority = TestAuthority()
+        let certificate = authority.issue([]) { $0.subject = "www.example.org" }
+        let result = try open(certificate, client: authority.client)
+        #expect(result.client?.tlsFailure == .hostNameMismatch)
+        #expect(result.client?.description.contains("names no host at all") == true)
+    }
+
+    @Test func theConfigurationsNameGoesBeforeTheStreams() throws {
+        let authority = TestAuthority()
+        var client = authority.client
+        client.peerName = "www.example.org"
+        #expect(try open(authority.issue(), client: client, name: "10.0.0.1").client == nil)
+        #expect(try open(authority.issue(), client: client, name: nil).client == nil)
+        client.peerName = "other.test"
+        #expect(try open(authority.issue(), client: client).client?.tlsFailure == .hostNameMismatch)
+    }
+
+    // MARK: Chains
+
+    @Test func anUnknownRoot() throws {
+        let result = try open(TestAuthority("Strange Root").issue(), client: TestAuthority("Own Root").client)
+        #expect(result.client?.tlsFailure == .unknownRoot)
+        #expect(result.client?.description.contains("CN=Strange Root") == true)
+        #expect(result.server?.tlsFailure == .peerUnknownAuthority)
+    }
+
+    @Test func anotherRootOfTheSameName() throws {
+        let result = try open(TestAuthority("Root").issue(), client: TestAuthority("Root").client)
+        #expect(result.client?.tlsFailure != nil)
+    }
+
+    @Test func signedByItself() throws {
+        var options = TestCertificate.Options()
+        options.names = ["DNS:www.example.org"]
+        let certificate = TestCertificate(options)
+        let refused = try open(certificate, client: TestAuthority().client)
+        #expect(refused.client?.tlsFailure == .noRoot)
+        let fingerprint = X509Text.hexadecimal(certificate.certificate.sha256)
+        #expect(refused.client?.description.contains(fingerprint) == true)
+        // Trusted by name, it is fine, but still only for its names.
+        var client = TLSConfiguration()
+        client.trust = .only([certificate.certificate])
+        #expect(try open(certificate, client: client).client == nil)
+        #expect(try open(certificate, client: client, name: "other.test").client?.tlsFailure == .hostNameMismatch)
+    }
+
+    @Test func aTrustedIntermediateIsEnough() throws {
+        let authority = TestAuthority()
+        let intermediate = authority.issue([]) {
+            $0.subject = "Intermediate"
+            $0.isAuthority = true
+        }
+        var options = TestCertificate.Options()
+        options.names = ["DNS:www.example.org"]
+        let leaf = TestCertificate(options, issuer: intermediate)
+        #expect(try open(leaf, chain: [intermediate], client: authority.client).client == nil)
+        // Not sent: nobody knows who signed.
+        let lonely = try open(leaf, client: authority.client)
+        #expect(lonely.client?.tlsFailure == .unknownRoot)
+        #expect(lonely.client?.description.contains("CN=Intermediate") == true)
+        var client = TLSConfiguration()
+        client.trust = .only([intermediate.certificate])
+        #expect(try open(leaf, client: client).client == nil)
+        let sent = try open(leaf, chain: [intermediate], client: authority.client)
+        #expect(sent.information?.peerCertificates == [leaf.certificate, intermediate.certificate])
+    }
+
+    @Test func aCertificateThatMayNotSign() throws {
+        let authority = TestAuthority()
+        let noAuthority = authority.issue()
+        var options = TestCertificate.Options()
+        options.names = ["DNS:www.example.org"]
+        let leaf = TestCertificate(options, issuer: noAuthority)
+        #expect(try open(leaf, chain: [noAuthority], client: authority.client).client?.tlsFailure == .invalidChain)
+    }
+
+    @Test func aCertificateForSomethingElse() throws {
+        let authority = TestAuthority()
+        let result = try open(authority.issue { $0.purpose = "clientAuth" }, client: authority.client)
+        #expect(result.client?.tlsFailure == .invalidChain)
+        #expect(result.client?.description.contains("purpose") == true)
+    }
+
+    // MARK: Dates
+
+    @Test func expiredAndNotYetValid() throws {
+        let authority = TestAuthority()
+        let expired = authority.issue { $0.notAfter = -60 }
+        let result = try open(expired, client: authority.client)
+        #expect(result.client?.tlsFailure == .certificateExpired)
+        #expect(result.client?.description.contains(X509Text.date(expired.certificate.notAfter)) == true)
+        #expect(result.server?.tlsFailure == .peerCertificateExpired)
+        let early = try open(authority.issue { $0.notBefore = 60 }, client: authority.client)
+        #expect(early.client?.tlsFailure == .certificateNotYetValid)
+        #expect(early.client?.description.contains("clock") == true)
+    }
+
+    @Test func anExpiredRoot() throws {
+        let authority = TestAuthority("Old Root", notAfter: -60)
+        // Trusted by name, its dates still count.
+        let result = try open(authority.issue(), chain: [authority.root], client: authority.client)
+        #expect(result.client?.tlsFailure == .certificateExpired)
+        #expect(result.client?.description.contains("CN=Old Root") == true)
+    }
+
+    // MARK: Relaxations
+
+    @Test func eachRelaxationForgivesItsFaultOnly() throws {
+        let authority = TestAuthority()
+        let expired = authority.issue { $0.notAfter = -60 }
+        let oldRoot = TestAuthority("Old Root", notAfter: -60)
+        let stranger = TestAuthority("Strange Root").issue()
+        func result(
+            _ certificate: TestCertificate, _ client: TLSConfiguration, _ change: (inout TLSConfiguration) -> Void
+        )
+            throws -> (StreamError?, TLSInformation?)
+        {
+            var client = client
+            change(&client)
+            let result = try open(certificate, client: client)
+            return (result.client, result.information)
+        }
+        let forgiven = try result(expired, authority.client) { $0.insecureAllowsExpiredCertificates = true }
+        #expect(forgiven.0 == nil)
+        #expect(forgiven.1?.overlooked == [.certificateExpired])
+        #expect(forgiven.1?.isVerified == false)
+        #expect(try result(expired, authority.client) { $0.insecureAllowsExpiredRoots = true }.0 != nil)
+        #expect(try result(expired, authority.client) { $0.insecureAllowsAnyRoot = true }.0 != nil)
+
+        #expect(try result(oldRoot.issue(), oldRoot.client) { $0.insecureAllowsExpiredRoots = true }.0 == nil)
+        #expect(try result(oldRoot.issue(), oldRoot.client) { $0.insecureAllowsExpiredCertificates = true }.0 != nil)
+
+        let anyRoot = try result(stranger, authority.client) { $0.insecureAllowsAnyRoot = true }
+        #expect(anyRoot.0 == nil)
+        #expect(anyRoot.1?.overlooked == [.unknownRoot])
+        #expect(try result(stranger, authority.client) { $0.insecureAllowsExpiredCertificates = true }.0 != nil)
+        // The name still counts.
+        let wrongName = TestAuthority("Strange Root").issue(["DNS:other.test"])
+        #expect(
+            try result(wrongName, authority.client) { $0.insecureAllowsAnyRoot = true }.0?.tlsFailure
+                == .hostNameMismatch)
+    }
+
+    @Test func verificationInThreeSteps() throws {
+        let authority = TestAuthority()
+        let wrongName = authority.issue(["DNS:other.test"])
+        let stranger = TestAuthority("Strange Root").issue(["DNS:other.test"])
+        var client = authority.client
+        client.verification = .insecureNoNameCheck
+        #expect(try open(wrongName, client: client).client == nil)
+        #expect(try open(wrongName, client: client, name: nil).client == nil)
+        #expect(try open(stranger, client: client).client?.tlsFailure == .unknownRoot)
+        client.verification = .insecureNone
+        let blind = try open(stranger, client: client)
+        #expect(blind.client == nil)
+        #expect(blind.information?.isVerified == false)
+        #expect(blind.information?.peerCertificates.first == stranger.certificate)
+    }
+
+    // MARK: Pins and rules
+
+    @Test func pins() throws {
+        let authority = TestAuthority()
+        let certificate = authority.issue()
+        var client = authority.client
+        client.pins = [TLSPin(certificate.certificate)]
+        #expect(try open(certificate, client: client).client == nil)
+        client.pins = [TLSPin(authority.root.certificate)]
+        #expect(try open(certificate, client: client).client == nil)
+        client.pins = [TLSPin(TestAuthority().root.certificate)]
+        let refused = try open(certificate, client: client)
+        #expect(refused.client?.tlsFailure == .invalidChain)
+        #expect(refused.client?.description.contains(TLSPin(certificate.certificate).description) == true)
+        #expect(refused.server != nil)
+        // A pin is no substitute for the name.
+        client.pins = [TLSPin(certificate.certificate)]
+        #expect(try open(certificate, client: client, name: "other.test").client?.tlsFailure == .hostNameMismatch)
+    }
+
+    @Test func aPinAloneMustBeThePeersOwnKey() throws {
+        let authority = TestAuthority()
+        let certificate = authority.issue()
+        var client = TLSConfiguration()
+        client.verification = .insecureNone
+        client.pins = [TLSPin(certificate.certificate)]
+        #expect(try open(certificate, client: client).client == nil)
+        // Anybody can send a certificate along whose key is somebody else's.
+        let attacker = TestAuthority().issue()
+        #expect(try open(attacker, chain: [certificate], client: client).client?.tlsFailure == .invalidChain)
+    }
+
+    @Test func aRuleOfOnesOwn() throws {
+        let authority = TestAuthority()
+        let certificate = authority.issue()
+        let names = LineRecorder()
+        for verdict in [true, false] {
+            var client = authority.client
+            client.verifier = TLSVerifier { chain, name in
+                names.append("\(chain.count) \(name ?? "-")")
+                return verdict
+            }
+            let result = try open(certificate, client: client)
+            #expect(result.client?.tlsFailure == (verdict ? nil : .invalidChain))
+        }
+        #expect(names.all == ["2 www.example.org", "2 www.example.org"])
+    }
+
+    // MARK: Clients
+
+    @Test(arguments: TLSVersion.allCases, [TLSConfiguration.ClientAuthentication.requested, .required])
+    func clientsWithAndWithoutAnIdentity(
+        version: TLSVersion, authentication: TLSConfiguration.ClientAuthentication
+    ) throws {
+        let authority = TestAuthority()
+        var server = TLSConfiguration(server: try authority.issue().identity())
+        server.clientAuthentication = authentication
+        server.trust = .only([authority.root.certificate])
+        server.maximumVersion = version
+        let user = authority.issue([]) { $0.subject = "A User" }
+        var client = authority.client
+        client.identity = try user.identity()
+        let known = try TLSPair(client: client, server: server)
+        #expect(try known.open() == (nil, nil))
+        #expect(known.server.information?.peerCertificates == [user.certificate])
+        #expect(known.server.information?.isVerified == true)
+
+        client.identity = try TestAuthority("Strange Root").issue([]).identity()
+        let stranger = try TLSPair(client: client, server: server)
+        #expect(try outcome(stranger).server?.tlsFailure == .unknownRoot)
+        #expect(try outcome(stranger).client?.tlsFailure == .peerUnknownAuthority)
+
+        client.identity = nil
+        let nobody = try TLSPair(client: client, server: server)
+        if authentication == .requested {
+            #expect(try nobody.open() == (nil, nil))
+        } else {
+            let told = try outcome(nobody)
+            #expect(told.server?.tlsFailure == .certificateRequired)
+            #expect(told.client?.tlsFailure == (version == .tls13 ? .certificateRequired : .peerHandshakeFailure))
+            #expect(told.client?.description.contains("client certificate") == true)
+        }
+    }
+
+    /// In TLS 1.3 a client is done before the server has seen its certificate: the refusal comes with the first read.
+    private func outcome(_ pair: TLSPair) throws -> (client: StreamError?, server: StreamError?) {
+        let errors = try pair.open()
+        if errors.client != nil { return errors }
+        var buffer = [UInt8](repeating: 0, count: 10)
+        do throws(StreamError) {
+            _ = try pair.client.read(&buffer)
+            return errors
+        } catch {
+            return (error, errors.server)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import COpenSSL
+internal import EventLoops
+import Testing
+
+@testable import StreamKit
+
+/// What a peer that keeps to TLS, but not to good manners, can do.
+@Suite struct TLSEndpointTests {
+    @Test func messagesWithoutDataEndSometime() throws {
+        let authority = SharedAuthority()
+        let (clientWire, serverWire) = TestWire.pair(capacity: 4 << 20)
+        let client = try TLSTransport(authority.client, peerName: "www.example.org", over: .other(clientWire))
+        let context = try TLSContext(authority.server)
+        let peer = try TLSPeer(authority.server, streamName: nil, port: nil)
+        let server = try TLSEndpoint(authority.server, context, peer, over: .other(serverWire))
+        var isOpen = (false, false)
+        for _ in 0..<1000 where isOpen != (true, true) {
+            isOpen = (try client.tryOpen() == .opened, try server.handshake() == .opened)
+        }
+        var buffer = [UInt8](repeating: 0, count: 100)
+        // A few tickets with data after them are fine, over and over.
+        for round in 0..<20 {
+            for _ in 0..<10 {
+                #expect(SSL_new_session_ticket(server.ssl) == 1)
+                #expect(SSL_do_handshake(server.ssl) == 1)
+            }
+            #expect(try server.write([UInt8(round)].span.bytes) == .moved(1))
+            while try client.read(&buffer) != .moved(1) {}
+            #expect(buffer[0] == UInt8(round))
+        }
+        // Without data they are not.
+        let error = #expect(throws: StreamError.self) {
+            for _ in 0..<20_000 {
+                #expect(SSL_new_session_ticket(server.ssl) == 1)
+                #expect(SSL_do_handshake(server.ssl) == 1)
+                _ = try client.read(&buffer)
+            }
+        }
+        #expect(error?.tlsFailure == .protocolViolation)
+        #expect(error?.description.contains("without any data") == true)
+    }
+
+    @Test func bothHalvesAtOnce() async throws {
+        let authority = SharedAuthority()
+        let pair = try TLSPair(client: authority.client, server: authority.server)
+        #expect(try pair.open() == (nil, nil))
+        let bytes = pattern(400_000)
+        // Four loops that never wait, on however many threads there are: each side reads and writes at the same time.
+        try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+            for (near, far) in [(pair.client, pair.server), (pair.server, pair.client)] {
+                group.addTask {
+                    var sent = 0
+                    while sent < bytes.count {
+                        if case .moved(let count) = try near.tryWrite(bytes.span.bytes.extracting(droppingFirst: sent))
+                        {
+                            sent += count
+                        }
+                        await Task.yield()
+                    }
+                    while try near.tryFlush() != .ended { await Task.yield() }
+                    return nil
+                }
+                group.addTask {
+                    var received: [UInt8] = []
+                    var buffer = [UInt8](repeating: 0, count: 5000)
+                    while received.count < bytes.count {
+                        if case .moved(let count) = try far.read(&buffer) { received += buffer.prefix(count) }
+                        await Task.yield()
+                    }
+                    return received
+                }
+            }
+            for try await received in group {
+                if let received { #expect(received == bytes) }
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+internal import EventLoops
+import Testing
+
+@testable import StreamKit
+
+/// Resuming sessions: when, with whom, how often.
+@Suite struct TLSSessionTests {
+    static let authority = SharedAuthority()
+
+    /// Connects once, reading so that tickets arrive; what the client learnt.
+    private func connect(
+        _ client: TLSConfiguration, _ contexts: TLSContextCache, name: String = "www.example.org", port: UInt16? = 443,
+        reads: Bool = true
+    ) throws -> TLSInformation {
+        let pair = try TLSPair(
+            client: client, server: Self.authority.server, name: name, port: port, contexts: contexts)
+        let errors = try pair.open()
+        if let error = errors.client ?? errors.server { throw error }
+        var buffer = [UInt8](repeating: 0, count: 10)
+        if reads { _ = try pair.client.read(&buffer) }
+        pair.client.close()
+        return try #require(pair.client.information)
+    }
+
+    @Test(arguments: TLSVersion.allCases)
+    func theSecondConnectionIsResumed(version: TLSVersion) throws {
+        let contexts = TLSContextCache()
+        var client = Self.authority.client
+        client.maximumVersion = version
+        #expect(try connect(client, contexts).isResumed == false)
+        let second = try connect(client, contexts)
+        #expect(second.isResumed)
+        #expect(second.version == version)
+        #expect(second.isVerified)
+        #expect(second.peerCertificates == [Self.authority.certificate])
+        #expect(try connect(client, contexts).isResumed)
+    }
+
+    @Test func aTicketIsUsedOnce() throws {
+        let contexts = TLSContextCache()
+        let client = Self.authority.client
+        _ = try connect(client, contexts)
+        let context = try contexts.context(for: client)
+        #expect(context.sessionCount == 2)
+        // Without reading no new ones come in.
+        #expect(try connect(client, contexts, reads: false).isResumed)
+        #expect(context.sessionCount == 1)
+        #expect(try connect(client, contexts, reads: false).isResumed)
+        #expect(context.sessionCount == 0)
+        #expect(try connect(client, contexts, reads: false).isResumed == false)
+    }
+
+    @Test func sessionsStayWithTheirPeer() throws {
+        let contexts = TLSContextCache()
+        let client = Self.authority.client
+        _ = try connect(client, contexts)
+        #expect(try connect(client, contexts, name: "a.example.com").isResumed == false)
+        #expect(try connect(client, contexts, port: 444).isResumed == false)
+        #expect(try connect(client, contexts, port: nil).isResumed == false)
+        var other = client
+        other.serverNameIndication = .name("other.test")
+        #expect(try connect(other, contexts).isResumed == false)
+        #expect(try connect(client, contexts).isResumed)
+    }
+
+    @Test func aGroupSharesSessionsAcrossPorts() throws {
+        let contexts = TLSContextCache()
+        var client = Self.authority.client
+        client.sessionGroup = "transfer 1"
+        _ = try connect(client, contexts, port: 21)
+        #expect(try connect(client, contexts, port: 50_000).isResumed)
+        client.sessionGroup = "transfer 2"
+        #expect(try connect(client, contexts, port: 21).isResumed == false)
+    }
+
+    @Test func resumptionCanBeOff() throws {
+        let contexts = TLSContextCache()
+        var client = Self.authority.client
+        client.resumesSessions = false
+        _ = try connect(client, contexts)
+        #expect(try connect(client, contexts).isResumed == false)
+        #expect(try contexts.context(for: client).sessionCount == 0)
+    }
+
+    /// Every difference that matters for trust or identity makes other contexts, hence other sessions.
+    @Test func anyDifferenceMakesOtherSessions() throws {
+        let authority = TestAuthority()
+        let identity = try authority.issue().identity()
+        let changes: [(String, (inout TLSConfiguration) -> Void)] = [
+            ("minimum", { $0.minimumVersion = .tls13 }),
+            ("maximum", { $0.maximumVersion = .tls12 }),
+            ("system roots", { $0.trust.includesSystemRoots = true }),
+            ("roots", { $0.trust.roots.append(authority.root.certificate) }),
+            ("no name check", { $0.verification = .insecureNoNameCheck }),
+            ("no check", { $0.verification = .insecureNone }),
+            ("expired", { $0.insecureAllowsExpiredCertificates = true }),
+            ("expired roots", { $0.insecureAllowsExpiredRoots = true }),
+            ("any root", { $0.insecureAllowsAnyRoot = true }),
+            ("pins", { $0.pins = [TLSPin(Self.authority.certificate)] }),
+            ("rule", { $0.verifier = TLSVerifier { _, _ in true } }),
+            ("identity", { $0.identity = identity }),
+            ("ALPN", { $0.applicationProtocols = ["http/1.1"] }),
+            ("ciphers", { $0.cipherList = "ECDHE+AESGCM" }),
+            ("suites", { $0.cipherSuites = "TLS_AES_256_GCM_SHA384" }),
+            ("key log", { $0.keyLog = TLSKeyLog { _ in } }),
+        ]
+        let contexts = TLSContextCache()
+        let plain = Self.authority.client
+        let context = try contexts.context(for: plain)
+        for (what, change) in changes {
+            var changed = plain
+            change(&changed)
+            #expect(changed != plain, "\(what)")
+            let other = try contexts.context(for: changed)
+            #expect(other !== context, "\(what)")
+            #expect(try contexts.context(for: changed) === other, "\(what)")
+        }
+        #expect(try contexts.context(for: plain) === context)
+    }
+
+    @Test func namesAndGroupsShareTheContext() throws {
+        let contexts = TLSContextCache()
+        let plain = Self.authority.client
+        var named = plain
+        named.peerName = "other.test"
+        named.serverNameIndication = .off
+        named.sessionGroup = "group"
+        named.allowsTruncation = true
+        #expect(try contexts.context(for: plain) === contexts.context(for: named))
+    }
+
+    @Test func theCacheIsBounded() throws {
+        let contexts = TLSContextCache(capacity: 2)
+        func configuration(_ name: String) -> TLSConfiguration {
+            var configuration = Self.authority.client
+            configuration.applicationProtocols = [name]
+            return configuration
+        }
+        let first = try contexts.context(for: configuration("1"))
+        _ = try contexts.context(for: configuration("2"))
+        #expect(try contexts.context(for: configuration("1")) === first)
+        _ = try contexts.context(for: configuration("3"))
+        #expect(try contexts.context(for: configuration("1")) === first)
+        _ = try contexts.context(for: configuration("4"))
+        _ = try contexts.context(for: configuration("5"))
+        #expect(try contexts.context(for: configuration("1")) !== first)
+    }
+
+    @Test func aFailedVerificationLeavesNoSession() throws {
+        let contexts = TLSContextCache()
+        let pair = try TLSPair(
+            client: Self.authority.client, server: Self.authority.server, name: "wrong.test", contexts: contexts)
+        #expect(try pair.open().client != nil)
+        #expect(try contexts.context(for: Self.authority.client).sessionCount == 0)
+    }
+
+    @Test func whatARelaxationLetPassIsNotResumed() throws {
+        let authority = TestAuthority()
+        let contexts = TLSContextCache()
+        var client = authority.client
+        client.insecureAllowsExpiredCertificates = true
+        let pair = try TLSPair(
+            client: client,
+            server: TLSConfiguration(server: authority.issue { $0.notAfter = -60 }.identity()), contexts: contexts)
+        #expect(try pair.open() == (nil, nil))
+        var buffer = [UInt8](repeating: 0, count: 10)
+        #expect(try pair.client.read(&buffer) == .wouldBlock(.readable))
+        #expect(try contexts.context(for: client).sessionCount == 0)
+    }
+}

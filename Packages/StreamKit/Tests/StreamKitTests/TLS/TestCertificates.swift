@@ -1,0 +1,140 @@
+internal import COpenSSL
+internal import Glibc
+
+@testable import StreamKit
+
+/// Certificates made on the spot, with whatever is wrong with them that a test wants.
+///
+/// Each owns its OpenSSL objects until the process ends: a test makes a handful.
+final class TestCertificate {
+    let x509: OpaquePointer
+    let key: OpaquePointer
+
+    struct Options {
+        var subject = "Test"
+        var names: [String] = []
+        var isAuthority = false
+        var notBefore: Int64 = -3600
+        var notAfter: Int64 = 3600
+        var group = "P-256"
+        var purpose: String?
+    }
+
+    /// - Parameter issuer: who signs; nil to be signed by itself.
+    init(_ options: Options, issuer: TestCertificate? = nil) {
+        key = TestCertificate.makeKey(group: options.group)
+        x509 = X509_new()
+        X509_set_version(x509, 2)
+        var serial = UInt64.random(in: 1...UInt64.max >> 1)
+        withUnsafeBytes(of: &serial) { bytes in
+            let number = BN_bin2bn(bytes.baseAddress, CInt(bytes.count), nil)
+            BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x509))
+            BN_free(number)
+        }
+        let now = Int64(time(nil))
+        ASN1_TIME_set(X509_getm_notBefore(x509), time_t(now + options.notBefore))
+        ASN1_TIME_set(X509_getm_notAfter(x509), time_t(now + options.notAfter))
+        X509_set_pubkey(x509, key)
+        let name = X509_get_subject_name(x509)
+        X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, options.subject, -1, -1, 0)
+        X509_set_issuer_name(x509, issuer.map { X509_get_subject_name($0.x509) } ?? name)
+        var extensions: [(CInt, String)] = [
+            (NID_basic_constraints, options.isAuthority ? "critical,CA:TRUE" : "critical,CA:FALSE")
+        ]
+        if !options.names.isEmpty { extensions.append((NID_subject_alt_name, options.names.joined(separator: ","))) }
+        if let purpose = options.purpose { extensions.append((NID_ext_key_usage, purpose)) }
+        for (kind, text) in extensions {
+            var context = X509V3_CTX()
+            X509V3_set_ctx(&context, issuer?.x509 ?? x509, x509, nil, nil, 0)
+            guard let made = X509V3_EXT_conf_nid(nil, &context, kind, text) else { preconditionFailure(text) }
+            X509_add_ext(x509, made, -1)
+            X509_EXTENSION_free(made)
+        }
+        let digest = options.group == "ED25519" ? nil : EVP_sha256()
+        precondition(X509_sign(x509, issuer?.key ?? key, issuer == nil ? digest : EVP_sha256()) > 0)
+    }
+
+    deinit {
+        X509_free(x509)
+        EVP_PKEY_free(key)
+    }
+
+    private static func makeKey(group: String) -> OpaquePointer {
+        let kind = group == "ED25519" ? "ED25519" : "EC"
+        let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil)
+        defer { EVP_PKEY_CTX_free(context) }
+        EVP_PKEY_keygen_init(context)
+        if kind == "EC" { EVP_PKEY_CTX_set_group_name(context, group) }
+        var key: OpaquePointer?
+        precondition(EVP_PKEY_generate(context, &key) == 1)
+        return key!
+    }
+
+    // MARK: As StreamKit takes them
+
+    var certificate: Certificate { Certificate(of: x509) }
+
+    var pem: [UInt8] {
+        TestCertificate.text { PEM_write_bio_X509($0, x509) }
+    }
+
+    /// PKCS#8, encrypted if there is a password.
+    func keyPEM(password: String? = nil) -> [UInt8] {
+        TestCertificate.text { bio in
+            guard let password else { return PEM_write_bio_PKCS8PrivateKey(bio, key, nil, nil, 0, nil, nil) }
+            return PEM_write_bio_PKCS8PrivateKey(
+                bio, key, EVP_aes_256_cbc(), password, CInt(password.utf8.count), nil, nil)
+        }
+    }
+
+    func identity(chain: [TestCertificate] = []) throws -> TLSIdentity {
+        try TLSIdentity(pem: pem + chain.flatMap(\.pem), key: keyPEM())
+    }
+
+    func pkcs12(password: String) -> [UInt8] {
+        let bundle = PKCS12_create(password, "test", key, x509, nil, 0, 0, 0, 0, 0)
+        defer { PKCS12_free(bundle) }
+        return X509Handle.encoded { i2d_PKCS12(bundle, $0) }
+    }
+
+    private static func text(_ write: (OpaquePointer?) -> CInt) -> [UInt8] {
+        let bio = BIO_new(BIO_s_mem())
+        defer { BIO_free(bio) }
+        precondition(write(bio) == 1)
+        var start: UnsafeMutablePointer<CChar>?
+        let count = netkit_BIO_get_mem_data(bio, &start)
+        return Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+}
+
+/// A root that nobody else knows, and what it signs.
+struct TestAuthority {
+    let root: TestCertificate
+
+    init(_ name: String = "Test Root", notAfter: Int64 = 3600) {
+        var options = TestCertificate.Options()
+        options.subject = name
+        options.isAuthority = true
+        options.notAfter = notAfter
+        root = TestCertificate(options)
+    }
+
+    /// A certificate for hosts, changed as a test likes it.
+    func issue(
+        _ names: [String] = ["DNS:www.example.org", "DNS:*.example.com", "IP:192.0.2.7", "IP:2001:db8::7"],
+        change: (inout TestCertificate.Options) -> Void = { _ in }
+    ) -> TestCertificate {
+        var options = TestCertificate.Options()
+        options.subject = "Test Server"
+        options.names = names
+        change(&options)
+        return TestCertificate(options, issuer: root)
+    }
+
+    /// A client that trusts this root and no other.
+    var client: TLSConfiguration {
+        var configuration = TLSConfiguration()
+        configuration.trust = .only([root.certificate])
+        return configuration
+    }
+}

@@ -1,0 +1,77 @@
+# Sourced by the other scripts: runs commands as named steps, one line each with its time, quiet while all is well.
+# On a terminal the line shows the last words of what runs. The output of each step stays in .build/logs.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+logs=$root/.build/logs
+mkdir -p "$logs"
+steps_started=$EPOCHREALTIME
+steps=0 broken=0 tested=0 passed=0 failed=0 skipped=0
+export NETKIT_STRICT=1 # warnings are errors
+export PEERS=required   # a server that is not installed fails the tests that need it
+
+# Prints the seconds since a value of EPOCHREALTIME.
+since() { local now=$EPOCHREALTIME; printf '%d.%d' $(((${now/./} - ${1/./}) / 1000000)) $(((${now/./} - ${1/./}) / 100000 % 10)); }
+
+# Copies standard input to the log, and its last line to the terminal if there is one.
+show() {
+    local name=$1 width line
+    if [[ ! -t 1 ]]; then cat >"$log"; return; fi
+    width=$(($(tput cols 2>/dev/null || echo 80) - ${#name} - 12))
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >&3
+        printf '\r\033[K  …  %s  %s' "$name" "${line:0:$((width > 0 ? width : 0))}"
+    done 3>"$log"
+    printf '\r\033[K'
+}
+
+# step NAME COMMAND…: runs the command; a failure shows what matters of its output and is remembered for `finish`.
+step() {
+    local name=$1 started=$EPOCHREALTIME status=0 note=
+    local log=$logs/${name//[^A-Za-z0-9]/-}.log p f s
+    shift
+    set -o pipefail
+    "$@" 2>&1 </dev/null | show "$name" || status=$?
+    read -r p f s < <(count_tests "$log")
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    steps=$((steps + 1)) tested=$((tested + p + f + s))
+    if ((p + f + s)); then note=" ($p passed, $f failed, $s skipped)"; fi
+    if ((status == 0)); then
+        printf 'ok      %7s s  %s%s\n' "$(since "$started")" "$name" "$note"
+        return 0
+    fi
+    broken=$((broken + 1))
+    if ((f == 0)); then failed=$((failed + 1)); fi # a build that fails or a run that crashes counts too
+    printf 'FAILED  %7s s  %s%s\n' "$(since "$started")" "$name" "$note"
+    { grep -E '^✘|error:|^warning:|Fatal error' "$log" || tail -n 40 "$log"; } | head -n 60 | sed 's/^/    /'
+    if ((status == 124)); then echo "    stopped after its time limit"; fi
+    echo "    all of it: $log"
+    return 1
+}
+
+# Builds what the root manifest holds; an import of ours that a target does not declare is an error.
+build_all() { swift build --package-path "$root" --build-tests --explicit-target-dependency-import-check error; }
+
+# Builds and runs tests of Swift Testing; a run that hangs fails.
+run_tests() { timeout --foreground 900 swift test --disable-xctest "$@"; }
+
+# Prints "passed failed skipped" of a log of Swift Testing.
+count_tests() {
+    awk '/^(✔|━) Test .* passed after/ && !/ Test run with / { p++ }
+         /^✘ Test .* failed after/ && !/ Test run with / { f++ }
+         /^➜ Test .* skipped/ { s++ }
+         END { print p + 0, f + 0, s + 0 }' "$1"
+}
+
+# Prints the totals and leaves with the status of the whole.
+finish() {
+    printf -- '--      %7s s  in all' "$(since "$steps_started")"
+    if ((tested)); then
+        printf ': %d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+    else
+        printf ': %d of %d steps failed\n' "$broken" "$steps"
+    fi
+    exit $((broken > 0))
+}
+
+# Prints the comment that stands under the first line of the calling script, and what it was given as further help.
+help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit "${1:-0}"; }

@@ -1,0 +1,39 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+// Tests of the packages against real and hostile servers. Nothing here is part of a product.
+let package = Package(
+    name: "IntegrationTests",
+    dependencies: [
+        .package(path: "../../Packages/EventLoops"),
+        .package(path: "../../Packages/HTTPMessage"),
+        .package(path: "../../Packages/HostResolver"),
+        .package(path: "../../Packages/NetKit"),
+        .package(path: "../../Packages/StreamKit"),
+        .package(path: "../Peers"),
+    ],
+    targets: [
+        .testTarget(
+            name: "HTTPStreamTests",
+            dependencies: [
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "RunLoopDelivery", package: "EventLoops"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        )
+    ],
+    swiftLanguageModes: [.v6]
+)

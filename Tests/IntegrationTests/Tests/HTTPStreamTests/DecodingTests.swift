@@ -1,0 +1,126 @@
+import Foundation
+import HTTPMessage
+import NetKit
+import Peers
+import StreamKit
+import Testing
+
+/// Compressed bodies, on request only, and never more than the limit.
+@Suite(.serialized) struct DecodingTests {
+    static let text = patterned(300_000)
+
+    static func decode(_ stream: ReadStream) throws { try stream.set(.httpDecodesContent, to: true) }
+
+    /// A server that answers with these bytes under that content coding.
+    private func server(_ coding: String, _ body: [UInt8], chunk: Int? = nil) throws -> ScriptedServer {
+        try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\n")
+            guard let chunk else {
+                try connection.send("Content-Length: \(body.count)\r\n\r\n")
+                return try connection.send(body)
+            }
+            try connection.send("Transfer-Encoding: chunked\r\n\r\n")
+            for start in stride(from: 0, to: body.count, by: chunk) {
+                let part = body[start..<min(start + chunk, body.count)]
+                try connection.send(Array("\(String(part.count, radix: 16))\r\n".utf8) + part + [13, 10])
+            }
+            try connection.send("0\r\n\r\n")
+        }
+    }
+
+    /// What Python makes of `input` with this expression.
+    private func python(_ expression: String, _ input: [UInt8]) async throws -> [UInt8] {
+        let script = "import sys,gzip,zlib; d=sys.stdin.buffer.read(); sys.stdout.buffer.write(\(expression))"
+        return try await Command(Program("python3"), ["-c", script], input: input).run().output
+    }
+
+    @Test(
+        arguments: [
+            ("gzip", "gzip.compress(d)"), ("x-gzip", "gzip.compress(d)"), ("GZip", "gzip.compress(d)"),
+            ("deflate", "zlib.compress(d)"), ("deflate", "zlib.compress(d)[2:-4]"),
+            ("gzip", "gzip.compress(d[:1000])+gzip.compress(d[1000:])"),
+        ], [nil, 7, 5000])
+    func codings(_ coding: (String, String), _ chunk: Int?) async throws {
+        let body = try await python(coding.1, Self.text)
+        let server = try server(coding.0, body, chunk: chunk)
+        for style in Style.allCases {
+            let loaded = try await get(server.url(), style, Self.decode)
+            #expect(loaded.error == nil)
+            #expect(loaded.body == Self.text)
+            #expect(loaded.stream[.httpBodyLength] == nil)
+        }
+        let raw = try await get(server.url())
+        #expect(raw.body == body)
+    }
+
+    @Test(arguments: Style.allCases)
+    func realServers(_ style: Style) async throws {
+        let nginx = try SharedNginx.get()
+        try nginx.write("coded-\(style.rawValue)", Self.text)
+        let pool = HTTPConnectionPool()
+        for _ in 0..<2 {
+            let loaded = try await get(nginx.url(.plain, "/gzip/coded-\(style.rawValue)"), style) { stream in
+                try Self.decode(stream)
+                try PersistenceTests.keep(pool)(stream)
+            }
+            #expect(loaded.response?.fields[.contentEncoding] == "gzip")
+            #expect(loaded.body == Self.text)
+            #expect(pool.idleCount == 1)
+        }
+        pool.drain()
+        let head = try await get(nginx.url(.plain, "/gzip/coded-\(style.rawValue)"), style, method: .head, Self.decode)
+        #expect(head.error == nil)
+        #expect(head.body.isEmpty)
+    }
+
+    @Test(arguments: Style.allCases)
+    func brokenData(_ style: Style) async throws {
+        let whole = try await python("gzip.compress(d)", Self.text)
+        var damaged = whole
+        damaged[whole.count / 2] ^= 0xff
+        for body in [Array(whole[..<(whole.count - 1)]), Array(whole[..<5]), damaged, Array("no gzip".utf8)] {
+            let server = try server("gzip", body)
+            let loaded = try await get(server.url(), style, Self.decode)
+            #expect(loaded.error?.domain == .http)
+            #expect(loaded.error?.code == HTTPErrorNumber.parseFailure.rawValue)
+        }
+        let server = try server("gzip", [])
+        let empty = try await get(server.url(), style, Self.decode)
+        #expect(empty.error == nil)
+        #expect(empty.body.isEmpty)
+    }
+
+    /// 64 MiB of zeros in 64 KiB.
+    @Test(arguments: Style.allCases)
+    func bombs(_ style: Style) async throws {
+        let bomb = try await python("gzip.compress(bytes(64<<20))", [])
+        let server = try server("gzip", bomb)
+        let loaded = try await get(server.url(), style) { stream in
+            try Self.decode(stream)
+            try stream.set(.httpDecodedLimit, to: 1 << 20)
+        }
+        #expect(loaded.error?.domain == .http)
+        #expect(loaded.error?.description.contains("1048576") == true)
+        #expect(loaded.body.count <= 1 << 20)
+    }
+
+    @Test func exactlyTheLimit() async throws {
+        let body = try await python("gzip.compress(d)", Self.text)
+        for (limit, fails) in [(Self.text.count, false), (Self.text.count - 1, true)] {
+            let server = try server("gzip", body)
+            let loaded = try await get(server.url()) { stream in
+                try Self.decode(stream)
+                try stream.set(.httpDecodedLimit, to: Int64(limit))
+            }
+            #expect((loaded.error != nil) == fails)
+        }
+    }
+
+    @Test func unknownCodingsAreDeliveredAsTheyAre() async throws {
+        let server = try server("br", Array("whatever".utf8))
+        let loaded = try await get(server.url(), Self.decode)
+        #expect(loaded.text == "whatever")
+        #expect(loaded.stream[.httpFinalRequest]?.fields[.acceptEncoding] == "gzip, deflate")
+    }
+}

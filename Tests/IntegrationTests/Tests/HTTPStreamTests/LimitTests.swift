@@ -1,0 +1,177 @@
+import EventLoops
+import Foundation
+import HTTPMessage
+import NetKit
+import Peers
+import StreamKit
+import Testing
+
+/// Time limits, closing and cancelling: every load ends, and leaves nothing behind (HM-069, HM-099).
+@Suite(.serialized) struct LimitTests {
+    /// A server that says this much and then nothing.
+    private func silent(after text: String) throws -> ScriptedServer {
+        try ScriptedServer { connection throws(PeerError) in
+            // The client may be gone before it has said anything.
+            if (try? connection.readHead()) == nil { return }
+            try connection.send(text)
+            try connection.readToEnd()
+        }
+    }
+
+    static let half = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
+
+    @Test(arguments: Style.allCases, ["", "HTTP/1.1 200", half])
+    func totalLimit(_ style: Style, _ text: String) async throws {
+        let server = try silent(after: text)
+        let loaded = try await get(server.url(), style) { try $0.set(.httpTotalLimit, to: .milliseconds(150)) }
+        #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
+        // On a busy machine the time may be up before the server has said its half.
+        let isHalf = loaded.text == "half"
+        #expect(isHalf || loaded.body.isEmpty)
+        #expect(!isHalf || loaded.error?.description.contains("receiving the body") == true)
+    }
+
+    /// The limit holds for a server that always has a little more, too.
+    @Test(arguments: Style.allCases)
+    func totalLimitOfAnEndlessBody(_ style: Style) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\n\r\n")
+            let piece = [UInt8](repeating: 1, count: 1000)
+            while (try? connection.send(piece)) != nil {}
+        }
+        let loaded = try await get(server.url(), style) { try $0.set(.httpTotalLimit, to: .milliseconds(80)) }
+        #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
+    }
+
+    @Test func totalLimitOfConnecting() async throws {
+        let port = try UnansweredPort()
+        let loaded = try await get("http://127.0.0.1:\(port.port)/") {
+            try $0.set(.httpTotalLimit, to: .milliseconds(60))
+        }
+        #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
+        #expect(loaded.error?.description.contains("connecting") == true)
+        let other = try await get("http://127.0.0.1:\(port.port)/") { try $0.set(.openLimit, to: .milliseconds(60)) }
+        #expect(other.error?.isPOSIX(ETIMEDOUT) == true)
+    }
+
+    /// A read limit passes and the stream stays usable.
+    @Test(arguments: [Style.blocking, .async])
+    func readLimit(_ style: Style) async throws {
+        let go = Signal()
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+            try connection.wait(for: go)
+            try connection.send("cd")
+        }
+        let stream = try makeStream(server.url())
+        try stream.open()
+        #expect(try await stream.read(upTo: 10) == Array("ab".utf8))
+        try stream.set(.readLimit, to: .milliseconds(30))
+        let failure: StreamError? =
+            if style == .async {
+                await #expect(throws: StreamError.timedOut) { _ = try await stream.read(upTo: 10) }
+            } else {
+                await onThread { #expect(throws: StreamError.timedOut) { _ = try stream.read(upTo: 10) } }
+            }
+        #expect(failure == .timedOut)
+        try stream.set(.readLimit, to: nil)
+        go.fire()
+        #expect(try await stream.read(upTo: 10) == Array("cd".utf8))
+        stream.close()
+    }
+
+    // MARK: Closing
+
+    @Test(arguments: ["", "HTTP/1.1 200", half])
+    func closeWakesABlockedRead(_ text: String) async throws {
+        let server = try silent(after: text)
+        let stream = try makeStream(server.url())
+        try stream.open()
+        if text == Self.half { _ = try await stream.read(upTo: 4) }
+        async let error = onThread { () -> StreamError? in
+            do throws(StreamError) {
+                _ = try stream.read(upTo: 10)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        try await server.accepted()
+        while stream.status != .reading, stream.status != .opening { await Task.yield() }
+        stream.close()
+        #expect(await error == .closed)
+        try await server.finished()
+    }
+
+    @Test(arguments: ["", half])
+    func cancelWakesARead(_ text: String) async throws {
+        let server = try silent(after: text)
+        let stream = try makeStream(server.url())
+        try stream.open()
+        if text == Self.half { _ = try await stream.read(upTo: 4) }
+        let task = Task { () -> StreamError? in
+            do throws(StreamError) {
+                _ = try await stream.read(upTo: 10)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        try await server.accepted()
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        #expect(stream.error == nil)
+        stream.close()
+        try await server.finished()
+    }
+
+    /// A stream that is dropped in the middle lets its connection go.
+    @Test func droppedStreams() async throws {
+        let server = try silent(after: Self.half)
+        do {
+            let stream = try makeStream(server.url())
+            try stream.open()
+            #expect(try await stream.read(upTo: 4) == Array("half".utf8))
+        }
+        let seen = try await server.finished()
+        #expect(seen[0].ending != .unseen)
+    }
+
+    /// Loads that are given up anywhere between connecting and the end leave no descriptor, timer or waiting task.
+    @Test func cancelledAnywhere() async throws {
+        let nginx = try SharedNginx.get()
+        try nginx.write("cancel", patterned(500_000))
+        _ = try await get(nginx.url(.plain, "/cancel"))
+        let before = try descriptors()
+        let pool = HTTPConnectionPool()
+        var generator = SystemRandomNumberGenerator()
+        for number in 0..<100 {
+            let turns = Int.random(in: 0..<400, using: &generator)
+            let stream = try makeStream(nginx.url(number % 3 == 0 ? .tls : .plain, "/chunked/cancel")) { stream in
+                try stream.set(.tls, to: try trustingPeers())
+                try stream.set(.httpKeepsConnection, to: number % 2 == 0)
+                try stream.set(.httpPool, to: pool)
+                try stream.set(.httpTotalLimit, to: .seconds(30))
+            }
+            let task = Task { await load(stream) }
+            for _ in 0..<turns { await Task.yield() }
+            if number % 2 == 0 { task.cancel() } else { stream.close() }
+            let loaded = await task.value
+            if let error = loaded.error { #expect([.cancelled, .closed].contains(error), "after \(turns) turns") }
+        }
+        pool.drain()
+        let end = ContinuousClock.now + .seconds(5)
+        while try descriptors() > before, ContinuousClock.now < end { await Task.yield() }
+        #expect(try descriptors() <= before)
+    }
+
+    private func descriptors() throws -> Int {
+        // Sockets only: others' tests and the runtime open and close files beside us.
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { name in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)"))?
+                .hasPrefix("socket:") == true
+        }.count
+    }
+}

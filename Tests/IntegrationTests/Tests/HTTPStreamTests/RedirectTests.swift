@@ -1,0 +1,203 @@
+import FoundationEssentials
+import HTTPMessage
+import NetKit
+import Peers
+import StreamKit
+import Testing
+
+/// Redirects: off unless asked for, by the rules of RFC 9110 §15.4, and no secret leaves its origin (HM-084…HM-089).
+@Suite(.serialized) struct RedirectTests {
+    static func follow(_ stream: ReadStream) throws { try stream.set(.httpFollowsRedirects, to: true) }
+
+    @Test(arguments: Style.allCases)
+    func offByDefault(_ style: Style) async throws {
+        let nginx = try SharedNginx.get()
+        let loaded = try await get(nginx.url(.plain, "/chain"), style)
+        #expect(loaded.error == nil)
+        #expect(loaded.status == 301)
+        #expect(loaded.text.contains("301 Moved Permanently"))
+        #expect(loaded.stream[.httpFinalURL]?.path == "/chain")
+    }
+
+    @Test(arguments: Style.allCases)
+    func chain(_ style: Style) async throws {
+        let nginx = try SharedNginx.get()
+        for keeps in [false, true] {
+            let loaded = try await get(nginx.url(.plain, "/chain"), style) { stream in
+                try Self.follow(stream)
+                try stream.set(.httpKeepsConnection, to: keeps)
+                try stream.set(.httpPool, to: HTTPConnectionPool())
+            }
+            #expect(loaded.error == nil)
+            #expect(loaded.status == 200)
+            #expect(loaded.text == "hello\n")
+            #expect(loaded.stream[.httpFinalURL]?.path == "/hello")
+            #expect(loaded.stream[.httpFinalRequest]?.fields[.host] == "localhost:\(nginx.port(.plain))")
+            let requests = loaded.stream.report.steps.filter { if case .request = $0.kind { true } else { false } }
+            #expect(requests.count == 4)
+        }
+    }
+
+    @Test func oneConnectionCarriesTheChain() async throws {
+        let origin = try chainOrigin([301, 302, 307])
+        let loaded = try await get(origin.url("/0")) { stream in
+            try Self.follow(stream)
+            try stream.set(.httpKeepsConnection, to: true)
+            try stream.set(.httpPool, to: HTTPConnectionPool())
+        }
+        #expect(loaded.text == "end")
+        #expect(origin.requests.map(\.connection) == [0, 0, 0, 0])
+    }
+
+    @Test(arguments: [
+        (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (307, "POST", "POST"), (308, "POST", "POST"),
+        (301, "PUT", "PUT"), (302, "DELETE", "DELETE"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"), (301, "GET", "GET"),
+    ])
+    func methodAndBody(_ status: Int, _ method: String, _ expected: String) async throws {
+        let origin = try chainOrigin([status])
+        let hasBody = method == "POST" || method == "PUT"
+        let loaded = try await get(
+            origin.url("/0"), method: #require(HTTPMethod(method)),
+            fields: hasBody ? [(.contentType, "text/plain")] : [],
+            body: hasBody ? .bytes(Array("body".utf8)) : nil, Self.follow)
+        #expect(loaded.error == nil)
+        let requests = origin.requests
+        #expect(requests.map(\.method) == [method, expected])
+        let keeps = hasBody && method == expected
+        #expect(requests.last?.body == (keeps ? Array("body".utf8) : []))
+        #expect(requests.last?["Content-Type"].isEmpty == !keeps)
+        if expected == "GET" { #expect(requests.last?["Content-Length"].isEmpty == true) }
+    }
+
+    @Test func notFollowed() async throws {
+        for answer in [
+            Origin.Response(302), Origin.Response(304, fields: [.init("Location", "/x")]),
+            Origin.Response(300, fields: [.init("Location", "/x")]),
+            Origin.Response(201, fields: [.init("Location", "/x")]),
+        ] {
+            let origin = try Origin { _ in answer }
+            let loaded = try await get(origin.url(), Self.follow)
+            #expect(loaded.error == nil)
+            #expect(loaded.status == answer.status)
+            #expect(origin.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: Style.allCases)
+    func loops(_ style: Style) async throws {
+        let nginx = try SharedNginx.get()
+        let loaded = try await get(nginx.url(.plain, "/loop"), style, Self.follow)
+        #expect(loaded.error?.domain == .http)
+        #expect(loaded.error?.code == HTTPErrorNumber.redirectionLoop.rawValue)
+
+        let origin = try Origin { request in
+            Origin.Response(302, fields: [.init("Location", request.target == "/a" ? "/b" : "/a")])
+        }
+        let twofold = try await get(origin.url("/a"), style, Self.follow)
+        #expect(twofold.error?.code == HTTPErrorNumber.redirectionLoop.rawValue)
+        #expect(origin.requests.map(\.target) == ["/a", "/b"])
+    }
+
+    @Test func endless() async throws {
+        let origin = try chainOrigin(Array(repeating: 302, count: 30))
+        let loaded = try await get(origin.url("/0"), Self.follow)
+        #expect(loaded.error?.code == HTTPErrorNumber.redirectionLoop.rawValue)
+        #expect(origin.requests.count == RedirectPolicy.limit + 1)
+    }
+
+    // MARK: Secrets
+
+    @Test(arguments: [302, 307])
+    func secretsStayAtHome(_ status: Int) async throws {
+        let second = try Origin { _ in .init(body: "second") }
+        let target = second.url("/there")
+        let first = try Origin { request in
+            switch request.target {
+            case "/": .init(status, fields: [.init("Location", "/same")])
+            case "/same": .init(status, fields: [.init("Location", target)])
+            default: .init(404)
+            }
+        }
+        let secrets: [(HTTPFieldName, String)] = [
+            (.authorization, "Basic c2VjcmV0"), (.cookie, "a=secret"), (.proxyAuthorization, "Basic c2VjcmV0"),
+            (.accept, "text/plain"),
+        ]
+        let loaded = try await get(first.url(), fields: secrets, Self.follow)
+        #expect(loaded.text == "second")
+        for request in first.requests { #expect(request["Authorization"] == ["Basic c2VjcmV0"]) }
+        let there = try #require(second.requests.first)
+        #expect(there["Authorization"].isEmpty && there["Cookie"].isEmpty && there["Proxy-Authorization"].isEmpty)
+        #expect(there["Accept"] == ["text/plain"])
+        #expect(there["Host"] == ["127.0.0.1:\(second.port)"])
+        #expect(second.recordings.allSatisfy { !$0.text.contains("secret") && !$0.text.contains("c2VjcmV0") })
+    }
+
+    @Test func neverFromTLSToPlain() async throws {
+        let nginx = try SharedNginx.get()
+        let loaded = try await get(nginx.url(.tls, "/to-plain")) { stream in
+            try Self.follow(stream)
+            try stream.set(.tls, to: try trustingPeers())
+        }
+        #expect(loaded.error?.domain == .http)
+        #expect(loaded.error?.code == HTTPErrorNumber.badURL.rawValue)
+        #expect(loaded.error?.description.contains("not encrypted") == true)
+        let up = try await get(nginx.url(.plain, "/to-tls")) { stream in
+            try Self.follow(stream)
+            try stream.set(.tls, to: try trustingPeers())
+        }
+        #expect(up.error == nil)
+        #expect(up.status == 200)
+        #expect(up.stream[.tlsInformation]?.isVerified == true)
+    }
+
+    @Test(arguments: ["ftp://127.0.0.1/", "http://:80/", "http:///x", "http://127.0.0.1:99999/", "//[::1/"])
+    func impossibleTargets(_ location: String) async throws {
+        let origin = try Origin { _ in .init(302, fields: [.init("Location", location)]) }
+        let loaded = try await get(origin.url(), Self.follow)
+        #expect(loaded.error?.domain == .http)
+        #expect(loaded.error?.code == HTTPErrorNumber.badURL.rawValue)
+    }
+
+    @Test func fragmentsAreInherited() async throws {
+        let origin = try chainOrigin([302])
+        let loaded = try await get(origin.url("/0#here"), Self.follow)
+        #expect(loaded.stream[.httpFinalURL]?.fragment == "here")
+        #expect(origin.requests.map(\.target) == ["/0", "/1"])
+    }
+
+    /// A body that can be made again is asked for again on a 307; one that cannot is an error, and a 303 needs none.
+    @Test func bodiesAreMadeAgain() async throws {
+        let made = Signal()
+        let origin = try chainOrigin([307])
+        let body = HTTPBody.stream(length: 5) {
+            made.fire()
+            return ReadStream(bytes: Array("again".utf8))
+        }
+        let loaded = try await get(origin.url("/0"), method: .put, body: body, Self.follow)
+        #expect(loaded.error == nil)
+        #expect(origin.requests.map(\.body) == [Array("again".utf8), Array("again".utf8)])
+        try await made.wait()
+        try await made.wait()
+
+        let once = try await get(
+            origin.url("/0"), method: .put, body: .stream(once: ReadStream(bytes: [1]), length: 1), Self.follow)
+        #expect(once.error?.domain == .http)
+        #expect(once.error?.description.contains("307") == true)
+
+        let see = try chainOrigin([303])
+        let other = try await get(
+            see.url("/0"), method: .post, body: .stream(once: ReadStream(bytes: [1]), length: 1), Self.follow)
+        #expect(other.error == nil)
+        #expect(see.requests.map(\.method) == ["POST", "GET"])
+    }
+
+    /// `/0` leads to `/1` with the first status, and so on; the last one answers 200.
+    private func chainOrigin(_ statuses: [Int]) throws -> Origin {
+        try Origin { request in
+            guard let step = Int(request.target.dropFirst()), statuses.indices.contains(step) else {
+                return .init(body: request.method == "HEAD" ? "" : "end")
+            }
+            return .init(statuses[step], fields: [.init("Location", "/\(step + 1)")], body: "moved")
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Peers
+import Testing
+
+typealias Origin = Peers.HTTPOrigin
+
+/// nginx with everything, one for all tests.
+enum SharedNginx {
+    static let server = Result {
+        let nginx = Nginx()
+        try nginx.start()
+        return nginx
+    }
+
+    static func get() throws -> Nginx { try server.get() }
+}
+
+/// How a scripted answer ends.
+enum Ending: CaseIterable {
+    case finish
+    case reset
+}
+
+extension ScriptedServer {
+    /// A server that reads one request's head on each connection, answers these bytes, and ends the connection.
+    convenience init(
+        answering answer: String, inPiecesOf size: Int = .max, ending: Ending = .finish
+    ) throws(PeerError) {
+        let bytes = Array(answer.utf8)
+        try self.init { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send(bytes, inPiecesOf: size)
+            if ending == .reset { connection.reset() }
+        }
+    }
+
+    func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
+}
+
+/// Bytes that are not all the same, so that a piece in the wrong place shows.
+func patterned(_ count: Int) -> [UInt8] {
+    let period = (0..<4093).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    return Array(repeatElement(period, count: count / 4093 + 1).joined().prefix(count))
+}

@@ -1,0 +1,144 @@
+/// A certificate authority of our own, with good and bad certificates, made by the `openssl` command.
+///
+/// ```swift
+/// let authority = try CertificateAuthority.shared()
+/// authority.root                       // the file to trust
+/// authority.server(.expired).chain     // the file of a server that must not be believed
+/// authority.client.key                 // the file for a client that shows who it is
+/// ```
+///
+/// Every property that names a file gives its absolute path. The files live as long as the authority.
+public final class CertificateAuthority: Sendable {
+    /// The root certificate: what a client trusts.
+    public var root: String { scratch.file("root.pem") }
+
+    /// The certificate between the root and all others.
+    public var intermediate: String { scratch.file("intermediate.pem") }
+
+    /// A root that signed only ``ServerCertificate/unknownRoot``.
+    public var unknownRoot: String { scratch.file("other-root.pem") }
+
+    /// A client's certificate: `CN=Test Client`.
+    public var client: Identity { Identity(chain: scratch.file("client.pem"), key: scratch.file("client.key")) }
+
+    /// The client's key again, encrypted with ``passphrase``.
+    public var encryptedClientKey: String { scratch.file("client.encrypted.key") }
+
+    /// The client's certificate, the intermediate and the key as PKCS #12, encrypted with ``passphrase``.
+    public var clientPKCS12: String { scratch.file("client.p12") }
+
+    /// What encrypts the client's key and PKCS #12 file.
+    public var passphrase: String { "correct horse" }
+
+    /// A server's certificate and key.
+    public func server(_ certificate: ServerCertificate) -> Identity {
+        let key: ServerCertificate = certificate == .missingIntermediate ? .good : certificate
+        return Identity(chain: scratch.file("\(certificate.rawValue).pem"), key: scratch.file("\(key.rawValue).key"))
+    }
+
+    /// The authority of this process, made at first use.
+    ///
+    /// - Throws: ``PeerError/Code/notInstalled`` or ``PeerError/Code/exited`` with the words of `openssl`.
+    public static func shared() throws(PeerError) -> CertificateAuthority {
+        try cached.get()
+    }
+
+    /// Makes a new authority, which takes about a quarter of a second.
+    ///
+    /// - Throws: as ``shared()``.
+    public init() throws(PeerError) {
+        scratch = try ScratchFolder("certificates")
+        try scratch.write("authority.cnf", Self.configuration)
+        _ = try Program("openssl").located()
+        _ = try Command("sh", "-c", Self.script, scratch.path, passphrase).check()
+    }
+
+    private let scratch: ScratchFolder
+
+    private static let cached: Result<CertificateAuthority, PeerError> = {
+        do throws(PeerError) {
+            return .success(try CertificateAuthority())
+        } catch {
+            return .failure(error)
+        }
+    }()
+
+    private static let configuration = """
+        [req]
+        distinguished_name = name
+        [name]
+        [root]
+        basicConstraints = critical, CA:TRUE
+        keyUsage = critical, keyCertSign, cRLSign
+        subjectKeyIdentifier = hash
+        [intermediate]
+        basicConstraints = critical, CA:TRUE, pathlen:0
+        keyUsage = critical, keyCertSign, cRLSign
+        subjectKeyIdentifier = hash
+        authorityKeyIdentifier = keyid
+        [server]
+        basicConstraints = critical, CA:FALSE
+        keyUsage = critical, digitalSignature
+        extendedKeyUsage = serverAuth
+        subjectKeyIdentifier = hash
+        authorityKeyIdentifier = keyid
+        subjectAltName = DNS:localhost, IP:127.0.0.1, IP:::1, DNS:peers.test, DNS:*.peers.test
+        [other_host]
+        basicConstraints = critical, CA:FALSE
+        keyUsage = critical, digitalSignature
+        extendedKeyUsage = serverAuth
+        subjectAltName = DNS:other.example
+        [client]
+        basicConstraints = critical, CA:FALSE
+        keyUsage = critical, digitalSignature
+        extendedKeyUsage = clientAuth
+        subjectAltName = email:client@peers.test
+        [ca]
+        default_ca = authority
+        [authority]
+        database = index.txt
+        new_certs_dir = issued
+        certificate = intermediate.pem
+        private_key = intermediate.key
+        rand_serial = yes
+        unique_subject = no
+        default_md = sha256
+        policy = any_name
+        [any_name]
+        commonName = supplied
+
+        """
+
+    /// `$0` is the folder, `$1` the passphrase. Validity in the past or future needs `openssl ca`; all else is one call.
+    private static let script = """
+        set -e
+        cd "$0"; umask 022; mkdir issued; : > index.txt
+        make() { # NAME SUBJECT SECTION OPTION...
+            name=$1; subject=$2; section=$3; shift 3
+            openssl req -config authority.cnf -batch -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -sha256 \\
+                -keyout $name.key -subj "$subject" ${section:+-x509 -days 365 -extensions $section} "$@"
+        }
+        signed='-CA intermediate.pem -CAkey intermediate.key'
+        make root '/CN=Peers Root' root -out root.pem
+        make other-root '/CN=Unknown Root' root -out other-root.pem
+        make intermediate '/CN=Peers Intermediate' intermediate -CA root.pem -CAkey root.key -out intermediate.pem
+        make good /CN=localhost server $signed -out missing-intermediate.pem
+        make wrong-host /CN=other.example other_host $signed -out wrong-host.pem
+        make self-signed /CN=localhost server -out self-signed.pem
+        make unknown-root /CN=localhost server -CA other-root.pem -CAkey other-root.key -out unknown-root.pem
+        make client '/CN=Test Client' client $signed -out client.pem
+        dated() { # NAME START END
+            make $1 /CN=localhost '' -new -out $1.csr
+            openssl ca -config authority.cnf -batch -notext -extensions server -startdate $2 -enddate $3 \\
+                -in $1.csr -out $1.pem
+        }
+        dated expired 20200101000000Z 20210101000000Z
+        dated not-yet-valid 21000101000000Z 21010101000000Z
+        cat missing-intermediate.pem intermediate.pem > good.pem
+        cat other-root.pem >> unknown-root.pem
+        for name in expired not-yet-valid wrong-host client; do cat intermediate.pem >> $name.pem; done
+        openssl pkcs8 -topk8 -in client.key -out client.encrypted.key -v2 aes-256-cbc -passout "pass:$1"
+        openssl pkcs12 -export -in client.pem -inkey client.key -out client.p12 -name client -passout "pass:$1"
+        chmod 644 *.key *.p12
+        """
+}

@@ -1,0 +1,166 @@
+internal import Foundation
+internal import Glibc
+
+/// A DNS server in this process that answers each query as a script says: rightly, wrongly, late or not at all.
+///
+/// ```swift
+/// let records = [DNSRecord.a("www.peers.test", "192.0.2.1")]
+/// let server = try ScriptedNameServer { query in
+///     query.transport == .udp ? [.truncated] : [.answer(records)]
+/// }
+/// // ask 127.0.0.1, server.port
+/// #expect(server.queries.map(\.transport) == [.udp, .tcp])
+/// ```
+public final class ScriptedNameServer: Sendable {
+    /// One thing to do about a query.
+    public enum Step: Sendable {
+        /// Answers with these records; with none, that there are none (NODATA).
+        case answer([DNSRecord])
+        /// Answers with this RCODE: 1 FORMERR, 2 SERVFAIL, 3 NXDOMAIN, 4 NOTIMP, 5 REFUSED.
+        case failure(Int)
+        /// Answers without records and with the TC bit: ask again over TCP.
+        case truncated
+        /// As ``answer(_:)``, but with another message id.
+        case answerWithWrongID([DNSRecord])
+        /// As ``answer(_:)``, but from another port. Over TCP the same as ``answer(_:)``.
+        case answerFromWrongPort([DNSRecord])
+        /// As ``answer(_:)``, but to a question that was not asked.
+        case answerToWrongQuestion([DNSRecord])
+        /// Sends these bytes.
+        case bytes([UInt8])
+        /// Goes on when the test fires the signal, at most ten seconds later.
+        case wait(Signal)
+    }
+
+    /// What to do about a query, step by step; nothing means no answer.
+    public typealias Script = @Sendable (DNSQuery) -> [Step]
+
+    /// The port, for UDP and TCP, on 127.0.0.1.
+    public let port: Int
+    private let socket: Guarded<OwnedDescriptor?>
+    private let isServing = Guarded(true)
+    private let stream: ScriptedServer
+    private let received: Guarded<[DNSQuery]>
+
+    /// Listens, and runs `script` for every query, each on its own thread.
+    ///
+    /// - Throws: ``PeerError/Code/noPort``.
+    public init(script: @escaping Script) throws(PeerError) {
+        let (descriptor, port) = try ScriptedServer.bound(SOCK_DGRAM, .v4, nil)
+        let received = Guarded<[DNSQuery]>([])
+        stream = try ScriptedServer(port: port) { connection throws(PeerError) in
+            while let length = try? connection.read(2) {
+                let bytes = try connection.read(Int(length[0]) << 8 | Int(length[1]))
+                guard let query = Self.note(bytes, .tcp, in: received) else { return }
+                try Self.play(script(query), query) { bytes, _ throws(PeerError) in
+                    try connection.send(UInt16(truncatingIfNeeded: bytes.count).bigEndianBytes + bytes)
+                }
+            }
+        }
+        (socket, self.port, self.received) = (Guarded(descriptor), port, received)
+        Thread.detachNewThread { [socket, isServing] in
+            Self.serve(socket, received, script)
+            isServing.withLock { $0 = false }
+        }
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// The queries so far, in the order in which they came.
+    public var queries: [DNSQuery] { received.withLock { $0 } }
+
+    /// Waits until `count` queries came, and gives all that came.
+    ///
+    /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
+    @discardableResult
+    public func queries(_ count: Int, seconds: Double = 10) async throws(PeerError) -> [DNSQuery] {
+        try await onOwnThread { () throws(PeerError) in
+            guard let queries = self.received.wait(seconds: seconds, for: { $0.count >= count ? $0 : nil }) else {
+                throw PeerError(.timedOut, "\(self.queries.count) of \(count) queries came")
+            }
+            return queries
+        }
+    }
+
+    /// Stops listening; answers that wait for a signal may still come. Safe to call twice.
+    public func stop() {
+        stream.stop()
+        socket.withLock { socket in
+            // Wakes recvfrom; Linux does that also for a socket that is not connected.
+            if let socket { _ = shutdown(socket.number, Int32(SHUT_RD)) }
+            socket = nil
+        }
+        _ = isServing.wait(seconds: 5) { $0 ? nil : true }
+    }
+
+    private static func note(
+        _ bytes: [UInt8], _ transport: DNSQuery.Transport, in received: Guarded<[DNSQuery]>
+    ) -> DNSQuery? {
+        received.withLock { queries in
+            let query = DNSQuery(bytes, transport: transport, number: queries.count)
+            if let query { queries.append(query) }
+            return query
+        }
+    }
+
+    private static func play(
+        _ steps: [Step], _ query: DNSQuery,
+        send: (_ bytes: [UInt8], _ fromOtherPort: Bool) throws(PeerError) -> Void
+    ) throws(PeerError) {
+        for step in steps {
+            switch step {
+            case .answer(let records): try send(query.answer(records), false)
+            case .failure(let code): try send(query.answer([], code: code), false)
+            case .truncated: try send(query.answer([], isTruncated: true), false)
+            case .answerWithWrongID(let records):
+                var bytes = query.answer(records)
+                bytes[0] ^= 0xff
+                try send(bytes, false)
+            case .answerFromWrongPort(let records): try send(query.answer(records), true)
+            case .answerToWrongQuestion(let records):
+                var bytes = query.answer(records)
+                // The first letter of the name, or the type if the name is the root.
+                bytes[13] ^= 1
+                try send(bytes, false)
+            case .bytes(let bytes): try send(bytes, false)
+            case .wait(let signal): try signal.block(seconds: 10)
+            }
+        }
+    }
+
+    private static func serve(
+        _ shared: Guarded<OwnedDescriptor?>, _ received: Guarded<[DNSQuery]>, _ script: @escaping Script
+    ) {
+        // Held by this function and by answers under way, so that the port is free when they have ended.
+        guard let socket = shared.withLock({ $0 }) else { return }
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            var client = sockaddr_in()
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let count = withUnsafeMutablePointer(to: &client) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    recvfrom(socket.number, &buffer, buffer.count, 0, $0, &size)
+                }
+            }
+            if count < 0 && errno == EINTR { continue }
+            // A datagram is never empty here; nothing at all means that the socket was shut down.
+            guard count > 0 else { return }
+            guard let query = note(Array(buffer[..<count]), .udp, in: received) else { continue }
+            let address = client
+            let addressSize = size
+            Thread.detachNewThread {
+                try? play(script(query), query) { bytes, fromOtherPort throws(PeerError) in
+                    let other = try fromOtherPort ? ScriptedServer.bound(SOCK_DGRAM, .v4, nil).0 : socket
+                    var address = address
+                    _ = withUnsafePointer(to: &address) {
+                        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                            sendto(other.number, bytes, bytes.count, 0, $0, addressSize)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/// unbound: a DNS server with these records, over UDP and TCP, as the only zone of the world.
+///
+/// ```swift
+/// let server = Unbound(records: [.a("www.peers.test", "192.0.2.1"), .cname("alias.peers.test", "www.peers.test")])
+/// try server.start()      // 127.0.0.1, server.port
+/// ```
+///
+/// The zone is the root (unbound's built-in zones for `test` and documentation addresses are off): names without a record do not exist (NXDOMAIN), a name `*.x` is a wildcard, an alias is
+/// followed as far as the records go. An answer over 1232 bytes is truncated, and whole over TCP.
+public final class Unbound: Peer {
+    /// `unbound`.
+    public static let program = Program("unbound")
+    /// The running program.
+    public let process: PeerProcess
+    /// What it serves.
+    public let records: [DNSRecord]
+
+    /// Makes one; it has to be started. In a namespace it uses port 53, where the C library looks for it.
+    public init(records: [DNSRecord], in namespace: NetworkNamespace? = nil) {
+        self.records = records
+        process = PeerProcess(in: namespace)
+    }
+
+    /// Starts it and returns when it answers.
+    public func start() throws(PeerError) {
+        let fixed = process.namespace == nil ? nil : [53]
+        try process.start(Self.program, ports: 1, fixed: fixed) { scratch, ports throws(PeerError) in
+            let zone = [
+                ". 300 IN SOA ns.peers.test. root.peers.test. 1 3600 600 86400 60", ". 300 IN NS ns.peers.test.",
+            ]
+            try scratch.write("root.zone", (zone + records.map(\.zoneLine)).joined(separator: "\n") + "\n")
+            let file = try scratch.write(
+                "unbound.conf",
+                """
+                server:
+                    interface: 127.0.0.1@\(ports[0])
+                    do-daemonize: no
+                    use-syslog: no
+                    logfile: ""
+                    log-queries: yes
+                    username: ""
+                    chroot: ""
+                    directory: "\(scratch.path)"
+                    pidfile: ""
+                    num-threads: 1
+                    module-config: "iterator"
+                    max-udp-size: 1232
+                    unblock-lan-zones: yes
+                    local-zone: "test." nodefault
+                    local-zone: "2.0.192.in-addr.arpa." nodefault
+                    local-zone: "8.b.d.0.1.0.0.2.ip6.arpa." nodefault
+                remote-control:
+                    control-enable: no
+                auth-zone:
+                    name: "."
+                    zonefile: "\(scratch.file("root.zone"))"
+                    for-downstream: yes
+                    for-upstream: yes
+                    fallback-enabled: no
+
+                """)
+            return PeerProcess.Launch(arguments: ["-d", "-c", file], sockets: ListeningSocket.dns(ports[0]))
+        }
+    }
+}

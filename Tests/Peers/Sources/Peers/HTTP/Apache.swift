@@ -1,0 +1,94 @@
+internal import Glibc
+
+/// Apache httpd: HTTP/1.1, plain and over TLS, with programs behind it.
+///
+/// ```swift
+/// let apache = Apache()
+/// try apache.start()
+/// apache.url(.plain, "/cgi/echo")     // answers with the request that it got
+/// ```
+///
+/// What it answers on every listener:
+///
+/// | path | answer |
+/// |---|---|
+/// | `/NAME` | the file of that name, see ``write(_:_:)``; ranges, `ETag`, `If-…`; compressed for who accepts it |
+/// | `/cgi/echo` | the method, target and fields, an empty line, and the body, which it reads as it comes |
+/// | `/cgi/chunked` | the numbers 1 to 20000, a line each, chunked because their size is not known |
+/// | `/cgi/deaf` | `deaf\n` without reading the body |
+/// | `/cgi/redirect` | 303 to `/cgi/echo` |
+/// | `/forbidden` | 403, before any body is read: no `100 Continue` |
+/// | `/basic/NAME`, `/digest/NAME` | the file, for user `alice` with password `open sesame`; realm `peers` |
+///
+/// It sends `100 Continue` when a program begins to read the body of a request that expects it.
+public final class Apache: Peer {
+    /// `apache2`, of the package that brings no service.
+    public static let program = Program("apache2", package: "apache2-bin")
+    /// The running program.
+    public let process: PeerProcess
+    /// What it listens on, in the order of its ports.
+    public let listeners: [HTTPListener]
+
+    /// Makes one with these listeners; it has to be started.
+    public init(
+        listeners: [HTTPListener] = [.plain, .tls, .tls12Only, .clientRequired, .tls(.expired)],
+        in namespace: NetworkNamespace? = nil
+    ) {
+        self.listeners = listeners
+        process = PeerProcess(in: namespace)
+    }
+
+    /// Starts it and returns when all listeners accept connections.
+    public func start() throws(PeerError) {
+        let authority = try CertificateAuthority.shared()
+        let hasIPv6 = LoopbackAddress.v6.isAvailable
+        let hash = String(
+            decoding: try Command("openssl", "passwd", "-apr1", "open sesame").check(), as: UTF8.self)
+        let digest = try Command(Program("openssl"), ["md5", "-r"], input: Array("alice:peers:open sesame".utf8))
+            .check()
+        try process.start(Self.program, ports: listeners.count) { scratch, ports throws(PeerError) in
+            try scratch.folder("files")
+            try scratch.write("basic.users", "alice:\(hash)")
+            try scratch.write("digest.users", "alice:peers:\(String(decoding: digest.prefix(32), as: UTF8.self))\n")
+            for (name, script) in Self.programs {
+                try scratch.write("cgi/\(name)", "#!/bin/sh\n\(script)\n", mode: 0o755)
+            }
+            let configuration = ApacheConfiguration(
+                folder: scratch.path, authority: authority, listeners: Array(zip(listeners, ports)), hasIPv6: hasIPv6)
+            let file = try scratch.write("httpd.conf", configuration.text)
+            return PeerProcess.Launch(
+                arguments: ["-d", scratch.path, "-f", file, "-DFOREGROUND"],
+                sockets: ports.flatMap { ListeningSocket.tcp($0, alsoIPv6: hasIPv6) },
+                announcement: "resuming normal operations", logs: ["error.log", "access.log"])
+        }
+    }
+
+    /// The port of a listener; 0 if it does not run or has no such listener.
+    public func port(_ listener: HTTPListener) -> Int {
+        zip(listeners, process.ports).first { $0.0 == listener }?.1 ?? 0
+    }
+
+    /// The URL of `path`, which begins with a slash, at a listener.
+    public func url(_ listener: HTTPListener = .plain, _ path: String = "/", host: String = "localhost") -> String {
+        "\(listener.scheme)://\(host):\(port(listener))\(path)"
+    }
+
+    /// Writes a file that the server gives out under `name`.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the server does not run or the file cannot be written.
+    public func write(_ name: String, _ contents: [UInt8]) throws(PeerError) {
+        try process.folder().write("files/\(name)", contents)
+    }
+
+    private static let programs = [
+        "echo": """
+        printf 'Content-Type: text/plain\\r\\n\\r\\n%s %s %s\\n' "$REQUEST_METHOD" "$REQUEST_URI" "$SERVER_PROTOCOL"
+        env | sed -n 's/^\\(HTTP_[A-Z_]*\\|CONTENT_[A-Z]*\\|SSL_[A-Z_]*\\)=/\\1: /p' | sort
+        echo
+        exec cat
+        """,
+        "chunked": "printf 'Content-Type: text/plain\\r\\n\\r\\n'; seq 20000",
+        "deaf": "printf 'Content-Type: text/plain\\r\\n\\r\\ndeaf\\n'",
+        "redirect": "printf 'Status: 303 See Other\\r\\nLocation: http://%s/cgi/echo\\r\\n\\r\\n' \"$HTTP_HOST\"",
+    ]
+}

@@ -1,0 +1,76 @@
+internal import Foundation
+internal import Glibc
+
+/// A network of its own for peers and commands: own loopback, own port 53, own `/etc/resolv.conf`.
+///
+/// ```swift
+/// let namespace = try NetworkNamespace(
+///     addresses: ["10.77.9.1/24"], files: ["/etc/resolv.conf": "nameserver 127.0.0.1\n"])
+/// let dnsmasq = Dnsmasq(records: [.a("www.peers.test", "192.0.2.1")], in: namespace)
+/// try dnsmasq.start()
+/// let found = try await Command(Program("getent"), ["hosts", "www.peers.test"], in: namespace).run()
+/// ```
+///
+/// Root makes one directly, everybody else inside a user namespace, if the kernel permits. It ends with ``remove()``,
+/// with the last reference, or with this process.
+public final class NetworkNamespace: Sendable {
+    private let holder: ChildProcess
+    private let scratch: ScratchFolder
+
+    /// Makes a namespace whose loopback is up.
+    ///
+    /// - Parameters:
+    ///   - addresses: addresses besides loopback's, as `10.77.9.1/24`, on an interface of their own. Without one,
+    ///     `getaddrinfo` with `AI_ADDRCONFIG` finds nothing, because loopback addresses do not count for it.
+    ///   - setup: shell commands to run inside.
+    ///   - files: files of the machine, by path, to be covered by others with these contents.
+    /// - Throws: ``PeerError/Code/refused`` with the kernel's words if namespaces are not permitted or `setup` fails.
+    public init(addresses: [String] = [], setup: [String] = [], files: [String: String] = [:]) throws(PeerError) {
+        scratch = try ScratchFolder("namespace")
+        var script = ["set -e", "ip link set lo up"]
+        if !addresses.isEmpty { script += ["ip link add outside type bridge", "ip link set outside up"] }
+        for address in addresses {
+            script.append("ip address add \(address) dev outside\(address.contains(":") ? " nodad" : "")")
+        }
+        for (number, file) in files.sorted(by: { $0.key < $1.key }).enumerated() {
+            let copy = try scratch.write("file-\(number)", file.value)
+            script.append("mount --bind '\(copy)' '\(file.key)'")
+        }
+        script += setup + ["echo ready", "exec sleep infinity"]
+        let asRoot = getuid() == 0
+        holder = try ChildProcess(
+            Program("unshare", package: "util-linux"),
+            (asRoot ? [] : ["--user", "--map-root-user"])
+                + ["--net", "--mount", "--propagation", "private", "sh", "-c", script.joined(separator: "\n")],
+            output: scratch.file("log"))
+        let end = ContinuousClock.now + .seconds(10)
+        while true {
+            let log = (try? readText(scratch.file("log"))) ?? ""
+            if log.hasSuffix("ready\n") { return }
+            if let status = holder.exitStatus {
+                throw PeerError(.refused, "cannot make a network namespace (status \(status))", log: log)
+            }
+            if ContinuousClock.now > end {
+                holder.stop()
+                throw PeerError(.timedOut, "the network namespace was not ready after 10 s", log: log)
+            }
+            usleep(2000)
+        }
+    }
+
+    /// Whether the kernel lets this user make network namespaces.
+    public static var isPermitted: Bool { (try? NetworkNamespace()) != nil }
+
+    /// Ends everything that keeps the namespace alive. Peers inside it must be stopped before.
+    public func remove() {
+        holder.stop()
+        scratch.remove()
+    }
+
+    /// The same program, to be run inside.
+    func entering(_ program: Program, _ arguments: [String]) throws(PeerError) -> (Program, [String]) {
+        var options = ["--target", "\(holder.pid)", "--net", "--mount"]
+        if getuid() != 0 { options += ["--user", "--preserve-credentials"] }
+        return (Program("nsenter", package: "util-linux"), options + ["--", try program.located()] + arguments)
+    }
+}

@@ -1,0 +1,152 @@
+internal import Foundation
+internal import Glibc
+
+/// One program that we started: leader of a process group, ended with us whatever happens to us.
+///
+/// Two things make sure that nothing outlives the tests. `setpriv --pdeathsig` asks the kernel to send a signal to the
+/// child when its parent dies; to the kernel the parent is the *thread* that forked, so all children are forked by one
+/// thread that never ends (a thread of a pool may end at any time, and would take its servers along). And the child is
+/// reaped only here, after its group was ended, so that no signal can ever meet a stranger with a recycled id.
+final class ChildProcess: Sendable {
+    /// The process id, which is also the id of its group.
+    let pid: pid_t
+    private let status = Guarded<Int32?>(nil)
+
+    /// Where standard input comes from.
+    enum Input: Sendable {
+        case nothing
+        case file(String)
+        case descriptor(Int32)
+    }
+
+    /// Starts a program. Its environment holds `environment`, a plain `PATH` and locale, and nothing of ours.
+    init(
+        _ program: Program, _ arguments: [String], environment: [String: String] = [:], folder: String? = nil,
+        input: Input = .nothing, output: String, errors: String? = nil
+    ) throws(PeerError) {
+        let launcher = try Program("setpriv", package: "util-linux").located()
+        let words = [launcher, "--pdeathsig", "TERM", "--"] + Self.chdir(folder) + [try program.located()] + arguments
+        let fixed = ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"]
+        let variables = fixed.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        let outcome = Self.onForkingThread {
+            var actions = posix_spawn_file_actions_t()
+            posix_spawn_file_actions_init(&actions)
+            defer { posix_spawn_file_actions_destroy(&actions) }
+            switch input {
+            case .nothing: posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+            case .file(let path): posix_spawn_file_actions_addopen(&actions, 0, path, O_RDONLY, 0)
+            case .descriptor(let descriptor): posix_spawn_file_actions_adddup2(&actions, descriptor, 0)
+            }
+            posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+            if let errors {
+                posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+            } else {
+                posix_spawn_file_actions_adddup2(&actions, 1, 2)
+            }
+            // The code under test should not leak descriptors, but if it does, a server must not keep them open.
+            for descriptor in Self.openDescriptors where descriptor > 2 {
+                posix_spawn_file_actions_addclose(&actions, descriptor)
+            }
+
+            var attributes = posix_spawnattr_t()
+            posix_spawnattr_init(&attributes)
+            defer { posix_spawnattr_destroy(&attributes) }
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            posix_spawnattr_setsigmask(&attributes, &signals)
+            sigfillset(&signals)
+            posix_spawnattr_setsigdefault(&attributes, &signals)
+            posix_spawnattr_setpgroup(&attributes, 0)
+            posix_spawnattr_setflags(
+                &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+            var argv = words.map { strdup($0) } + [nil]
+            var envp = variables.map { strdup($0) } + [nil]
+            defer { (argv + envp).forEach { free($0) } }
+            var pid: pid_t = 0
+            let code = posix_spawn(&pid, launcher, &actions, &attributes, &argv, &envp)
+            return (pid, code)
+        }
+        guard outcome.code == 0 else {
+            throw PeerError(.refused, "cannot start \(program.name): \(String(cString: strerror(outcome.code)))")
+        }
+        pid = outcome.pid
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Whether it still runs.
+    var isRunning: Bool { exitStatus == nil }
+
+    /// What it exited with, 128 + the signal's number if a signal ended it, or nil while it runs.
+    var exitStatus: Int32? {
+        status.withLock { status in
+            if status != nil { return status }
+            var information = siginfo_t()
+            guard waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0,
+                information.si_signo == SIGCHLD
+            else { return nil }
+            // The leader is a zombie that still keeps its group's id from being used again.
+            kill(-pid, SIGKILL)
+            var raw: Int32 = 0
+            while waitpid(pid, &raw, 0) < 0 && errno == EINTR {}
+            status = raw & 0x7f == 0 ? raw >> 8 & 0xff : 128 + raw & 0x7f
+            return status
+        }
+    }
+
+    /// Waits until it has ended and gives its exit status, or nil if `seconds` pass.
+    func exited(within seconds: Double) -> Int32? {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while true {
+            if let status = exitStatus { return status }
+            if ContinuousClock.now >= end { return nil }
+            usleep(2000)
+        }
+    }
+
+    /// Ends it: politely, and after two seconds by force. Safe to call twice.
+    func stop() {
+        guard isRunning else { return }
+        kill(pid, SIGTERM)
+        if exited(within: 2) == nil {
+            kill(pid, SIGKILL)
+            _ = exited(within: 10)
+        }
+    }
+
+    private static func chdir(_ folder: String?) -> [String] {
+        folder.map { ["env", "--chdir", $0, "--"] } ?? []
+    }
+
+    private static var openDescriptors: [Int32] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).compactMap { Int32($0) }
+    }
+
+    private typealias Outcome = (pid: pid_t, code: Int32)
+
+    private struct Job: Sendable {
+        let body: @Sendable () -> Outcome
+        let outcome = Guarded<Outcome?>(nil)
+    }
+
+    /// Runs `body` on the thread that forks every child.
+    private static func onForkingThread(_ body: @escaping @Sendable () -> Outcome) -> Outcome {
+        let job = Job(body: body)
+        jobs.withLock { $0.append(job) }
+        _ = forkingThread
+        return job.outcome.wait(seconds: 60) { $0 } ?? (0, EAGAIN)
+    }
+
+    private static let jobs = Guarded<[Job]>([])
+
+    private static let forkingThread: Void = Thread.detachNewThread {
+        while true {
+            guard let job = jobs.wait(seconds: 3600, for: { $0.isEmpty ? nil : $0.removeFirst() }) else { continue }
+            let outcome = job.body()
+            job.outcome.withLock { $0 = outcome }
+        }
+    }
+}

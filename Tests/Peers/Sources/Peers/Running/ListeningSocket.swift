@@ -1,0 +1,62 @@
+internal import Foundation
+internal import Glibc
+
+/// A place where a process waits for connections or datagrams, as the kernel tells it.
+///
+/// Readiness is read from here instead of by connecting: a probe would show up in the server's log and use up a server
+/// that serves one connection, and could be answered by a stranger that was faster to take the port.
+struct ListeningSocket: Hashable {
+    enum Transport: String, Hashable {
+        case tcp, udp
+    }
+
+    var transport: Transport
+    var isIPv6: Bool
+    var port: Int
+
+    /// TCP on 127.0.0.1 and, if asked for, ::1.
+    static func tcp(_ port: Int, alsoIPv6: Bool = false) -> [Self] {
+        [Self(transport: .tcp, isIPv6: false, port: port)]
+            + (alsoIPv6 ? [Self(transport: .tcp, isIPv6: true, port: port)] : [])
+    }
+
+    /// UDP and TCP on 127.0.0.1: a DNS server.
+    static func dns(_ port: Int) -> [Self] {
+        tcp(port) + [Self(transport: .udp, isIPv6: false, port: port)]
+    }
+
+    /// All listening sockets that the process `pid` could see in its network namespace, each with the inode that a
+    /// descriptor of its owner points to.
+    static func visible(to pid: pid_t) -> [Self: Set<UInt64>] {
+        var sockets: [Self: Set<UInt64>] = [:]
+        for transport in [Transport.tcp, .udp] {
+            for isIPv6 in [false, true] {
+                let path = "/proc/\(pid)/net/\(transport)\(isIPv6 ? "6" : "")"
+                for line in ((try? readText(path)) ?? "").split(separator: "\n").dropFirst() {
+                    // sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
+                    let fields = line.split(separator: " ")
+                    // 0A is LISTEN; 07 is CLOSE, which is what an unconnected UDP socket shows.
+                    guard fields.count > 9, fields[3] == (transport == .tcp ? "0A" : "07"),
+                        let port = fields[1].split(separator: ":").last.flatMap({ Int($0, radix: 16) }),
+                        let inode = UInt64(fields[9])
+                    else { continue }
+                    sockets[Self(transport: transport, isIPv6: isIPv6, port: port), default: []].insert(inode)
+                }
+            }
+        }
+        return sockets
+    }
+
+    /// The inodes of the sockets that `pid` holds.
+    static func inodes(of pid: pid_t) -> Set<UInt64> {
+        let folder = "/proc/\(pid)/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return Set(
+            names.compactMap { name in
+                guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)"),
+                    target.hasPrefix("socket:[")
+                else { return nil }
+                return UInt64(target.dropFirst(8).dropLast())
+            })
+    }
+}

@@ -1,0 +1,194 @@
+internal import Glibc
+
+/// The running program behind a ``Peer``: its ports, folder, log, start and end.
+public final class PeerProcess: Sendable {
+    /// How to start the program once its ports are known.
+    struct Launch {
+        var arguments: [String]
+        var environment: [String: String] = [:]
+        /// The sockets that it listens on when it is ready.
+        var sockets: [ListeningSocket]
+        /// The Unix sockets that it listens on when it is ready.
+        var paths: [String] = []
+        /// What its log says when it is ready, for a program that may still fail after it listens.
+        var announcement: String?
+        /// Log files besides its output, by name in the scratch folder.
+        var logs: [String] = []
+        /// Whether ``PeerProcess/send(_:)`` will be used.
+        var wantsInput = false
+    }
+
+    private struct State {
+        var ports: [Int] = []
+        var scratch: ScratchFolder?
+        var child: ChildProcess?
+        var input: Int32 = -1
+        var logs: [String] = []
+        var lastLog = ""
+    }
+
+    /// Where the server runs; nil means on the machine itself.
+    let namespace: NetworkNamespace?
+    private let state = Guarded(State())
+
+    init(in namespace: NetworkNamespace? = nil) {
+        self.namespace = namespace
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// The ports it listens on, in the order in which its peer documents them. Empty before the start.
+    public var ports: [Int] { state.withLock { $0.ports } }
+
+    /// The process id, or nil if it does not run.
+    public var pid: Int32? { state.withLock { $0.child?.isRunning == true ? $0.child?.pid : nil } }
+
+    /// Whether it runs.
+    public var isRunning: Bool { pid != nil }
+
+    /// What it wrote so far; after the end, what it had written.
+    public var log: String {
+        state.withLock { state in
+            guard let scratch = state.scratch else { return state.lastLog }
+            return state.logs.map { (try? readText(scratch.file($0))) ?? "" }.joined()
+        }
+    }
+
+    /// Its private folder.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    func folder() throws(PeerError) -> ScratchFolder {
+        guard let scratch = state.withLock({ $0.scratch }) else {
+            throw PeerError(.refused, "the peer is not started")
+        }
+        return scratch
+    }
+
+    /// Starts `program` with `count` ports, or with exactly `fixed` ones, and returns when all its sockets listen. If
+    /// somebody else was faster to take a port, tries again with others.
+    func start(
+        _ program: Program, ports count: Int, fixed: [Int]? = nil, seconds: Double = 15,
+        prepare: (ScratchFolder, [Int]) throws(PeerError) -> Launch
+    ) throws(PeerError) {
+        guard !isRunning else { throw PeerError(.refused, "\(program.name) runs already") }
+        stop()
+        for attempt in 1...5 {
+            let ports = if let fixed { fixed } else { try PortPool.take(count) }
+            let scratch = try ScratchFolder(program.name)
+            let launch = try prepare(scratch, ports)
+            try launchProgram(program, launch, ports: ports, scratch: scratch)
+            do throws(PeerError) {
+                return try waitUntilReady(program, launch, seconds: seconds)
+            } catch {
+                stop()
+                if error.code != .noPort || fixed != nil || attempt == 5 { throw error }
+            }
+        }
+    }
+
+    /// Writes to its standard input.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if it does not run or was not started with an input.
+    func send(_ bytes: [UInt8]) throws(PeerError) {
+        let input = state.withLock { $0.input }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(input, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw PeerError(.refused, "cannot write to the peer's input", log: log) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Ends its standard input.
+    func endInput() {
+        state.withLock { state in
+            if state.input >= 0 { close(state.input) }
+            state.input = -1
+        }
+    }
+
+    /// Ends it, waits until it is gone, and removes its files. Safe to call twice.
+    func stop() {
+        let log = log
+        endInput()
+        let child = state.withLock { state in
+            let child = state.child
+            state.child = nil
+            return child
+        }
+        child?.stop()
+        state.withLock { state in
+            state.lastLog = log
+            state.scratch?.remove()
+            state.scratch = nil
+        }
+    }
+
+    private func launchProgram(
+        _ program: Program, _ launch: Launch, ports: [Int], scratch: ScratchFolder
+    ) throws(PeerError) {
+        // A socket pair rather than a pipe: writing to it can be told not to raise SIGPIPE.
+        var pair: [Int32] = [-1, -1]
+        if launch.wantsInput { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) }
+        defer { if pair[0] >= 0 { close(pair[0]) } }
+        let (program, arguments) = try namespace?.entering(program, launch.arguments) ?? (program, launch.arguments)
+        let child = try ChildProcess(
+            program, arguments, environment: ["HOME": scratch.path].merging(launch.environment) { $1 },
+            folder: scratch.path, input: launch.wantsInput ? .descriptor(pair[0]) : .nothing,
+            output: scratch.file("output.log"))
+        state.withLock { state in
+            state.ports = ports
+            state.scratch = scratch
+            state.child = child
+            state.input = pair[1]
+            state.logs = ["output.log"] + launch.logs
+        }
+    }
+
+    private func waitUntilReady(_ program: Program, _ launch: Launch, seconds: Double) throws(PeerError) {
+        guard let child = state.withLock({ $0.child }) else { return }
+        let end = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let visible = ListeningSocket.visible(to: child.pid)
+            let own = ListeningSocket.inodes(of: child.pid)
+            let foreign = launch.sockets.first { visible[$0].map { own.isDisjoint(with: $0) } ?? false }
+            let isReady =
+                launch.sockets.allSatisfy { visible[$0].map { !own.isDisjoint(with: $0) } ?? false }
+                && launch.paths.allSatisfy { isListening($0, of: child.pid) }
+                && launch.announcement.map { log.contains($0) } ?? true
+            if isReady { return }
+            // A socket of a program that is about to give away its rights is not readable for a moment; a taken port is
+            // believed only when the program has ended or says so.
+            if let status = child.exitStatus {
+                let taken = foreign != nil || isAddressInUse
+                throw PeerError(
+                    taken ? .noPort : .exited, "\(program.name) ended with status \(status) before it was ready",
+                    log: log)
+            }
+            if foreign != nil && isAddressInUse {
+                throw PeerError(.noPort, "the port of \(program.name) is taken", log: log)
+            }
+            if ContinuousClock.now >= end {
+                throw PeerError(.timedOut, "\(program.name) was not ready after \(seconds) s", log: log)
+            }
+            usleep(3000)
+        }
+    }
+
+    private var isAddressInUse: Bool {
+        let log = log.lowercased()
+        return log.contains("address already in use") || log.contains("address in use")
+    }
+
+    /// Whether a Unix socket at `path` accepts connections: bit 16 of the flags in /proc/net/unix.
+    private func isListening(_ path: String, of pid: pid_t) -> Bool {
+        let table = (try? readText("/proc/\(pid)/net/unix")) ?? ""
+        return table.split(separator: "\n").contains { line in
+            let fields = line.split(separator: " ")
+            return fields.count > 7 && fields[3] == "00010000" && fields[7] == path
+        }
+    }
+}

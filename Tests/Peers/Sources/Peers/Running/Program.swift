@@ -1,0 +1,39 @@
+internal import Foundation
+
+/// A program that peers run, and the Debian package that brings it.
+public struct Program: Hashable, Sendable {
+    /// The name of the executable, without a folder.
+    public var name: String
+    /// The Debian package to install when it is missing.
+    public var package: String
+
+    /// Describes the program `name` of the Debian package `package` (the same name if nothing is said).
+    public init(_ name: String, package: String? = nil) {
+        self.name = name
+        self.package = package ?? name
+    }
+
+    /// Whether the program is on this machine.
+    public var isInstalled: Bool { location != nil }
+
+    /// Where the program is: the folders of `PATH`, then the system's own (servers are often outside a user's `PATH`).
+    public var location: String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+        return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// Where the program is.
+    ///
+    /// - Throws: ``PeerError/Code/notInstalled``, naming the package. A missing server is always an error: a test that
+    ///   is skipped on the machine that should run it proves nothing.
+    func located() throws(PeerError) -> String {
+        guard let location else {
+            throw PeerError(
+                .notInstalled,
+                "'\(name)' is not installed; run Scripts/bootstrap, or: apt-get install --no-install-recommends \(package)"
+            )
+        }
+        return location
+    }
+}

@@ -1,0 +1,235 @@
+internal import Glibc
+
+/// One connection of a ``ScriptedServer``, as its script sees it. All verbs block, and throw after ten seconds.
+public final class ScriptedConnection: Sendable {
+    private struct State {
+        var descriptor: Int32
+        var recording = Recording()
+    }
+
+    /// 0 for the first connection of its server.
+    public let number: Int
+    private let state: Guarded<State>
+    private static let patience = 10
+
+    init(_ descriptor: Int32, number: Int) {
+        self.number = number
+        state = Guarded(State(descriptor: descriptor))
+        var limit = timeval(tv_sec: Self.patience, tv_usec: 0)
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    deinit {
+        close()
+    }
+
+    /// What was received so far, and how the client ended.
+    public var recording: Recording { state.withLock { $0.recording } }
+
+    // MARK: Receiving
+
+    /// Reads exactly these bytes.
+    ///
+    /// - Throws: ``PeerError/Code/unexpected`` if others come, or the end.
+    public func expect(_ text: String) throws(PeerError) {
+        try expect(Array(text.utf8))
+    }
+
+    /// Reads exactly these bytes.
+    ///
+    /// - Throws: ``PeerError/Code/unexpected`` if others come, or the end.
+    public func expect(_ bytes: [UInt8]) throws(PeerError) {
+        let received = try read(bytes.count)
+        guard received == bytes else {
+            throw PeerError(.unexpected, "expected \(Self.quoted(bytes)), received \(Self.quoted(received))")
+        }
+    }
+
+    /// Reads `count` bytes.
+    ///
+    /// - Throws: ``PeerError/Code/unexpected`` if the end comes before.
+    @discardableResult
+    public func read(_ count: Int) throws(PeerError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let chunk = try readSome(limit: count - bytes.count)
+            guard !chunk.isEmpty else {
+                throw PeerError(.unexpected, "expected \(count) bytes; the end came after \(Self.quoted(bytes))")
+            }
+            bytes += chunk
+        }
+        return bytes
+    }
+
+    /// Reads up to and including `delimiter`; not a byte more is taken.
+    ///
+    /// - Throws: ``PeerError/Code/unexpected`` if the end comes before.
+    @discardableResult
+    public func read(until delimiter: String) throws(PeerError) -> String {
+        let delimiter = Array(delimiter.utf8)
+        var bytes: [UInt8] = []
+        while !bytes.suffix(delimiter.count).elementsEqual(delimiter) {
+            bytes += try read(1)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Reads up to and including the empty line after the head of an HTTP message.
+    ///
+    /// - Throws: ``PeerError/Code/unexpected`` if the end comes before.
+    @discardableResult
+    public func readHead() throws(PeerError) -> String {
+        try read(until: "\r\n\r\n")
+    }
+
+    /// Reads until the client ends or resets the connection.
+    ///
+    /// - Throws: ``PeerError/Code/timedOut`` if it does neither.
+    @discardableResult
+    public func readToEnd() throws(PeerError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while true {
+            let chunk: [UInt8]
+            do throws(PeerError) {
+                chunk = try readSome(limit: 65536)
+            } catch {
+                if recording.ending == .reset { return bytes }
+                throw error
+            }
+            if chunk.isEmpty { return bytes }
+            bytes += chunk
+        }
+    }
+
+    // MARK: Sending
+
+    /// Sends these bytes.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the client is gone.
+    public func send(_ text: String) throws(PeerError) {
+        try send(Array(text.utf8))
+    }
+
+    /// Sends these bytes, in pieces of `size` bytes if said.
+    ///
+    /// Before a piece is sent, the client's kernel has confirmed the one before: each is a segment of its own.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the client is gone.
+    public func send(_ bytes: [UInt8], inPiecesOf size: Int = .max) throws(PeerError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            try sendPiece(rest.prefix(size))
+            rest = rest.dropFirst(size)
+            if !rest.isEmpty { try awaitDelivery() }
+        }
+    }
+
+    /// Sends `bytes` one by one, each when `signal` is fired.
+    ///
+    /// - Throws: ``PeerError/Code/timedOut`` if it is not fired; ``PeerError/Code/refused`` if the client is gone.
+    public func drip(_ bytes: [UInt8], on signal: Signal) throws(PeerError) {
+        for byte in bytes {
+            try wait(for: signal)
+            try send([byte])
+        }
+    }
+
+    /// Waits until the client's kernel has confirmed all that was sent.
+    ///
+    /// - Throws: ``PeerError/Code/timedOut``.
+    public func awaitDelivery() throws(PeerError) {
+        let end = ContinuousClock.now + .seconds(Self.patience)
+        let descriptor = state.withLock { $0.descriptor }
+        while true {
+            var unsent: Int32 = 0
+            // SIOCOUTQ is the same number as TIOCOUTQ, which is the name that Swift sees.
+            if ioctl(descriptor, UInt(TIOCOUTQ), &unsent) != 0 || unsent == 0 { return }
+            guard ContinuousClock.now < end else {
+                throw PeerError(.timedOut, "the client did not take \(unsent) bytes")
+            }
+            usleep(200)
+        }
+    }
+
+    /// Waits until the test fires the signal.
+    ///
+    /// - Throws: ``PeerError/Code/timedOut``.
+    public func wait(for signal: Signal) throws(PeerError) {
+        try signal.block(seconds: Double(Self.patience))
+    }
+
+    // MARK: Ending
+
+    /// Ends the sending side (FIN); receiving goes on.
+    public func finish() {
+        _ = shutdown(state.withLock { $0.descriptor }, Int32(SHUT_WR))
+    }
+
+    /// Resets the connection (RST), after the client's kernel has all that was sent.
+    public func reset() {
+        try? awaitDelivery()
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        let descriptor = state.withLock { $0.descriptor }
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+        close()
+    }
+
+    /// Closes the connection. If the client sent bytes that the script did not read, the kernel makes it a reset.
+    public func close() {
+        state.withLock { state in
+            if state.descriptor >= 0 { Glibc.close(state.descriptor) }
+            state.descriptor = -1
+        }
+    }
+
+    /// Wakes a script that waits for this connection.
+    func interrupt() {
+        state.withLock { _ = shutdown($0.descriptor, Int32(SHUT_RDWR)) }
+    }
+
+    func note(_ error: PeerError) {
+        state.withLock { $0.recording.error = error }
+    }
+
+    // MARK: System calls
+
+    /// At least one byte, or none at the end.
+    private func readSome(limit: Int) throws(PeerError) -> [UInt8] {
+        let descriptor = state.withLock { $0.descriptor }
+        var chunk = [UInt8](repeating: 0, count: min(limit, 65536))
+        var count = 0
+        repeat { count = recv(descriptor, &chunk, chunk.count, 0) } while count < 0 && errno == EINTR
+        let code = errno
+        state.withLock { state in
+            if count > 0 { state.recording.received += chunk[..<count] }
+            if count == 0 { state.recording.ending = .finished }
+            if count < 0 && code == ECONNRESET { state.recording.ending = .reset }
+        }
+        if count < 0 {
+            throw PeerError(
+                code == EAGAIN ? .timedOut : .unexpected,
+                code == EAGAIN ? "nothing came in \(Self.patience) s" : "receiving: \(String(cString: strerror(code)))")
+        }
+        return Array(chunk[..<count])
+    }
+
+    private func sendPiece(_ bytes: ArraySlice<UInt8>) throws(PeerError) {
+        let descriptor = state.withLock { $0.descriptor }
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else {
+                throw PeerError(.refused, "sending: \(String(cString: strerror(errno)))")
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private static func quoted(_ bytes: [UInt8]) -> String {
+        String(decoding: bytes, as: UTF8.self).debugDescription
+    }
+}

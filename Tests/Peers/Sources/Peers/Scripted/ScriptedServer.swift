@@ -1,0 +1,155 @@
+internal import Foundation
+internal import Glibc
+
+/// A TCP server in this process that does exactly what a script says, on plain blocking sockets and threads of its own.
+///
+/// ```swift
+/// let server = try ScriptedServer { connection throws(PeerError) in
+///     try connection.expect("GET / HTTP/1.1\r\n")
+///     try connection.readHead()
+///     try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+///     connection.reset()
+/// }
+/// // let the code under test talk to 127.0.0.1, server.port
+/// let recordings = try await server.finished()
+/// ```
+///
+/// The script runs once for each connection, each on its own thread. When it returns or throws, the connection is
+/// closed. What it throws comes out of ``finished(connections:seconds:)``, so that a test fails if its client did not
+/// keep to the script.
+public final class ScriptedServer: Sendable {
+    /// What to do with a connection.
+    public typealias Script = @Sendable (ScriptedConnection) throws(PeerError) -> Void
+
+    private struct State {
+        var connections: [ScriptedConnection] = []
+        var running = 0
+        var isStopped = false
+    }
+
+    /// The port, on 127.0.0.1 or ::1.
+    public let port: Int
+    private let listener: Guarded<OwnedDescriptor?>
+    private let isServing = Guarded(true)
+    private let state: Guarded<State>
+
+    /// Listens, and runs `script` for every connection.
+    ///
+    /// - Parameters:
+    ///   - isIPv6: whether to listen on ::1 instead of 127.0.0.1.
+    ///   - port: a certain port, instead of a free one.
+    /// - Throws: ``PeerError/Code/noPort``.
+    public init(isIPv6: Bool = false, port: Int? = nil, script: @escaping Script) throws(PeerError) {
+        let (listener, port) = try Self.bound(SOCK_STREAM, isIPv6 ? .v6 : .v4, port)
+        guard listen(listener.number, 64) == 0 else {
+            throw PeerError(.noPort, "listening: \(String(cString: strerror(errno)))")
+        }
+        state = Guarded(State())
+        (self.listener, self.port) = (Guarded(listener), port)
+        Thread.detachNewThread { [state, isServing] in
+            Self.serve(listener, state, script)
+            isServing.withLock { $0 = false }
+        }
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// What each connection brought so far, in the order in which they came.
+    public var recordings: [Recording] { state.withLock { $0.connections }.map(\.recording) }
+
+    /// Waits until `connections` scripts have ended and none is running, and gives what they received.
+    ///
+    /// - Throws: what a script threw; ``PeerError/Code/timedOut`` after `seconds`.
+    @discardableResult
+    public func finished(connections: Int = 1, seconds: Double = 15) async throws(PeerError) -> [Recording] {
+        try await onOwnThread { () throws(PeerError) in
+            let done = self.state.wait(seconds: seconds) { state in
+                state.running == 0 && state.connections.count >= connections ? state.connections : nil
+            }
+            guard let done else {
+                let count = self.recordings.count
+                throw PeerError(.timedOut, "\(count) of \(connections) connections came, or a script did not end")
+            }
+            let recordings = done.map(\.recording)
+            if let error = recordings.lazy.compactMap(\.error).first { throw error }
+            return recordings
+        }
+    }
+
+    /// Waits until `count` connections were accepted, whatever their scripts do.
+    ///
+    /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
+    public func accepted(_ count: Int = 1, seconds: Double = 10) async throws(PeerError) {
+        try await onOwnThread { () throws(PeerError) in
+            if self.state.wait(seconds: seconds, for: { $0.connections.count >= count ? true : nil }) == nil {
+                throw PeerError(.timedOut, "\(self.recordings.count) of \(count) connections came")
+            }
+        }
+    }
+
+    /// Stops listening and ends all connections. Safe to call twice.
+    public func stop() {
+        let connections: [ScriptedConnection] = state.withLock { state in
+            if state.isStopped { return [] }
+            state.isStopped = true
+            return state.connections
+        }
+        listener.withLock { listener in
+            // Wakes accept.
+            if let listener { _ = shutdown(listener.number, Int32(SHUT_RDWR)) }
+            listener = nil
+        }
+        _ = isServing.wait(seconds: 5) { $0 ? nil : true }
+        connections.forEach { $0.interrupt() }
+    }
+
+    private static func serve(_ listener: OwnedDescriptor, _ state: Guarded<State>, _ script: @escaping Script) {
+        while true {
+            let descriptor = accept(listener.number, nil, nil)
+            if descriptor < 0 {
+                if errno == EINTR || errno == ECONNABORTED { continue }
+                return
+            }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            let connection: ScriptedConnection? = state.withLock { state in
+                if state.isStopped { return nil }
+                let connection = ScriptedConnection(descriptor, number: state.connections.count)
+                state.connections.append(connection)
+                state.running += 1
+                return connection
+            }
+            guard let connection else {
+                close(descriptor)
+                return
+            }
+            Thread.detachNewThread {
+                do throws(PeerError) {
+                    try script(connection)
+                } catch {
+                    connection.note(error)
+                }
+                connection.close()
+                state.withLock { $0.running -= 1 }
+            }
+        }
+    }
+
+    /// A socket of this type on a loopback address.
+    static func bound(_ type: __socket_type, _ address: LoopbackAddress, _ port: Int?) throws(PeerError) -> (
+        OwnedDescriptor, Int
+    ) {
+        for _ in 1...5 {
+            let number = if let port { port } else { try PortPool.take() }
+            let descriptor = OwnedDescriptor(
+                socket(address.family, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0))
+            guard descriptor.number >= 0 else { break }
+            // For datagrams the option would mean that another socket may share the port.
+            var reuse: Int32 = type == SOCK_STREAM ? 1 : 0
+            setsockopt(descriptor.number, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
+            if address.bind(descriptor.number, port: number) { return (descriptor, number) }
+        }
+        throw PeerError(.noPort, "cannot bind \(address.text): \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,35 @@
+internal import Glibc
+
+/// A TCP port on 127.0.0.1 where connecting takes forever: neither accepted nor refused.
+///
+/// Its queue of connections is full, so that the kernel drops every further SYN: what a client sees of a host behind a
+/// silent firewall.
+///
+/// ```swift
+/// let silent = try UnansweredPort()
+/// // connecting to 127.0.0.1, silent.port must give up by its own deadline
+/// ```
+public final class UnansweredPort: Sendable {
+    /// The port.
+    public let port: Int
+    private let descriptors: [OwnedDescriptor]
+
+    /// Makes one, and fills its queue.
+    ///
+    /// - Throws: ``PeerError/Code/noPort``.
+    public init() throws(PeerError) {
+        let (listener, port) = try ScriptedServer.bound(SOCK_STREAM, .v4, nil)
+        // A backlog of 0 still takes one connection.
+        guard listen(listener.number, 0) == 0 else {
+            throw PeerError(.noPort, "listening: \(String(cString: strerror(errno)))")
+        }
+        let clients = (0..<2).map { _ in
+            let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+            let client = OwnedDescriptor(socket(AF_INET, Int32(type), 0))
+            _ = LoopbackAddress.v4.withSockAddr(port: port) { connect(client.number, $0, $1) }
+            return client
+        }
+        self.port = port
+        descriptors = [listener] + clients
+    }
+}

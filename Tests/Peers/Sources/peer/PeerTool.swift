@@ -1,0 +1,100 @@
+internal import Glibc
+import Peers
+
+/// Starts one peer from the command line: for a look by hand, or around one command.
+@main enum PeerTool {
+    private static let usage = """
+        usage: peer NAME [COMMAND [ARGUMENT...]]
+
+        Starts a server on free ports of loopback, and runs COMMAND against it, or else waits for Ctrl-C. The
+        server ends with this process, however that ends.
+
+        NAME   nginx apache python tls echo dnsmasq unbound
+        COMMAND sees   PEER_PORT, and of a web server PEER_URL and PEER_TLS_URL; PEER_ROOT is the root certificate.
+        Example   peer nginx sh -c 'curl -L --cacert "$PEER_ROOT" "$PEER_TLS_URL/chain"'
+        """
+
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard let name = arguments.first, name != "--help", name != "-h" else {
+            print(usage)
+            exit(arguments.isEmpty ? 2 : 0)
+        }
+        // Before any thread exists, so that all inherit it: the signals are for sigwait, below.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGINT)
+        sigaddset(&signals, SIGTERM)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        guard let peer = peer(name) else {
+            complain("unknown peer '\(name)'\n\(usage)", status: 2)
+        }
+        do throws(PeerError) {
+            try peer.start()
+            if arguments.count > 1 {
+                try run(Array(arguments.dropFirst()), against: peer)
+            }
+            try show(peer, name)
+        } catch {
+            complain(error.description, status: 1)
+        }
+        var signal: Int32 = 0
+        sigwait(&signals, &signal)
+        peer.stop()
+        exit(0)
+    }
+
+    private static func peer(_ name: String) -> (any Peer)? {
+        let records: [DNSRecord] = [
+            .a("www.peers.test", "192.0.2.1"), .aaaa("www.peers.test", "2001:db8::1"),
+            .cname("alias.peers.test", "www.peers.test"), .txt("text.peers.test", "hello"),
+        ]
+        return switch name {
+        case "nginx": Nginx()
+        case "apache": Apache()
+        case "python": PythonHTTPServer()
+        case "tls": OpenSSLServer(.statusPage)
+        case "echo": Socat(.echo)
+        case "dnsmasq": Dnsmasq(records: records)
+        case "unbound": Unbound(records: records)
+        default: nil
+        }
+    }
+
+    /// The URLs of a web server, by the names of its listeners.
+    private static func urls(_ peer: any Peer) -> [(String, String)] {
+        switch peer {
+        case let nginx as Nginx: nginx.listeners.map { ($0.name, nginx.url($0, "")) }
+        case let apache as Apache: apache.listeners.map { ($0.name, apache.url($0, "")) }
+        case let python as PythonHTTPServer: [(HTTPListener.plain.name, python.url(""))]
+        case is OpenSSLServer: [(HTTPListener.tls.name, "https://localhost:\(peer.port)")]
+        default: []
+        }
+    }
+
+    private static func run(_ words: [String], against peer: any Peer) throws(PeerError) -> Never {
+        var command = Command(Program(words[0]), Array(words.dropFirst()))
+        let urls = Dictionary(uniqueKeysWithValues: urls(peer))
+        command.environment = ["PEER_PORT": "\(peer.port)", "PEER_ROOT": try CertificateAuthority.shared().root]
+        command.environment["PEER_URL"] = urls[HTTPListener.plain.name]
+        command.environment["PEER_TLS_URL"] = urls[HTTPListener.tls.name]
+        let result = try command.run()
+        print(result.text, terminator: "")
+        _ = write(STDERR_FILENO, result.errors, result.errors.utf8.count)
+        peer.stop()
+        exit(result.status)
+    }
+
+    private static func show(_ peer: any Peer, _ name: String) throws(PeerError) {
+        print("\(name) runs on port \(peer.port) as process \(peer.process.pid ?? 0); Ctrl-C ends it")
+        for (name, url) in urls(peer) { print("  \(name): \(url)/") }
+        print("  root certificate: \(try CertificateAuthority.shared().root)")
+        fflush(nil)
+    }
+
+    private static func complain(_ text: String, status: Int32) -> Never {
+        let line = "peer: \(text)\n"
+        _ = write(STDERR_FILENO, line, line.utf8.count)
+        exit(status)
+    }
+}

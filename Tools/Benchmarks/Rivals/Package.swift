@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let rows: [Target.Dependency] = [.product(name: "BenchmarkRows", package: "Benchmarks")]
+
+// What a user would pick instead of NetKit. Exact versions, so that a ratio means the same thing next year.
+let package = Package(
+    name: "Rivals",
+    products: [
+        .executable(name: "bench-nio", targets: ["NIORival"]),
+        .executable(name: "bench-nio-tls", targets: ["NIOTLSRival"]),
+        .executable(name: "bench-ahc", targets: ["AsyncHTTPClientRival"]),
+    ],
+    dependencies: [
+        .package(name: "Benchmarks", path: ".."),
+        .package(url: "https://github.com/apple/swift-nio.git", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", exact: "2.37.6"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", exact: "1.37.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "NIORival",
+            dependencies: rows + [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Sources/NIO",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "NIOTLSRival",
+            dependencies: rows + [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Sources/NIOTLS",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "AsyncHTTPClientRival",
+            dependencies: rows + [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            path: "Sources/AsyncHTTPClient",
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

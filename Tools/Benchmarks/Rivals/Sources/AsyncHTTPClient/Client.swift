@@ -1,0 +1,25 @@
+internal import AsyncHTTPClient
+internal import BenchmarkRows
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+
+/// A client on one event loop, HTTP/1.1 only, that trusts the benchmark's own authority; shut down after the body.
+func withClient(
+    _ arguments: Arguments,
+    connections: Int = 8,
+    _ body: (HTTPClient) async throws -> Void
+) async throws {
+    var tls = TLSConfiguration.makeClientConfiguration()
+    tls.trustRoots = .file(arguments.text("ca"))
+    var configuration = HTTPClient.Configuration()
+    configuration.tlsConfiguration = tls
+    configuration.httpVersion = .http1Only
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(8, connections)
+    let client = HTTPClient(
+        eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup(numberOfThreads: 1)),
+        configuration: configuration
+    )
+    try await body(client)
+    try await client.shutdown()
+}

@@ -1,0 +1,46 @@
+internal import AsyncHTTPClient
+internal import BenchmarkRows
+internal import CMeasure
+internal import NIOCore
+internal import NIOHTTP1
+
+/// GETs on kept connections, so many at once.
+let requestsRow = Row(async: "requests") { arguments in
+    let connections = arguments.number("connections")
+    let each = arguments.number("count") / connections
+    try await withClient(arguments, connections: connections) { client in
+        let request = HTTPClientRequest(url: arguments.text("url"))
+        for _ in 0..<8 { _ = try await get(request, by: client) }
+        measure_begin()
+        let bytes = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<connections {
+                group.addTask {
+                    var bytes = 0
+                    for _ in 0..<each { bytes += try await get(request, by: client) }
+                    return bytes
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        measure_end(Double(each * connections), Double(bytes))
+    }
+}
+
+/// GETs that each open a connection and a TLS session of their own (this client resumes none).
+let handshakesRow = Row(async: "handshakes") { arguments in
+    let count = arguments.number("count")
+    try await withClient(arguments) { client in
+        var request = HTTPClientRequest(url: arguments.text("url"))
+        request.headers.add(name: "Connection", value: "close")
+        var bytes = 0
+        measure_begin()
+        for _ in 0..<count { bytes += try await get(request, by: client) }
+        measure_end(Double(count), Double(bytes))
+    }
+}
+
+private func get(_ request: HTTPClientRequest, by client: HTTPClient) async throws -> Int {
+    let response = try await client.execute(request, timeout: .seconds(5))
+    guard response.status == .ok else { stop("status \(response.status)") }
+    return try await response.body.collect(upTo: 1 << 16).readableBytes
+}

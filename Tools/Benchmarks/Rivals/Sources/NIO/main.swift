@@ -1,0 +1,3 @@
+import BenchmarkRows
+
+Row.main(byteRows + pingRows + idleRows + httpRows + llhttpRows + resolveRows)

@@ -1,0 +1,287 @@
+"""The rows: what is compared, where it runs, and the goals. This file is data; nothing here measures anything.
+
+A goal is `METRIC <= NUMBER` or `METRIC <= NUMBER x VARIANT`, with cpu, wall, memory (bytes a connection) or
+instructions (of user code, a unit) as the metric. Ratios compare medians of the same run.
+"""
+
+from dataclasses import dataclass, field
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+
+@dataclass(frozen=True)
+class Variant:
+    name: str  # goals refer to it
+    program: str
+    row: str
+    arguments: str = ""  # {size} and the peers of peers.py are filled in
+    goals: tuple[str, ...] = ()
+    system_authorities: bool = False  # trusts only the system's certificate file: ours is mounted over it for this run
+    share: float = 1  # slow rivals do this part of the size; ratios are per unit
+
+
+@dataclass(frozen=True)
+class Group:
+    id: str
+    title: str
+    unit: str
+    size: int  # bytes for unit GiB, else operations
+    quick_size: int
+    variants: tuple[Variant, ...]
+    placement: str = "free"  # split: client on one CPU, peers on the other; shared: all on one CPU; free: not pinned
+    rounds: int = 7
+    namespace: bool = False  # run with the name service of peers.NameService
+    instruction_sizes: tuple[int, int] | None = None  # the slope between these two is the cost of one unit
+    metrics: tuple[str, ...] = field(default=("cpu", "wall"))
+
+
+OURS = "netkit-bench-ours"
+FLOORS = "bench-floors"
+TLS_FLOORS = "bench-floors-tls"
+LIBCURL = "bench-libcurl"
+FOUNDATION = "bench-foundation"
+NIO = "bench-nio"
+NIO_TLS = "bench-nio-tls"
+AHC = "bench-ahc"
+
+READ = "port={send} buffer=65536"
+WRITE = "port={sink} buffer=65536 bytes={size}"
+WRITE_QUEUED = "port={sink} buffer=1048576 bytes={size}"
+PING = "port={echo} count={size} connections=1"
+PING_32 = "port={echo} count={size} connections=32"
+IDLE = "port={hold} connections={size}"
+HTTP = "port={http} path=/1024 count={size}"
+HTTP_URL = "url=http://127.0.0.1:{http}/1024 ca={ca} count={size}"
+TLS_READ = "port={https} path={file} ca={ca}"
+TLS_READ_URL = "url=https://localhost:{https}{file} ca={ca}"
+TLS_SHAKE = "port={https} path=/1024 ca={ca} count={size}"
+TLS_SHAKE_URL = "url=https://localhost:{https}/1024 ca={ca} count={size}"
+REQUEST = "file={data}/request.http count={size}"
+RESPONSE = "file={data}/response.http count={size}"
+HOSTS = "host={host-in-hosts} count={size}"
+DNS = "host={host-in-dns} count={size}"
+
+BULK_INSTRUCTIONS = (64 * MIB, 192 * MIB)
+
+GROUPS = (
+    # 1. Socket throughput
+    Group(
+        "1a", "blocking read stream, plain TCP", "GiB", 4 * GIB, GIB // 2, placement="split", rounds=9,
+        instruction_sizes=BULK_INSTRUCTIONS,
+        variants=(
+            Variant("C read", FLOORS, "read", READ),
+            Variant("FileHandle", FOUNDATION, "read", READ),
+            Variant("NIO handler", NIO, "read", READ),
+            Variant("ours", OURS, "read", READ, goals=(
+                "cpu <= 1.02 x C read", "wall <= 1.02 x C read", "instructions <= 1500")),
+        ),
+    ),
+    Group(
+        "1b", "async read stream, plain TCP", "GiB", 4 * GIB, GIB // 2, placement="split", rounds=9,
+        instruction_sizes=BULK_INSTRUCTIONS,
+        variants=(
+            Variant("C read", FLOORS, "read", READ),
+            Variant("NIO handler", NIO, "read", READ),
+            Variant("NIOAsyncChannel", NIO, "read-async", READ),
+            Variant("ours", OURS, "read-async", READ, goals=(
+                "cpu <= 1.08 x C read", "cpu <= 0.90 x NIO handler", "cpu <= 0.70 x NIOAsyncChannel",
+                "instructions <= 10000")),
+        ),
+    ),
+    Group(
+        "1c", "upload, plain TCP", "GiB", 4 * GIB, GIB // 2, placement="split", rounds=9,
+        instruction_sizes=BULK_INSTRUCTIONS,
+        variants=(
+            Variant("C write", FLOORS, "write", WRITE),
+            Variant("C writev 16", FLOORS, "writev", WRITE),
+            Variant("NIO write and flush", NIO, "write", WRITE),
+            Variant("ours", OURS, "write", WRITE, goals=("cpu <= 1.02 x C write",)),
+            Variant("ours, async", OURS, "write-async", WRITE, goals=("cpu <= 1.02 x C write",)),
+            Variant("ours, async, 1 MiB", OURS, "write-async", WRITE_QUEUED, goals=("cpu <= 0.90 x C write",)),
+        ),
+    ),
+    # 2. Round trips and idle connections
+    Group(
+        "2a", "1-byte round trip, blocking", "round trip", 30_000, 10_000, placement="shared",
+        instruction_sizes=(1_000, 4_000),
+        variants=(
+            Variant("C read and write", FLOORS, "ping", PING),
+            Variant("ours", OURS, "ping", PING, goals=(
+                "cpu <= 1.02 x C read and write", "wall <= 1.02 x C read and write")),
+        ),
+    ),
+    Group(
+        "2b", "1-byte round trip, async", "round trip", 30_000, 10_000, placement="shared",
+        instruction_sizes=(1_000, 4_000),
+        variants=(
+            Variant("C read and write", FLOORS, "ping", PING),
+            Variant("C epoll", FLOORS, "ping-epoll", PING),
+            Variant("NIO handler", NIO, "ping", PING),
+            Variant("NIOAsyncChannel", NIO, "ping-async", PING),
+            Variant("ours", OURS, "ping-async", PING, goals=(
+                "cpu <= 1.10 x C read and write", "cpu <= 0.95 x NIO handler", "cpu <= 0.40 x NIOAsyncChannel",
+                "instructions <= 1500")),
+        ),
+    ),
+    Group(
+        "2c", "1-byte round trips, 32 connections at once", "round trip", 60_000, 20_000,
+        instruction_sizes=(3_200, 12_800),
+        variants=(
+            Variant("C epoll", FLOORS, "ping-many", PING_32),
+            Variant("NIO handler", NIO, "ping", PING_32),
+            Variant("NIOAsyncChannel", NIO, "ping-async", PING_32),
+            Variant("ours", OURS, "ping-async", PING_32, goals=("cpu <= 1.03 x C epoll",)),
+        ),
+    ),
+    Group(
+        "2d", "idle connections", "connection", 8_000, 1_000, rounds=3, metrics=("memory",),
+        variants=(
+            Variant("C epoll", FLOORS, "idle", IDLE),
+            Variant("NIO handler", NIO, "idle", IDLE),
+            Variant("NIOAsyncChannel and task", NIO, "idle-async", IDLE),
+            Variant("ours", OURS, "idle", IDLE, goals=("memory <= 600",)),
+            Variant("ours and suspended task", OURS, "idle-async", IDLE, goals=("memory <= 1638",)),
+        ),
+    ),
+    # 3. TLS 1.3, AES-128-GCM, ECDSA P-256
+    Group(
+        "3a", "TLS 1.3 download from nginx", "GiB", GIB, GIB // 8, placement="split",
+        instruction_sizes=(16 * MIB, 48 * MIB),
+        variants=(
+            Variant("C SSL_read", TLS_FLOORS, "read", TLS_READ + " buffer=65536 read-ahead=0"),
+            Variant("C SSL_read, read-ahead", TLS_FLOORS, "read", TLS_READ + " buffer=65536 read-ahead=65536"),
+            Variant("libcurl", LIBCURL, "read", TLS_READ_URL),
+            Variant("NIOSSL handler", NIO_TLS, "read", TLS_READ),
+            Variant("AHC delegate", AHC, "read-delegate", TLS_READ_URL),
+            Variant("AHC async", AHC, "read-async", TLS_READ_URL),
+            Variant("URLSession", FOUNDATION, "read-delegate", TLS_READ_URL, share=1 / 4, system_authorities=True),
+            Variant("ours", OURS, "tls-read", TLS_READ, goals=(
+                "cpu <= 1.00 x C SSL_read", "cpu <= 1.05 x C SSL_read, read-ahead", "cpu <= 0.90 x libcurl",
+                "cpu <= 0.75 x AHC async", "cpu <= 0.25 x URLSession", "wall <= 1.00 x C SSL_read")),
+            Variant("ours, async", OURS, "tls-read-async", TLS_READ, goals=("cpu <= 1.00 x C SSL_read",)),
+        ),
+    ),
+    Group(
+        "3b", "TLS 1.3 full handshake, GET of 1 KiB, close", "request", 500, 150, placement="split",
+        instruction_sizes=(20, 60),
+        variants=(
+            Variant("C OpenSSL", TLS_FLOORS, "handshakes", TLS_SHAKE + " resume=0"),
+            Variant("libcurl", LIBCURL, "handshakes", TLS_SHAKE_URL + " resume=0"),
+            Variant("AHC", AHC, "handshakes", TLS_SHAKE_URL),
+            Variant("ours", OURS, "tls-handshakes", TLS_SHAKE + " resume=0", goals=(
+                "cpu <= 1.05 x C OpenSSL", "cpu <= 0.90 x AHC", "cpu <= 0.65 x libcurl")),
+        ),
+    ),
+    Group(
+        "3c", "TLS 1.3 resumed handshake, GET of 1 KiB, close", "request", 500, 150, placement="split",
+        instruction_sizes=(20, 60),
+        variants=(
+            Variant("C OpenSSL", TLS_FLOORS, "handshakes", TLS_SHAKE + " resume=1"),
+            Variant("libcurl", LIBCURL, "handshakes", TLS_SHAKE_URL + " resume=1"),
+            Variant("AHC (cannot resume)", AHC, "handshakes", TLS_SHAKE_URL),
+            Variant("ours", OURS, "tls-handshakes", TLS_SHAKE + " resume=1", goals=(
+                "cpu <= 1.10 x C OpenSSL", "cpu <= 0.45 x libcurl", "cpu <= 0.42 x AHC (cannot resume)")),
+        ),
+    ),
+    # 4. HTTP/1.1 requests
+    Group(
+        "4a", "keep-alive GET of 1 KiB from nginx, one at a time", "request", 10_000, 2_000, placement="split",
+        instruction_sizes=(200, 1_000),
+        variants=(
+            Variant("C send and recv", FLOORS, "requests", HTTP),
+            Variant("libcurl", LIBCURL, "requests", HTTP_URL),
+            Variant("AHC", AHC, "requests", HTTP_URL + " connections=1", share=1 / 2),
+            Variant("URLSession", FOUNDATION, "requests", HTTP_URL + " connections=1", share=1 / 5),
+            Variant("ours", OURS, "requests", HTTP_URL, goals=(
+                "cpu <= 1.12 x C send and recv", "cpu <= 0.85 x libcurl", "instructions <= 8000")),
+            Variant("ours, async", OURS, "requests-async", HTTP_URL + " connections=1", goals=(
+                "cpu <= 1.20 x C send and recv", "cpu <= 0.42 x AHC", "cpu <= 0.12 x URLSession",
+                "instructions <= 8000")),
+        ),
+    ),
+    Group(
+        "4b", "keep-alive GET of 1 KiB from nginx, 32 at once", "request", 40_000, 8_000, placement="split",
+        instruction_sizes=(320, 1_280),
+        variants=(
+            Variant("C epoll", FLOORS, "requests-many", HTTP + " connections=32"),
+            Variant("libcurl multi", LIBCURL, "requests-many", HTTP_URL + " connections=32", share=1 / 2),
+            Variant("AHC", AHC, "requests", HTTP_URL + " connections=32", share=1 / 4),
+            Variant("URLSession", FOUNDATION, "requests", HTTP_URL + " connections=32", share=1 / 12),
+            Variant("ours, async", OURS, "requests-async", HTTP_URL + " connections=32", goals=(
+                "cpu <= 1.25 x C epoll", "cpu <= 0.80 x libcurl multi", "cpu <= 0.35 x AHC")),
+        ),
+    ),
+    # 5. HTTP messages
+    Group(
+        "5a", "parse a request head of 703 bytes, 9 fields: where everything is", "message", 1_000_000, 200_000,
+        instruction_sizes=(1_000, 5_000),
+        variants=(
+            Variant("C index", FLOORS, "parse-request", REQUEST),
+            Variant("llhttp", NIO, "llhttp-request", REQUEST, share=1 / 2),
+            Variant("NIOHTTP1", NIO, "parse-request", REQUEST, share=1 / 20),
+            Variant("ours, index", OURS, "index-request", REQUEST, goals=(
+                "cpu <= 1.00 x C index", "instructions <= 2700")),
+        ),
+    ),
+    Group(
+        "5b", "parse the same request head to a message that owns its bytes", "message", 1_000_000, 200_000,
+        instruction_sizes=(1_000, 5_000),
+        variants=(
+            Variant("C index", FLOORS, "parse-request", REQUEST),
+            Variant("NIOHTTP1", NIO, "parse-request", REQUEST, share=1 / 20),
+            Variant("ours", OURS, "parse-request", REQUEST, goals=(
+                "cpu <= 1.25 x C index", "cpu <= 0.0625 x NIOHTTP1")),
+        ),
+    ),
+    Group(
+        "5c", "parse a response head of 506 bytes, 12 fields", "message", 1_000_000, 200_000,
+        instruction_sizes=(1_000, 5_000),
+        variants=(
+            Variant("C index", FLOORS, "parse-response", RESPONSE),
+            Variant("llhttp", NIO, "llhttp-response", RESPONSE, share=1 / 2),
+            Variant("NIOHTTP1", NIO, "parse-response", RESPONSE, share=1 / 40),
+            Variant("ours, index", OURS, "index-response", RESPONSE, goals=("cpu <= 1.10 x C index",)),
+            Variant("ours", OURS, "parse-response", RESPONSE, goals=("cpu <= 1.30 x C index",)),
+        ),
+    ),
+    Group(
+        "5d", "serialize a request head of 10 fields", "message", 1_000_000, 200_000,
+        instruction_sizes=(1_000, 5_000),
+        variants=(
+            Variant("C memcpy", FLOORS, "serialize", "count={size}"),
+            Variant("NIOHTTP1", NIO, "serialize", "count={size}", share=1 / 20),
+            Variant("ours", OURS, "serialize", "count={size}", goals=(
+                "cpu <= 2.50 x C memcpy", "cpu <= 0.05 x NIOHTTP1")),
+        ),
+    ),
+    # 7. Host resolution
+    Group(
+        "7a", "resolve a name of /etc/hosts", "call", 10_000, 2_000, namespace=True,
+        variants=(
+            Variant("C getaddrinfo", FLOORS, "resolve", HOSTS + " threads=1 names=0 configured=0"),
+            Variant("C, AI_ADDRCONFIG", FLOORS, "resolve", HOSTS + " threads=1 names=0 configured=1"),
+            Variant("ours", OURS, "resolve", HOSTS, goals=("cpu <= 1.05 x C getaddrinfo",)),
+        ),
+    ),
+    Group(
+        "7b", "resolve a name by DNS (dnsmasq), blocking", "call", 5_000, 1_000, namespace=True,
+        variants=(
+            Variant("C getaddrinfo", FLOORS, "resolve", DNS + " threads=1 names=0 configured=0"),
+            Variant("C, AI_ADDRCONFIG", FLOORS, "resolve", DNS + " threads=1 names=0 configured=1"),
+            Variant("NIO", NIO, "resolve", DNS),
+            Variant("ours", OURS, "resolve", DNS, goals=(
+                "cpu <= 1.05 x C getaddrinfo", "wall <= 1.05 x C getaddrinfo")),
+        ),
+    ),
+    Group(
+        "7c", "resolve names by DNS (dnsmasq), many at once", "call", 6_400, 1_280, namespace=True,
+        variants=(
+            Variant("C getaddrinfo, 16 threads", FLOORS, "resolve", DNS + " threads=16 names=64 configured=0"),
+            Variant("C getaddrinfo, 4 threads", FLOORS, "resolve", DNS + " threads=4 names=64 configured=0"),
+            Variant("ours, async", OURS, "resolve-async", DNS, goals=(
+                "wall <= 1.05 x C getaddrinfo, 16 threads",)),
+        ),
+    ),
+)

@@ -1,0 +1,104 @@
+"""Running one variant, and all variants of a group interleaved."""
+
+import json
+import re
+import subprocess
+import sys
+from statistics import median
+
+from groups import GIB, MIB
+from peers import Unavailable
+
+TIMEOUT = 180  # seconds for one run; the longest takes about ten
+CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
+
+
+class Measurement:
+    """What one variant did over all rounds, per unit of its group."""
+
+    def __init__(self, group, variant):
+        self.group, self.variant = group, variant
+        self.runs = []  # what the program printed
+        self.failure = None
+        self.instructions = None
+
+    def per_unit(self, run, value):
+        return value / (run["bytes"] / GIB if self.group.unit == "GiB" else run["operations"])
+
+    def values(self, metric):
+        parts = {"cpu": ("user", "system")}.get(metric, (metric,))
+        return [self.per_unit(run, sum(run[part] for part in parts)) for run in self.runs]
+
+    def median(self, metric):
+        """The middle value, or None when nothing was measured."""
+        if metric == "instructions":
+            return self.instructions
+        return median(self.values(metric)) if self.runs else None
+
+    def least(self, metric):
+        return min(self.values(metric)) if self.runs else None
+
+
+def measure(group, variants, programs, peers, rounds, quick):
+    """All variants in turn, A B C … C B A …, so that a slow minute of the machine falls on all of them."""
+    measurements = [Measurement(group, variant) for variant in variants]
+    for number in range(rounds):
+        for measurement in measurements if number % 2 == 0 else measurements[::-1]:
+            if measurement.failure:
+                continue
+            show_progress(f"{group.id} round {number + 1} of {rounds}: {measurement.variant.name}")
+            try:
+                command = command_line(group, measurement.variant, programs.path, peers, quick=quick)
+                measurement.runs.append(run(command))
+            except Unavailable as reason:
+                measurement.failure = str(reason)
+    show_progress("")
+    return measurements
+
+
+def command_line(group, variant, path, peers, quick=False, size=None, under=()):
+    size = size or max(1, int((group.quick_size if quick else group.size) * variant.share))
+    program = [*under, str(path(variant.program)), variant.row]
+    return [*peers.client_prefix(group, variant), *program, *peers.arguments(variant, group, size)]
+
+
+def run(command, errors=None):
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"gave no answer in {TIMEOUT} s") from None
+    if errors is not None:
+        errors.append(result.stderr)
+    if result.returncode != 0:
+        raise Unavailable((result.stderr.strip().splitlines() or [f"status {result.returncode}"])[-1])
+    return json.loads(result.stdout)
+
+
+def count_instructions(measurement, programs, peers):
+    """User instructions a unit (a MiB for bulk data): the slope between two sizes, so that start-up cancels out."""
+    group, variant = measurement.group, measurement.variant
+    show_progress(f"{group.id} instructions: {variant.name}")
+    try:
+        counts = [collected(command_line(group, variant, programs.stripped, peers, size=size, under=CALLGRIND))
+                  for size in group.instruction_sizes]
+    except Unavailable as reason:
+        print(f"{group.id} {variant.name}: no instruction count: {reason}", file=sys.stderr)
+        return
+    finally:
+        show_progress("")
+    small, large = group.instruction_sizes
+    measurement.instructions = (counts[1] - counts[0]) / (large - small) * (MIB if group.unit == "GiB" else 1)
+
+
+def collected(command):
+    errors = []
+    run(command, errors)
+    found = re.search(r"Collected : (\d+)", errors[0])
+    if not found:
+        raise Unavailable("callgrind gave no count")
+    return int(found.group(1))
+
+
+def show_progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

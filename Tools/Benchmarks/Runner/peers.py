@@ -1,0 +1,229 @@
+"""The other sides: plain TCP peers, nginx, a name service. Started when a row first needs them, on loopback and on
+free ports, and stopped by process id when the run ends, however it ends."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+# The kernel ends a peer whose runner was killed outright.
+WITH_RUNNER = ["setpriv", "--pdeathsig", "TERM"]
+
+HOST_IN_HOSTS = "in-hosts.bench.test"
+HOST_IN_DNS = "in-dns.bench.test"
+
+
+class Unavailable(Exception):
+    """A peer or a program that this machine can't run, and why."""
+
+
+class Peers:
+    def __init__(self, peer_program, data):
+        self.peer_program = peer_program
+        self.data = data
+        self.directory = Path(tempfile.mkdtemp(prefix="netkit-bench-"))
+        self.processes = []
+        self.started = {}
+        cpus = sorted(os.sched_getaffinity(0))
+        self.client_cpu, self.server_cpu = cpus[0], cpus[min(1, len(cpus) - 1)]
+
+    def close(self):
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            try:
+                process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def client_prefix(self, group, variant):
+        """What to put before a client's command line."""
+        prefix = self.once("names", NameService, self).prefix() if group.namespace else []
+        if variant.system_authorities:
+            prefix += ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                       'mount --bind "$0" /etc/ssl/certs/ca-certificates.crt && exec "$@"', str(self.certificates())]
+        return prefix + ([] if group.placement == "free" else ["taskset", "-c", str(self.client_cpu)])
+
+    def arguments(self, variant, group, size):
+        """The variant's arguments, with the peers they name started."""
+        return variant.arguments.format_map(Placeholders(self, group, size)).split()
+
+    # Starting
+
+    def once(self, key, start, *arguments):
+        if key not in self.started:
+            self.started[key] = start(*arguments)
+        return self.started[key]
+
+    def spawn(self, command, cpu=None, **options):
+        pinned = [] if cpu is None else ["taskset", "-c", str(cpu)]
+        if not shutil.which(command[0]):
+            raise Unavailable(f"{command[0]} is not installed (Scripts/bootstrap --bench)")
+        process = subprocess.Popen([*pinned, *command], start_new_session=True, **options)
+        self.processes.append(process)
+        return process
+
+    def tcp_peer(self, mode, group, *arguments):
+        cpu = {"split": self.server_cpu, "shared": self.client_cpu, "free": None}[group.placement]
+        return self.once((mode, cpu, *arguments), self.start_tcp_peer, mode, cpu, arguments)
+
+    def start_tcp_peer(self, mode, cpu, arguments):
+        command = [*WITH_RUNNER, str(self.peer_program()), mode, *arguments]
+        line = self.spawn(command, cpu, stdout=subprocess.PIPE, text=True).stdout.readline()
+        if not line.startswith("port "):
+            raise Unavailable(f"bench-peer {mode} did not start")
+        return line.split()[1]
+
+    def certificates(self):
+        return self.once("certificates", make_certificates, self.directory)
+
+    def web(self):
+        return self.once("web", WebServer, self)
+
+
+class Placeholders(dict):
+    """What `{name}` in a variant's arguments stands for."""
+
+    def __init__(self, peers, group, size):
+        super().__init__(
+            {
+                "size": lambda: size,
+                "data": lambda: peers.data,
+                "send": lambda: peers.tcp_peer("send", group, f"bytes={size}"),
+                "sink": lambda: peers.tcp_peer("sink", group),
+                "echo": lambda: peers.tcp_peer("echo", group),
+                "hold": lambda: peers.tcp_peer("hold", group),
+                "ca": lambda: peers.certificates(),
+                "http": lambda: peers.web().http_port,
+                "https": lambda: peers.web().https_port,
+                "file": lambda: peers.web().file(size),
+                "host-in-hosts": lambda: HOST_IN_HOSTS,
+                "host-in-dns": lambda: HOST_IN_DNS,
+            }
+        )
+
+    def __getitem__(self, name):
+        return super().__getitem__(name)()
+
+
+def make_certificates(directory):
+    """An authority, and a certificate of it for localhost; the path of the authority's certificate."""
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
+
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
+            "-subj", "/CN=benchmark authority")
+    openssl("req", "-new", *key, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
+    (directory / "server.ext").write_text("subjectAltName = DNS:localhost, IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "server.ext", "-out", "server.pem")
+    return directory / "ca.pem"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class WebServer:
+    """nginx with one worker, on the servers' CPU. Every file is named after its size."""
+
+    CONFIGURATION = """
+        daemon off; worker_processes 1; pid {root}/nginx.pid; {user}
+        events {{ worker_connections 4096; multi_accept on; }}
+        http {{
+            access_log off; sendfile on; tcp_nodelay on; root {root}/www;
+            keepalive_requests 1000000000; keepalive_timeout 600; open_file_cache max=100 inactive=600s;
+            client_body_temp_path {root}/t1; proxy_temp_path {root}/t2; fastcgi_temp_path {root}/t3;
+            uwsgi_temp_path {root}/t4; scgi_temp_path {root}/t5;
+            server {{ listen 127.0.0.1:{http_port} backlog=4096; }}
+            server {{
+                listen 127.0.0.1:{https_port} ssl backlog=4096;
+                ssl_certificate {root}/server.pem; ssl_certificate_key {root}/server.key;
+                ssl_protocols TLSv1.3; ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
+                ssl_session_cache shared:sessions:10m; ssl_session_tickets on;
+            }}
+        }}
+    """
+
+    def __init__(self, peers):
+        self.root = peers.directory
+        peers.certificates()
+        (self.root / "www").mkdir()
+        self.file(1024)
+        self.http_port, self.https_port = free_port(), free_port()
+        configuration = self.root / "nginx.conf"
+        configuration.write_text(self.CONFIGURATION.format(
+            root=self.root, http_port=self.http_port, https_port=self.https_port,
+            user="user root;" if os.geteuid() == 0 else ""))
+        log = self.root / "nginx.log"
+        process = peers.spawn(
+            [*WITH_RUNNER, nginx_path(), "-p", str(self.root), "-e", str(log), "-c", str(configuration)],
+            peers.server_cpu, stderr=subprocess.DEVNULL)
+        while not self.answers():
+            if process.poll() is not None:
+                raise Unavailable(f"nginx did not start: {log.read_text().strip()}")
+
+    def answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.https_port), timeout=1).close()
+            return True
+        except OSError:
+            return False
+
+    def file(self, size):
+        path = self.root / "www" / str(size)
+        if not path.exists():
+            with open(path, "wb") as file:
+                file.truncate(size)
+        return f"/{size}"
+
+
+def nginx_path():
+    path = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+    if not path:
+        raise Unavailable("nginx is not installed (Scripts/bootstrap)")
+    return path
+
+
+class NameService:
+    """A namespace of its own with dnsmasq as its only name server. Users, mounts and network are separate, so no
+    privilege is needed and nothing outside changes. (--no-daemon also means "stay this user": there is no other.)"""
+
+    SCRIPT = """
+        set -e
+        ip link set lo up
+        ip address add 192.0.2.1/32 dev lo # AI_ADDRCONFIG does not count loopback addresses
+        for file in resolv.conf hosts nsswitch.conf; do mount --bind "$1/$file" "/etc/$file"; done
+        exec setpriv --pdeathsig TERM "$2" --no-daemon --conf-file=/dev/null --log-facility=- \\
+            --no-resolv --no-hosts --port=53 --listen-address=127.0.0.1 --bind-interfaces \\
+            --address="/$3/127.0.0.10" --dns-forward-max=10000
+    """
+
+    def __init__(self, peers):
+        dnsmasq = shutil.which("dnsmasq", path=os.environ.get("PATH", "") + ":/usr/sbin")
+        if not dnsmasq:
+            raise Unavailable("dnsmasq is not installed (Scripts/bootstrap)")
+        root = peers.directory
+        (root / "resolv.conf").write_text("nameserver 127.0.0.1\n")
+        (root / "hosts").write_text(f"127.0.0.1 localhost\n127.0.0.11 {HOST_IN_HOSTS}\n")
+        (root / "nsswitch.conf").write_text("hosts: files dns\n")
+        self.process = peers.spawn(
+            ["unshare", "--user", "--map-root-user", "--mount", "--net", "sh", "-c", self.SCRIPT, "sh",
+             str(root), dnsmasq, HOST_IN_DNS], stderr=subprocess.PIPE, text=True)
+        log = []
+        for line in self.process.stderr:
+            log.append(line)
+            if "started" in line:
+                return
+        raise Unavailable("no name service: " + " / ".join(line.strip() for line in log))
+
+    def prefix(self):
+        return ["nsenter", "--preserve-credentials", "--user", "--mount", "--net", "--target", str(self.process.pid)]

@@ -1,0 +1,61 @@
+"""Building the benchmark programs, each only when a row needs it."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from peers import Unavailable
+
+ROOT = Path(__file__).resolve().parent.parent
+RIVALS = {"bench-nio", "bench-nio-tls", "bench-ahc"}
+
+
+class Programs:
+    """Paths of the built programs. `NETKIT_BENCH_BUILD` names another place for the build products."""
+
+    def __init__(self, directory, build=True):
+        self.stripped_directory = directory
+        self.build = build
+        self.answers = {}
+
+    def path(self, program):
+        """The program, built if need be; throws Unavailable, again for every later use."""
+        if program not in self.answers:
+            try:
+                self.answers[program] = self.built(program)
+            except Unavailable as reason:
+                self.answers[program] = reason
+        if isinstance(self.answers[program], Unavailable):
+            raise self.answers[program]
+        return self.answers[program]
+
+    def stripped(self, program):
+        """A copy without debug information: valgrind 3.19 can't read Swift's DWARF 5."""
+        copy = self.stripped_directory / program
+        if not copy.exists():
+            subprocess.run(["strip", "-g", "-o", copy, self.path(program)], check=True)
+        return copy
+
+    def built(self, program):
+        package = ROOT / "Rivals" if program in RIVALS else ROOT
+        elsewhere = os.environ.get("NETKIT_BENCH_BUILD")
+        scratch = Path(elsewhere).resolve() / package.name if elsewhere else package / ".build"
+        path = scratch / "release" / program
+        if not self.build:
+            if not path.exists():
+                raise Unavailable("not built")
+            return path
+        first = "" if path.exists() else " (the first time takes minutes)" if program in RIVALS else ""
+        print(f"building {program}{first} … ", end="", file=sys.stderr, flush=True)
+        begin = time.monotonic()
+        result = subprocess.run(
+            ["swift", "build", "-c", "release", "--package-path", package, "--scratch-path", scratch,
+             "--product", program], capture_output=True, text=True)
+        print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)
+        if result.returncode != 0:
+            errors = [line for line in (result.stdout + result.stderr).splitlines() if "error:" in line]
+            print("\n".join(errors) or result.stderr, file=sys.stderr)
+            raise Unavailable("does not build, see above")
+        return path

@@ -1,0 +1,99 @@
+// libcurl as a C programmer would use it: one easy handle kept, or a multi handle for many transfers at once.
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "measure.h"
+
+static double bytes, chunks;
+
+static size_t count_bytes(char *data, size_t size, size_t count, void *unused) {
+    (void)data, (void)unused;
+    bytes += (double)(size * count);
+    chunks++;
+    return size * count;
+}
+
+static void check(CURLcode code) {
+    if (code != CURLE_OK) measure_stop(curl_easy_strerror(code), 1);
+}
+
+static CURL *easy_handle(void) {
+    CURL *handle = curl_easy_init();
+    if (!handle) measure_fail("curl_easy_init");
+    curl_easy_setopt(handle, CURLOPT_URL, measure_text("url"));
+    curl_easy_setopt(handle, CURLOPT_CAINFO, measure_text("ca"));
+    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, count_bytes);
+    curl_easy_setopt(handle, CURLOPT_FAILONERROR, 1L);
+    curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+    return handle;
+}
+
+static void read_row(void) {
+    CURL *handle = easy_handle();
+    measure_begin();
+    check(curl_easy_perform(handle));
+    measure_end(chunks, bytes);
+}
+
+static void requests_row(void) {
+    CURL *handle = easy_handle();
+    long long count = measure_number("count");
+    check(curl_easy_perform(handle)); // opens the connection
+    bytes = 0;
+    measure_begin();
+    for (long long i = 0; i < count; i++) check(curl_easy_perform(handle));
+    measure_end((double)count, bytes);
+}
+
+static void requests_many_row(void) {
+    long long count = measure_number("count"), started = 0, done = 0;
+    long connections = (long)measure_number("connections");
+    CURLM *multi = curl_multi_init();
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, connections + 4);
+    CURL **handles = calloc((size_t)connections, sizeof *handles);
+    if (!multi || !handles) measure_fail("curl_multi_init");
+    for (long i = 0; i < connections; i++) handles[i] = easy_handle();
+    measure_begin();
+    for (long i = 0; i < connections && started < count; i++, started++) curl_multi_add_handle(multi, handles[i]);
+    while (done < count) {
+        int running, left;
+        curl_multi_perform(multi, &running);
+        for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
+            if (message->msg != CURLMSG_DONE) continue;
+            CURL *handle = message->easy_handle;
+            check(message->data.result);
+            done++;
+            curl_multi_remove_handle(multi, handle);
+            if (started < count) {
+                curl_multi_add_handle(multi, handle);
+                started++;
+            }
+        }
+        if (done < count) curl_multi_poll(multi, NULL, 0, 1000, NULL);
+    }
+    measure_end((double)count, bytes);
+}
+
+static void handshakes_row(void) {
+    CURL *handle = easy_handle();
+    long long count = measure_number("count");
+    curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, 1L);
+    curl_easy_setopt(handle, CURLOPT_SSL_SESSIONID_CACHE, (long)measure_number("resume"));
+    measure_begin();
+    for (long long i = 0; i < count; i++) check(curl_easy_perform(handle));
+    measure_end((double)count, bytes);
+}
+
+int main(int count, char **words) {
+    static const struct measure_row rows[] = {
+        {"read", read_row},
+        {"requests", requests_row},
+        {"requests-many", requests_many_row},
+        {"handshakes", handshakes_row},
+        {NULL, NULL},
+    };
+    check(curl_global_init(CURL_GLOBAL_ALL));
+    return measure_main(count, words, rows);
+}

@@ -1,0 +1,20 @@
+internal import BenchmarkRows
+internal import FoundationEssentials
+internal import NetKit
+
+let httpRows = [requests, requestsAsync]
+
+/// The request that `url=` asks for.
+func makeRequest(_ arguments: Arguments) throws -> HTTPRequest {
+    guard let url = URL(string: arguments.text("url")) else { stop("url= is none") }
+    return try HTTPRequest(method: .get, url: url)
+}
+
+/// A stream for the request, on a connection of the pool if one is idle.
+func openStream(for request: HTTPRequest, in pool: HTTPConnectionPool) throws -> ReadStream {
+    let stream = ReadStream(request: request)
+    try stream.set(.httpKeepsConnection, to: true)
+    try stream.set(.httpPool, to: pool)
+    try stream.open()
+    return stream
+}

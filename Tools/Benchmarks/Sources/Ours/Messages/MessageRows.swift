@@ -1,0 +1,3 @@
+internal import BenchmarkRows
+
+let messageRows = [indexRequest, indexResponse, parseRequest, parseResponse, serialize]

@@ -1,0 +1,3 @@
+internal import BenchmarkRows
+
+let resolvingRows = [resolve, resolveAsync]

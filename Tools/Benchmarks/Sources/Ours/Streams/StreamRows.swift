@@ -1,0 +1,14 @@
+internal import BenchmarkRows
+internal import StreamKit
+
+let streamRows = [
+    read, readAsync, write, writeAsync, ping, pingAsync, idle, idleAsync, tlsRead, tlsReadAsync, tlsHandshakes,
+]
+
+/// A connection to the peer on this machine, opening.
+func connect(_ arguments: Arguments) throws -> StreamPair {
+    guard let port = UInt16(exactly: arguments.number("port")) else { stop("port= is none") }
+    let pair = StreamPair(host: "127.0.0.1", port: port)
+    try pair.open()
+    return pair
+}

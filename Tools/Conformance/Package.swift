@@ -1,0 +1,24 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+    name: "Conformance",
+    dependencies: [
+        .package(path: "../../Packages/HTTPMessage")
+    ],
+    targets: [
+        .executableTarget(
+            name: "conform",
+            dependencies: [.product(name: "HTTPMessage", package: "HTTPMessage")],
+            swiftSettings: settings)
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,173 @@
+import ArgumentParser
+import Foundation
+import NetKit
+
+/// `netkit get`: sends a request and writes the body of the answer.
+struct GetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Fetches what a URL leads to.",
+        discussion: """
+            Examples:
+              netkit get https://www.example.org/
+              netkit get -o film.mkv --resume https://www.example.org/film.mkv
+              netkit get -X PUT -d @notes.txt -H 'Content-Type: text/plain' http://localhost/notes.txt
+              netkit get --report --head https://www.example.org/
+
+            The body goes to standard output, or to FILE with -o. Progress is shown on a terminal, unless the body goes
+            there, too. What failed, at which step and why is said in one sentence; --report tells every step.
+            """
+    )
+
+    @Argument(help: "An http or https URL.")
+    var url: String
+
+    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Write the body to FILE.", valueName: "FILE"))
+    var output: String?
+
+    @Option(
+        name: [.customShort("X"), .customLong("method")],
+        help: ArgumentHelp("The method; GET, or POST with -d.", valueName: "METHOD"))
+    var method: String?
+
+    @Option(
+        name: [.customShort("H"), .customLong("header")], parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "A field of the request; repeatable. 'Name:' alone sends it empty.", valueName: "NAME: VALUE"))
+    var headers: [String] = []
+
+    @Option(
+        name: [.customShort("d"), .customLong("data")], parsing: .unconditional,
+        help: ArgumentHelp("The body of the request: text, or @FILE for a file's bytes.", valueName: "DATA"))
+    var data: String?
+
+    @Flag(name: [.customShort("L"), .customLong("location")], help: "Follow redirects, at most 20.")
+    var followsRedirects = false
+
+    @Flag(help: "Ask for the head only, and print it.")
+    var head = false
+
+    @Flag(help: "Ask for gzip or deflate, and write the decoded body.")
+    var compressed = false
+
+    @Option(help: ArgumentHelp("Trust the roots in FILE (PEM) instead of the system's.", valueName: "FILE"))
+    var cacert: String?
+
+    @Option(help: ArgumentHelp("The own certificate and its chain (PEM).", valueName: "FILE"))
+    var cert: String?
+
+    @Option(help: ArgumentHelp("The key of --cert (PEM), if it is in a file of its own.", valueName: "FILE"))
+    var key: String?
+
+    @Flag(help: "Go on where FILE of -o ends.")
+    var resume = false
+
+    @Option(help: ArgumentHelp("Give up after so many seconds in all.", valueName: "SECONDS"))
+    var timeout: Double?
+
+    @Flag(help: "Print one JSON object about the load on standard output; the body goes to FILE of -o, or nowhere.")
+    var json = false
+
+    @Flag(help: "Print every step with its time on standard error.")
+    var report = false
+
+    func validate() throws {
+        if resume, output == nil { throw ValidationError("--resume needs -o FILE, whose end it goes on from.") }
+        if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
+        if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
+        if head, data != nil { throw ValidationError("--head sends no body, so -d makes no sense with it.") }
+        for header in headers where !header.contains(":") {
+            throw ValidationError("-H '\(header)' has no colon; write 'Name: value'.")
+        }
+    }
+
+    func run() async throws {
+        let load: Load
+        do {
+            load = try makeLoad()
+        } catch let error as StreamError {
+            try fail(error.description, ExitStatus(error, after: nil))
+        } catch let error as HTTPMessageError {
+            try fail("The request cannot be sent: \(error).", .badURL)
+        } catch let error as OutputFile.Failure {
+            try fail(error.description, .localFile)
+        }
+        let outcome = await withNetworkExecutor { await load.run() }
+        if report { Terminal.say(Terminal.shownLines(load.stream.report.description)) }
+        if json { print(outcome.json(url: url, load: load)) }
+        switch outcome.result {
+        case .success where outcome.status >= 400:
+            try fail("The server answered: \(Terminal.shown(outcome.response?.statusLine ?? "")).", .serverError)
+        case .success: return
+        case .failure(.stream(let error)): try fail(error.description, ExitStatus(error, after: outcome.response))
+        case .failure(.file(let failure)): try fail(failure.description, .localFile)
+        }
+    }
+
+    private func fail(_ sentence: String, _ status: ExitStatus) throws -> Never {
+        Terminal.say("netkit: \(sentence)")
+        throw status.exitCode
+    }
+
+    // MARK: From the command line to a load
+
+    private func makeLoad() throws -> Load {
+        guard let address = URL(string: url), address.scheme != nil else {
+            throw ValidationError("'\(url)' is no URL; it begins with http:// or https://.")
+        }
+        _ = try HTTPOrigin(address)
+        guard let verb = HTTPMethod(method ?? (head ? "HEAD" : data == nil ? "GET" : "POST")) else {
+            throw ValidationError("'\(method ?? "")' is no method.")
+        }
+        var request = try HTTPRequest(method: verb, url: address)
+        for header in headers {
+            let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = HTTPFieldName(String(parts[0])) else {
+                throw ValidationError("'\(parts[0])' is no name of a field.")
+            }
+            try request.fields.append(parts[1].trimmingCharacters(in: .whitespaces), for: name)
+        }
+        var offset: Int64 = 0
+        if resume, let output {
+            offset = OutputFile.size(of: output)
+            if offset > 0 { try request.fields.set("bytes=\(offset)-", for: .range) }
+        }
+        let stream = ReadStream(request: request, body: try body(&request))
+        try configure(stream)
+        return Load(
+            stream: stream, path: output, offset: offset, printsHead: head && !json,
+            discardsBody: json && output == nil,
+            showsProgress: Terminal.isInteractive && (output != nil || !Terminal.showsOutput))
+    }
+
+    private func body(_ request: inout HTTPRequest) throws -> HTTPBody? {
+        guard let data else { return nil }
+        guard data.hasPrefix("@") else { return .bytes(Array(data.utf8)) }
+        let path = String(data.dropFirst())
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw OutputFile.Failure(description: "\(path) cannot be read.")
+        }
+        return .stream(length: OutputFile.size(of: path)) { ReadStream(path: path) }
+    }
+
+    private func configure(_ stream: ReadStream) throws {
+        try stream.set(.httpFollowsRedirects, to: followsRedirects)
+        try stream.set(.httpDecodesContent, to: compressed)
+        if let timeout {
+            try stream.set(.httpTotalLimit, to: .seconds(timeout))
+            try stream.set(.openLimit, to: .seconds(timeout))
+        }
+        guard cacert != nil || cert != nil else { return }
+        var tls = TLSConfiguration()
+        if let cacert { tls.trust = .only(file: cacert) }
+        if let cert { tls.identity = try TLSIdentity(file: cert, keyFile: key) }
+        try stream.set(.tls, to: tls)
+    }
+}
+
+extension Terminal {
+    /// Lines from a stranger, safe to show.
+    static func shownLines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { shown(String($0)) }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import NetKit
+
+/// One load of `netkit get`: reads the body and puts it where it belongs.
+struct Load: Sendable {
+    /// Why it failed: on the network, or at the local file.
+    enum Failure: Error {
+        case stream(StreamError)
+        case file(OutputFile.Failure)
+    }
+
+    /// What came of it.
+    struct Outcome: Sendable {
+        var response: HTTPResponse?
+        var count: Int64 = 0
+        var time: Duration = .zero
+        var result: Result<Void, Failure> = .success(())
+
+        var status: Int { response?.status.code ?? 0 }
+    }
+
+    let stream: ReadStream
+    let path: String?
+    /// How much of the file is there already.
+    let offset: Int64
+    let printsHead: Bool
+    let discardsBody: Bool
+    let showsProgress: Bool
+
+    func run() async -> Outcome {
+        var outcome = Outcome()
+        let start = ContinuousClock.now
+        do throws(Failure) {
+            try await transfer(&outcome)
+        } catch {
+            outcome.result = .failure(error)
+            outcome.response = stream[.httpResponse]
+        }
+        outcome.time = start.duration(to: .now)
+        stream.close()
+        return outcome
+    }
+
+    private func transfer(_ outcome: inout Outcome) async throws(Failure) {
+        let response: HTTPResponse
+        do throws(StreamError) {
+            try stream.open()
+            response = try await stream.response()
+        } catch {
+            throw .stream(error)
+        }
+        outcome.response = response
+        if printsHead { Terminal.write("\(Terminal.shownLines(response.description))\n", to: 1) }
+        if printsHead && !discardsBody && path == nil { return }
+        if response.status.code == 416, offset > 0, isComplete(response) {
+            outcome.response = stream[.httpResponse]
+            Terminal.say("netkit: \(path ?? "") is complete already.")
+            outcome.response = nil
+            return
+        }
+        // A server that does not know ranges sends everything: then the file begins anew.
+        let begin = response.status.code == 206 && begins(response, at: offset) ? offset : 0
+        let isWanted = response.status.code < 400
+        do {
+            if let path, isWanted {
+                try await copy(to: try OutputFile(path: path, keeping: begin), from: begin, &outcome)
+            } else {
+                try await copy(to: OutputFile(), from: 0, &outcome)
+            }
+        } catch let error as StreamError {
+            throw .stream(error)
+        } catch let error as OutputFile.Failure {
+            throw .file(error)
+        } catch {
+            throw .file(OutputFile.Failure(description: "\(error)"))
+        }
+    }
+
+    private func copy(to file: consuming OutputFile, from begin: Int64, _ outcome: inout Outcome) async throws {
+        var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+        let total = stream[.httpBodyLength].map { $0 + begin }
+        var progress = showsProgress ? ProgressBar(total: total, offset: begin) : nil
+        while true {
+            let count = try await stream.read(into: &buffer)
+            if count == 0 { break }
+            if !discardsBody { try file.write(buffer.span.bytes.extracting(..<count)) }
+            outcome.count += Int64(count)
+            progress?.show(begin + outcome.count)
+        }
+        progress?.finish(begin + outcome.count)
+    }
+
+    /// `Content-Range: bytes */N` says how long the whole is (RFC 9110 §15.5.17).
+    private func isComplete(_ response: HTTPResponse) -> Bool {
+        response.fields[.contentRange] == "bytes */\(offset)"
+    }
+
+    private func begins(_ response: HTTPResponse, at offset: Int64) -> Bool {
+        response.fields[.contentRange]?.hasPrefix("bytes \(offset)-") == true
+    }
+}
+
+extension Load.Outcome {
+    /// The load as one JSON object.
+    func json(url: String, load: Load) -> String {
+        var object: [String: Any] = ["url": url, "bytes": count, "seconds": time / .seconds(1)]
+        object["finalURL"] = load.stream[.httpFinalURL]?.absoluteString
+        if let response {
+            object["status"] = response.status.code
+            object["reason"] = response.reason
+            object["version"] = response.version.description
+            object["headers"] = response.fields.map { ["name": $0.name.description, "value": $0.value] }
+        }
+        if let tls = load.stream[.tlsInformation] {
+            object["tls"] = ["version": "\(tls.version)", "cipher": tls.cipher]
+        }
+        if case .failure(let failure) = result {
+            switch failure {
+            case .stream(let error):
+                object["error"] = [
+                    "sentence": error.description, "domain": error.domain.rawValue, "code": error.code,
+                ]
+            case .file(let failure):
+                object["error"] = ["sentence": failure.description]
+            }
+        }
+        object["steps"] = load.stream.report.steps.map { step in
+            [
+                "step": step.kind.description, "start": step.start / .seconds(1),
+                "seconds": step.time.map { $0 / .seconds(1) } as Any, "outcome": step.outcome.description,
+            ].compactMapValues { $0 as? Double? == .some(nil) ? nil : $0 }
+        }
+        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
+        let data = (try? JSONSerialization.data(withJSONObject: object, options: options)) ?? Data("{}".utf8)
+        return String(decoding: data, as: UTF8.self)
+    }
+}

@@ -1,0 +1,30 @@
+import ArgumentParser
+
+/// The tool: one verb for each thing a person does with NetKit.
+@main
+struct NetKitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "netkit",
+        abstract: "Fetches pages, looks up names, and says why it failed when it fails.",
+        discussion: """
+            Exit codes, curl's where it has one:
+              0  done
+              3  the URL cannot be requested
+              6  the name was not found
+              7  no connection could be made
+             18  the answer was cut short
+             22  the server answered with a status of 400 or more
+             23  a local file cannot be read or written
+             28  a time limit passed
+             35  the TLS handshake failed
+             47  too many redirects, or a loop
+             52  the server closed without an answer
+             56  the connection was lost
+             60  the server's certificate cannot be trusted
+             64  the command line is wrong
+              1  anything else
+            """,
+        version: "0.1.0",
+        subcommands: [GetCommand.self, ResolveCommand.self]
+    )
+}

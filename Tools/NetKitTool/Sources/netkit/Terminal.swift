@@ -1,0 +1,43 @@
+import Foundation
+import Glibc
+
+/// Where the tool talks to a person: standard error, with what a terminal can do.
+enum Terminal {
+    /// True if standard error is a terminal, so that progress may be shown.
+    static let isInteractive = isatty(STDERR_FILENO) == 1
+
+    /// True if standard output is a terminal.
+    static let showsOutput = isatty(STDOUT_FILENO) == 1
+
+    /// Characters in a line.
+    static var width: Int {
+        var size = winsize()
+        return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20 ? Int(size.ws_col) : 80
+    }
+
+    /// Writes a line to standard error.
+    static func say(_ line: String) {
+        write(line + "\n", to: STDERR_FILENO)
+    }
+
+    /// Writes all of a text; nothing can be done if that fails.
+    static func write(_ text: String, to descriptor: Int32) {
+        let bytes = Array(text.utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 { return }
+            written += count
+        }
+    }
+
+    /// A text from a stranger, safe to show: control characters are escaped.
+    static func shown(_ text: String) -> String {
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            let isControl = scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
+            shown += isControl ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+        }
+        return shown
+    }
+}
