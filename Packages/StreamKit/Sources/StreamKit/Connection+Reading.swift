@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import Glibc
 internal import Synchronization
 
 /// The reading calls, once for each way of waiting. They differ in nothing else.
@@ -16,10 +17,15 @@ extension Connection {
         }
     }
 
-    /// A read that our own close woke looks like an end.
     private func noteReadEnd() throws(StreamError) {
-        if point.isClosed(.reader) { throw .closed }
+        try verifyReadEnd()
         noteEnd(.reader)
+    }
+
+    /// A read that our own close woke looks like an end, and so does one after a write took the news of a reset away.
+    func verifyReadEnd() throws(StreamError) {
+        if point.isClosed(.reader) { throw .closed }
+        if let error = details.withLock({ $0.writeError }), error.isPOSIX(ECONNRESET) { throw error }
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {
@@ -158,7 +164,7 @@ extension Connection {
                 try resume(wake, half)
             case .notOpen: throw .notOpen
             case .closed: throw .closed
-            case .error: throw error ?? .closed
+            case .error: throw error(half) ?? .closed
             case .open, .reading, .writing, .atEnd: return
             }
         }
@@ -173,7 +179,7 @@ extension Connection {
             case .opening: try block(half, for: [.readable, .writable], until: nil)
             case .notOpen: throw .notOpen
             case .closed: throw .closed
-            case .error: throw error ?? .closed
+            case .error: throw error(half) ?? .closed
             case .open, .reading, .writing, .atEnd: return
             }
         }

@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import Glibc
 internal import Synchronization
 
 /// One direction of a stream.
@@ -20,7 +21,10 @@ final class Connection: Sendable {
     typealias Opener = @Sendable (Connection) throws(StreamError) -> Opening
 
     struct Details {
+        /// What ended both halves.
         var error: StreamError?
+        /// What ended the writer alone.
+        var writeError: StreamError?
         var properties = StreamProperties()
         /// A transport of the user's own, which answers for its properties from the start.
         var transport: (any StreamTransport)?
@@ -111,9 +115,10 @@ extension Connection {
                 setStatus(details.error == nil ? .open : .error, half)
                 return nil
             }
-            if let error = details.error {
+            if details.error != nil {
+                // The other half has begun and failed meanwhile; told of as it would be had it failed a moment later.
                 setStatus(.error, half)
-                throw error
+                return nil
             }
             setStatus(.opening, half)
             return details.opener.take()  // none if the other half has begun the work, also if it was closed since
@@ -196,13 +201,18 @@ extension Connection {
 // MARK: - Failing, ending, waiting
 
 extension Connection {
-    var error: StreamError? { details.withLock { $0.error } }
+    /// Why a half is in error.
+    func error(_ half: StreamHalf) -> StreamError? {
+        details.withLock { half == .writer ? $0.writeError ?? $0.error : $0.error }
+    }
 
-    /// Records a failure of the transport: both halves are in error from now on. Gives the error to throw.
+    /// Records a failure of the transport: both halves are in error from now on, but for a write to a peer that is gone.
+    /// Gives the error to throw.
     func fail(_ error: StreamError, _ half: StreamHalf) -> StreamError {
         // A call that was broken by our own close failed because of that.
         if point.isClosed(half) { return .closed }
         if error == .busy || error == .cancelled { return error }
+        if half == .writer, error.isPOSIX(EPIPE) || error.isPOSIX(ECONNRESET) { return failWriter(error) }
         let kept = details.withLock { details -> StreamError in
             if let first = details.error { return first }
             details.error = error
@@ -211,6 +221,17 @@ extension Connection {
         markFailed()
         client(half == .reader ? .writer : .reader)?.arm()
         return kept
+    }
+
+    /// The peer reads no more. What it sent before is still to be read, such as a server's refusal of what was being
+    /// written (RFC 9112 §9.5).
+    private func failWriter(_ error: StreamError) -> StreamError {
+        details.withLock { details in
+            if let first = details.error ?? details.writeError { return first }
+            details.writeError = error
+            if [.open, .opening, .atEnd].contains(settledStatus(.writer)) { setStatus(.error, .writer) }
+            return error
+        }
     }
 
     /// Puts every half that was going on into error.
@@ -244,7 +265,7 @@ extension Connection {
         case .atEnd: return .ended
         case .closed: throw .closed
         case .open, .reading, .writing: return .wouldBlock([.readable, .writable])
-        case .error: throw error ?? .closed
+        case .error: throw error(half) ?? .closed
         }
     }
 
@@ -285,7 +306,7 @@ extension Connection {
         switch point.enter(half) {
         case .entered: return
         case .busy: throw .busy
-        case .closed: throw settledStatus(half) == .error ? error ?? .closed : .closed
+        case .closed: throw settledStatus(half) == .error ? error(half) ?? .closed : .closed
         }
     }
 
@@ -365,6 +386,7 @@ extension Connection {
             }
             guard let attempt else { throw .closed }
             if case .wouldBlock = attempt { return attempt }
+            if case .ended = attempt, half == .reader { try verifyReadEnd() }
             wakeCall(on: half, engine)
             return attempt
         } catch {

@@ -63,7 +63,7 @@ public final class ReadStream: Sendable {
     public var status: StreamStatus { connection.status(.reader) }
 
     /// Why the stream failed; nil while it has not. Replaces `CFReadStreamCopyError`.
-    public var error: StreamError? { connection.status(.reader) == .error ? connection.error : nil }
+    public var error: StreamError? { connection.status(.reader) == .error ? connection.error(.reader) : nil }
 
     /// What opening did, step by step. See ``ConnectionReport``.
     public var report: ConnectionReport { connection.report }

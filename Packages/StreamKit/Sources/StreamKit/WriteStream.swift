@@ -52,7 +52,7 @@ public final class WriteStream: Sendable {
     public var status: StreamStatus { connection.status(.writer) }
 
     /// Why the stream failed; nil while it has not. Replaces `CFWriteStreamCopyError`.
-    public var error: StreamError? { connection.status(.writer) == .error ? connection.error : nil }
+    public var error: StreamError? { connection.status(.writer) == .error ? connection.error(.writer) : nil }
 
     /// What opening did, step by step. See ``ConnectionReport``.
     public var report: ConnectionReport { connection.report }

@@ -40,13 +40,64 @@ import Testing
         let listener = listen()
         Glibc.close(listener.descriptor)
         let pair = StreamPair(host: "127.0.0.1", port: listener.port)
-        let error = await #expect(throws: StreamError.self) {
-            try pair.open()  // the second half may find the refusal there already
-            try await pair.input.opened()
-        }
+        try pair.open()
+        let error = await #expect(throws: StreamError.self) { try await pair.input.opened() }
         #expect(error?.isPOSIX(ECONNREFUSED) == true)
         #expect(error?.description.contains("127.0.0.1:\(listener.port)") == true)
         #expect(pair.input.status == .error)
+    }
+
+    @Test func openingTheSecondHalfOfAFailedPairTellsAsIfItFailedLater() async throws {
+        let listener = listen()
+        Glibc.close(listener.descriptor)
+        let pair = StreamPair(host: "127.0.0.1", port: listener.port)
+        try pair.input.open()
+        await #expect(throws: StreamError(posix: ECONNREFUSED)) { try await pair.input.opened() }
+        try pair.output.open()
+        await #expect(throws: StreamError(posix: ECONNREFUSED)) { try await pair.output.opened() }
+        #expect(pair.output.status == .error)
+        #expect(pair.output.error == StreamError(posix: ECONNREFUSED))
+    }
+
+    /// Connects, has the peer send an answer and go without reading, and writes until that fails.
+    private func writeToWhoIsGone(resets: Bool) async throws -> (StreamPair, StreamError?) {
+        let listener = listen()
+        defer { Glibc.close(listener.descriptor) }
+        let pair = StreamPair(host: "127.0.0.1", port: listener.port)
+        try pair.open()
+        try await pair.output.opened()
+        let peer = accept(listener.descriptor, nil, nil)
+        #expect(Glibc.write(peer, "answer", 6) == 6)
+        try await pair.input.ready()
+        if resets {
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(peer, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        }
+        Glibc.close(peer)
+        let error = await #expect(throws: StreamError.self) {
+            while true { try await pair.output.writeAll([UInt8](repeating: 0, count: 100)) }
+        }
+        return (pair, error)
+    }
+
+    @Test func whatCameBeforeAResetIsStillRead() async throws {
+        let (pair, error) = try await writeToWhoIsGone(resets: true)
+        #expect(error?.isPOSIX(ECONNRESET) == true)
+        #expect(pair.output.status == .error)
+        #expect(pair.input.status == .open)
+        #expect(try await pair.input.read(upTo: 100) == Array("answer".utf8))
+        // The kernel told the writer of the reset and would give the reader an end.
+        await #expect(throws: StreamError(posix: ECONNRESET)) { try await pair.input.read(upTo: 100) }
+        #expect(pair.input.status == .error)
+    }
+
+    @Test func whatCameBeforeAnEndIsStillReadAfterABrokenPipe() async throws {
+        let (pair, error) = try await writeToWhoIsGone(resets: false)
+        #expect(error?.isPOSIX(EPIPE) == true)
+        #expect(pair.output.error == error)
+        #expect(pair.input.error == nil)
+        #expect(try await pair.input.readAll(limit: 100) == Array("answer".utf8))
+        #expect(pair.input.status == .atEnd)
     }
 
     @Test func boundPairCarriesAMegabyteThroughSixtyFourBytes() async throws {
