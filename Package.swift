@@ -37,6 +37,10 @@ let rows: [Row] = [
             "HostResolverTesting",
         ]),
 
+    Row("HTTPAuth", .system, "CLibcrypto", apt: ["libssl-dev"]),
+    Row("HTTPAuth", .library, "HTTPAuth", ["CLibcrypto", "HTTPMessage"]),
+    Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "HTTPMessage"]),
+
     Row("NetKit", .library, "NetKit", ["EventLoops", "HTTPMessage", "HostResolver", "StreamKit"]),
     Row("NetKit", .tests, "NetKitTests", ["NetKit"]),
 ]

@@ -1,0 +1,34 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+    name: "HTTPAuth",
+    products: [
+        .library(name: "HTTPAuth", targets: ["HTTPAuth"])
+    ],
+    dependencies: [
+        .package(path: "../HTTPMessage")
+    ],
+    targets: [
+        .systemLibrary(name: "CLibcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(
+            name: "HTTPAuth",
+            dependencies: ["CLibcrypto", .product(name: "HTTPMessage", package: "HTTPMessage")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPAuthTests",
+            dependencies: ["HTTPAuth", .product(name: "HTTPMessage", package: "HTTPMessage")],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

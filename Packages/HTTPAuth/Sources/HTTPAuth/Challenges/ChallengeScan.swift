@@ -1,0 +1,142 @@
+/// A place in a challenge field, and the reading of its grammar from there on (RFC 9110 §11.2, §11.3).
+struct ChallengeScan {
+    private let bytes: [UInt8]
+    private let leniency: ChallengeLeniency
+    private let limits: AuthenticationLimits
+    private var place = 0
+    private var scheme: String?
+
+    init(_ bytes: [UInt8], leniency: ChallengeLeniency, limits: AuthenticationLimits) {
+        self.bytes = bytes
+        self.leniency = leniency
+        self.limits = limits
+    }
+
+    var isAtEnd: Bool { place == bytes.count }
+
+    /// The next challenge; nil at the end.
+    mutating func nextChallenge() throws(HTTPAuthError) -> Challenge? {
+        let startsLine = place == 0
+        let comma = skipSeparators()
+        scheme = nil
+        if isAtEnd { return nil }
+        guard startsLine || comma else { throw error("no comma before the next challenge") }
+        let name = token()
+        guard !name.isEmpty, isAtEnd || AuthGrammar.isSpace(bytes[place]) || bytes[place] == AuthGrammar.comma else {
+            throw error("no scheme")
+        }
+        var challenge = Challenge(scheme: AuthGrammar.text(name))
+        scheme = challenge.scheme
+        if let token = token68() {
+            challenge.token = token
+        } else {
+            challenge.parameters = try parameters()
+        }
+        return challenge
+    }
+
+    /// The parameters from here to the next challenge.
+    ///
+    /// The first may follow the scheme without a comma; after it each needs one.
+    mutating func parameters() throws(HTTPAuthError) -> [Challenge.Parameter] {
+        var found: [Challenge.Parameter] = []
+        while true {
+            let start = place
+            let comma = skipSeparators()
+            let nameStart = place
+            let name = token()
+            skipSpaces()
+            guard !name.isEmpty, place < bytes.count, bytes[place] == AuthGrammar.equals else {
+                place = nameStart
+                if isAtEnd { return found }
+                // A name without `=` begins the next challenge, which needs a comma before it.
+                place = start
+                guard comma else { throw error("neither a token nor a parameter") }
+                return found
+            }
+            guard comma || found.isEmpty else { throw error("no comma between parameters") }
+            guard found.count < limits.parameterCount else {
+                throw error("more than \(limits.parameterCount) parameters")
+            }
+            place += 1
+            skipSpaces()
+            found.append(Challenge.Parameter(AuthGrammar.text(name), rawValue: try value()))
+        }
+    }
+
+    /// Skips commas and the spaces around them; whether there was a comma.
+    private mutating func skipSeparators() -> Bool {
+        var comma = false
+        while place < bytes.count, AuthGrammar.isSpace(bytes[place]) || bytes[place] == AuthGrammar.comma {
+            comma = comma || bytes[place] == AuthGrammar.comma
+            place += 1
+        }
+        return comma
+    }
+
+    private mutating func skipSpaces() {
+        while place < bytes.count, AuthGrammar.isSpace(bytes[place]) { place += 1 }
+    }
+
+    private mutating func token() -> ArraySlice<UInt8> {
+        let start = place
+        while place < bytes.count, AuthGrammar.isToken(bytes[place]) { place += 1 }
+        return bytes[start..<place]
+    }
+
+    /// A token68 up to a comma or the end; nil, without moving, if there is none. `name=value` is none, `name=` is one.
+    private mutating func token68() -> String? {
+        let start = place
+        skipSpaces()
+        let first = place
+        while place < bytes.count, AuthGrammar.isToken68(bytes[place]) { place += 1 }
+        let hasText = place > first
+        while hasText, place < bytes.count, bytes[place] == AuthGrammar.equals { place += 1 }
+        let end = place
+        skipSpaces()
+        guard hasText, first > start, isAtEnd || bytes[place] == AuthGrammar.comma else {
+            place = start
+            return nil
+        }
+        return AuthGrammar.text(bytes[first..<end])
+    }
+
+    private mutating func value() throws(HTTPAuthError) -> [UInt8] {
+        guard place < bytes.count else { throw error("a parameter has no value") }
+        if bytes[place] == AuthGrammar.quote { return try quotedString() }
+        let start = place
+        while place < bytes.count, isBare(bytes[place]) { place += 1 }
+        guard place > start else { throw error("a parameter has no value") }
+        return Array(bytes[start..<place])
+    }
+
+    private func isBare(_ byte: UInt8) -> Bool {
+        if AuthGrammar.isToken(byte) { return true }
+        return leniency.contains(.unquotedText) && AuthGrammar.isText(byte) && !AuthGrammar.isSpace(byte)
+            && byte != AuthGrammar.comma && byte != AuthGrammar.quote
+    }
+
+    /// A quoted string; a backslash makes the byte after it plain (RFC 9110 §5.6.4).
+    private mutating func quotedString() throws(HTTPAuthError) -> [UInt8] {
+        var value: [UInt8] = []
+        place += 1
+        while place < bytes.count {
+            var byte = bytes[place]
+            place += 1
+            if byte == AuthGrammar.quote { return value }
+            if byte == AuthGrammar.backslash {
+                guard place < bytes.count else { break }
+                byte = bytes[place]
+                place += 1
+            }
+            guard AuthGrammar.isText(byte) else { throw error("a control character in quotes") }
+            value.append(byte)
+        }
+        guard leniency.contains(.missingClosingQuote) else { throw error("a quote is not closed") }
+        return value
+    }
+
+    func error(_ detail: String) -> HTTPAuthError {
+        HTTPAuthError(.malformedChallenge, scheme: scheme, detail: "\(detail), at byte \(place)")
+    }
+}

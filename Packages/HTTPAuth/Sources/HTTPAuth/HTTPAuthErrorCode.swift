@@ -1,0 +1,83 @@
+internal import HTTPMessage
+
+extension HTTPAuthError {
+    /// What went wrong. Cases may be added in a minor release.
+    @nonexhaustive
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// A 401 or 407 without a challenge.
+        case noChallenge
+        /// A challenge that is not written as RFC 9110 §11 says, or lacks what its scheme needs.
+        case malformedChallenge
+        /// A challenge with an algorithm or quality of protection that is not known.
+        case unsupportedChallenge
+        /// No scheme that was offered is known, allowed, and able to start.
+        case noUsableScheme
+        /// No user name was given to a scheme that needs one.
+        case missingUserName
+        /// No password was given to a scheme that needs one.
+        case missingPassword
+        /// The user name has a character that the scheme cannot carry.
+        case invalidUserName
+        /// The password has a character that the scheme cannot carry.
+        case invalidPassword
+        /// The server refused the credential.
+        case credentialRefused
+        /// The credential belongs to another protection space.
+        case wrongProtectionSpace
+        /// The request does not lie in the protection space.
+        case requestOutsideSpace
+        /// The scheme signs the body, and the body is not known.
+        case bodyUnknown
+        /// The server did not prove that it knows the secret, though it should have.
+        case serverNotAuthentic
+        /// More rounds than ``AuthenticationLimits`` allow.
+        case tooManyRounds
+        /// A step that the conversation is not ready for.
+        case outOfOrder
+        /// A library or facility that the scheme needs is not there.
+        case unavailable
+        /// The scheme's work was not done within its time limit.
+        case timedOut
+        /// No random bytes could be had.
+        case noRandomness
+    }
+}
+
+extension HTTPAuthError.Code {
+    /// The catalogue of this package's sentences, in English.
+    var sentence: String {
+        switch self {
+        case .noChallenge: "the answer asks for authentication, but says not how"
+        case .malformedChallenge: "the challenge is malformed"
+        case .unsupportedChallenge: "the challenge asks for an algorithm that is not supported"
+        case .noUsableScheme: "none of the schemes offered can be used"
+        case .missingUserName: "a user name is needed"
+        case .missingPassword: "a password is needed"
+        case .invalidUserName: "the user name has a character that this scheme cannot carry"
+        case .invalidPassword: "the password has a character that this scheme cannot carry"
+        case .credentialRefused: "the server refused user name and password"
+        case .wrongProtectionSpace: "the credential belongs to another protection space"
+        case .requestOutsideSpace: "the request goes to another place than the one that asked"
+        case .bodyUnknown: "the server wants the body to be signed, and it is not known before it is sent"
+        case .serverNotAuthentic: "the server did not prove that it knows the secret; do not trust its answer"
+        case .tooManyRounds: "the server asks again and again"
+        case .outOfOrder: "this step does not follow the one before"
+        case .unavailable: "what this scheme needs is not installed"
+        case .timedOut: "the time limit passed"
+        case .noRandomness: "the system gave no random bytes"
+        }
+    }
+
+    /// CFNetwork's number for the cause.
+    var number: HTTPErrorNumber? {
+        switch self {
+        case .noChallenge, .malformedChallenge: .parseFailure
+        case .unsupportedChallenge, .noUsableScheme, .unavailable: .authenticationTypeUnsupported
+        case .missingUserName, .invalidUserName, .credentialRefused: .badUserName
+        case .missingPassword, .invalidPassword: .badPassword
+        case .wrongProtectionSpace, .requestOutsideSpace, .bodyUnknown, .serverNotAuthentic, .tooManyRounds,
+            .outOfOrder, .timedOut, .noRandomness:
+            nil
+        }
+    }
+}

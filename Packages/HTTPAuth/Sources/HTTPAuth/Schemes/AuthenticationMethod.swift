@@ -1,0 +1,46 @@
+/// A scheme by name, and how a conversation of it is made.
+///
+/// ```swift
+/// var policy = AuthenticationPolicy()
+/// policy.methods = [.digest]          // nothing but Digest
+/// ```
+///
+/// A scheme of your own: `AuthenticationMethod("Token") { space in TokenScheme(space) }`.
+///
+/// Replaces `kCFHTTPAuthenticationSchemeBasic` and its siblings.
+public struct AuthenticationMethod: Sendable {
+    /// The name, as it stands in challenges.
+    public let name: String
+
+    private let maker: @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme
+
+    /// Makes a method. `make` is called for each conversation; it throws ``HTTPAuthError/Code/unavailable`` if what the
+    /// scheme needs is not there.
+    public init(
+        _ name: String,
+        make: @escaping @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme
+    ) {
+        self.name = name
+        maker = make
+    }
+
+    /// A new conversation.
+    public func conversation(in space: ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme {
+        try maker(space)
+    }
+}
+
+extension AuthenticationMethod: Hashable, CustomStringConvertible {
+    /// Whether both have the same name, without regard to case.
+    public static func == (a: AuthenticationMethod, b: AuthenticationMethod) -> Bool {
+        AuthGrammar.equalsIgnoringCase(a.name.utf8, b.name.utf8)
+    }
+
+    /// Hashes the name, without regard to case.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name.lowercased())
+    }
+
+    /// The name.
+    public var description: String { name }
+}

@@ -1,0 +1,115 @@
+import HTTPAuth
+import Testing
+
+@Suite struct ChallengeParserTests {
+    private func parse(_ text: String, _ leniency: ChallengeLeniency = .strict) -> ChallengeParser.Result {
+        ChallengeParser(leniency: leniency).parse(Array(text.utf8))
+    }
+
+    @Test(arguments: [
+        ("Basic", "Basic"),
+        ("Basic realm=\"a\"", "Basic realm=\"a\""),
+        ("basic\trealm = a", "basic realm=\"a\""),
+        ("Basic realm=\"\"", "Basic realm=\"\""),
+        (
+            "Digest realm=\"a, b\", nonce=\"x=\\\"y\\\"\", qop=\"auth,auth-int\"",
+            "Digest realm=\"a, b\", nonce=\"x=\\\"y\\\"\", qop=\"auth,auth-int\""
+        ),
+        (" , ,Basic ,, realm=a ,, x=y,", "Basic realm=\"a\", x=\"y\""),
+        ("Negotiate, NTLM, Basic realm=\"a\"", "Negotiate|NTLM|Basic realm=\"a\""),
+        (
+            "Basic realm=\"a\", Digest realm=\"b\", nonce=1, Bearer",
+            "Basic realm=\"a\"|Digest realm=\"b\", nonce=\"1\"|Bearer"
+        ),
+        ("Negotiate YII+/=, NTLM TlR~==", "Negotiate …|NTLM …"),
+        ("", ""),
+        (" , \t,", ""),
+    ])
+    func accepts(_ text: String, _ challenges: String) {
+        let result = parse(text)
+        #expect(result.challenges.map(\.description).joined(separator: "|") == challenges)
+        #expect(result.errors.isEmpty)
+    }
+
+    @Test func tokens() {
+        #expect(parse("Negotiate YII+/=").challenges.map(\.token) == ["YII+/="])
+        #expect(parse("NTLM TlR-._~ , NTLM").challenges.map(\.token) == ["TlR-._~", nil])
+        #expect(parse("X a=").challenges == [Challenge(scheme: "X", token: "a=")])
+        #expect(parse("X a=b").challenges == [Challenge(scheme: "X", parameters: [.init("a", "b")])])
+    }
+
+    /// What stands before the mistake, in the same line, is kept; the challenge that holds it is not.
+    @Test(arguments: [
+        ("blah blah blah", 0),
+        ("Basic realm=\"a", 0),
+        ("Basic realm=\"a\"b", 0),
+        ("Basic realm=a@b", 0),
+        ("Basic realm=\"a\" x=y", 0),
+        ("Basic realm=\"a\u{1}\"", 0),
+        ("Basic a=b, realm=,", 0),
+        ("=x", 0),
+        ("Basic/ realm=a", 0),
+        ("Negotiate abc=d=", 0),
+        ("Negotiate, Basic realm=\"a\"b", 1),
+        ("Other abc==, realm=a, Basic", 1),
+        ("Basic realm=a, Basic realm=b, realm=c, Negotiate", 2),
+    ])
+    func refuses(_ text: String, _ kept: Int) {
+        let result = parse(text)
+        #expect(result.challenges.count == kept)
+        #expect(result.errors.map(\.code) == [.malformedChallenge])
+    }
+
+    @Test func leniencies() {
+        #expect(parse("Basic realm=\"a, b", .missingClosingQuote).challenges.first?["realm"] == "a, b")
+        #expect(parse("Basic realm=\"a\\", .missingClosingQuote).challenges.first?["realm"] == "a")
+        #expect(parse("Basic realm=a@b, x=1", .unquotedText).challenges.first?["realm"] == "a@b")
+        #expect(parse("Basic realm=a\"b", .client).challenges.isEmpty)
+    }
+
+    /// A mistake in one line leaves the others alone; bytes that are not UTF-8 are kept as they are.
+    @Test func lines() throws {
+        var fields: HTTPFields = ["WWW-Authenticate": "Negotiate", "Proxy-Authenticate": "Basic"]
+        try fields.append("broken broken broken", for: .wwwAuthenticate)
+        try fields.append(rawValue: Array("Basic realm=\"caf".utf8) + [0xE9, 0x22], for: .wwwAuthenticate)
+        let result = ChallengeParser().parse(fields, .wwwAuthenticate)
+        #expect(result.challenges.map(\.scheme) == ["Negotiate", "Basic"])
+        #expect(result.challenges.last?["REALM"] == "café")
+        #expect(result.challenges.last?.parameter("realm")?.rawValue.last == 0xE9)
+        #expect(result.errors.count == 1)
+    }
+
+    @Test func limits() {
+        var parser = ChallengeParser()
+        parser.limits.challengeCount = 2
+        #expect(parser.parse(Array("A, B, C".utf8)).challenges.count == 2)
+        parser.limits.parameterCount = 2
+        #expect(parser.parse(Array("A b=1, c=2".utf8)).challenges.count == 1)
+        #expect(parser.parse(Array("A b=1, c=2, d=3".utf8)).challenges.isEmpty)
+        parser.limits.challengeLength = 3
+        #expect(parser.parse(Array("A, B".utf8)).errors.count == 1)
+    }
+
+    @Test func parameterLists() throws {
+        let parser = ChallengeParser()
+        #expect(try parser.parseParameters(Array("a=1,b=\"2\"".utf8)) == [.init("a", "1"), .init("b", "2")])
+        #expect(try parser.parseParameters([]).isEmpty)
+        #expect(throws: HTTPAuthError.self) { try parser.parseParameters(Array("Basic a=1".utf8)) }
+    }
+
+    /// Cut at every byte and with every byte replaced, a line may lose challenges, but never traps.
+    @Test func survivesDamage() {
+        let line = Array("Digest realm=\"a\\\"b\", nonce=c, Negotiate YII+/==, ,Basic realm=\"d, e\"".utf8)
+        for leniency in [ChallengeLeniency.strict, .client] {
+            let parser = ChallengeParser(leniency: leniency)
+            for index in line.indices {
+                #expect(parser.parse(Array(line[..<index])).challenges.count <= 3)
+                for byte in [0, UInt8(ascii: "\""), UInt8(ascii: "="), UInt8(ascii: ","), UInt8(ascii: "\\"), 0xFF] {
+                    var damaged = line
+                    damaged[index] = byte
+                    #expect(parser.parse(damaged).challenges.count <= 4)
+                }
+            }
+        }
+    }
+}
