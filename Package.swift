@@ -41,6 +41,9 @@ let rows: [Row] = [
     Row("HTTPAuth", .library, "HTTPAuth", ["CLibcrypto", "HTTPMessage"]),
     Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "HTTPMessage"]),
 
+    Row("ServiceDiscovery", .library, "ServiceDiscovery", ["EventLoops", "HostResolver"]),
+    Row("ServiceDiscovery", .tests, "ServiceDiscoveryTests", ["ServiceDiscovery", "HostResolver"]),
+
     Row("NetKit", .library, "NetKit", ["EventLoops", "HTTPMessage", "HostResolver", "StreamKit"]),
     Row("NetKit", .tests, "NetKitTests", ["NetKit"]),
 ]

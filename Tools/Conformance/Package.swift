@@ -12,12 +12,16 @@ let settings: [SwiftSetting] =
 let package = Package(
     name: "Conformance",
     dependencies: [
-        .package(path: "../../Packages/HTTPMessage")
+        .package(path: "../../Packages/HTTPMessage"),
+        .package(path: "../../Packages/ServiceDiscovery"),
     ],
     targets: [
         .executableTarget(
             name: "conform",
-            dependencies: [.product(name: "HTTPMessage", package: "HTTPMessage")],
+            dependencies: [
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
+            ],
             swiftSettings: settings)
     ],
     swiftLanguageModes: [.v6]

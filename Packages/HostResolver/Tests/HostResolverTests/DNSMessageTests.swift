@@ -17,6 +17,8 @@ import Testing
             DNSRecord(name, timeToLive: 64, .txt([Array("one".utf8), [], [0, 255]])),
             DNSRecord(name, timeToLive: 65, .srv(priority: 1, weight: 2, port: 3, target: DNSName("a.example.org")!)),
             DNSRecord(name, timeToLive: 66, .ptr(DNSName("b.example.org")!)),
+            DNSRecord(
+                name, timeToLive: 67, .nsec(next: name, types: [.a, .aaaa, .srv, DNSRecordType(rawValue: 0x1234)])),
             DNSRecord(name, timeToLive: 67, .other(DNSRecordType(rawValue: 257), [0, 5, 1, 2, 3])),
         ],
         authorities: [
@@ -37,6 +39,29 @@ import Testing
         #expect(try DNSMessage(wire: bytes).wireForm() == bytes)
         // Compression is worth something: "example.org" stands there once.
         #expect(bytes.count < 400)
+    }
+
+    @Test func compressesMoreForMulticast() throws {
+        let name = DNSName("a.local")!
+        let message = DNSMessage(
+            header: DNSHeader(id: 0),
+            answers: [
+                DNSRecord(name, timeToLive: 1, .srv(priority: 0, weight: 0, port: 1, target: name)),
+                DNSRecord(name, timeToLive: 1, .nsec(next: name, types: [.a])),
+            ])
+        let multicast = try message.multicastWireForm()
+        #expect(try message.wireForm().count - multicast.count == 2 * (name.wireForm.count - 2))
+        #expect(try DNSMessage(wire: multicast) == message)
+        // RFC 6762 §6.1: a restricted NSEC record, here for A alone.
+        #expect(Array(multicast.suffix(5)) == [0xC0, 0x0C, 0, 1, 0x40])
+    }
+
+    @Test(arguments: [[0, 0], [0, 33], [0, 2, 1], [1, 1, 1, 0, 1, 1], [0]])
+    func refusesBitMapsThatMakeNoSense(map: [UInt8]) throws {
+        let whole = DNSMessage(
+            header: DNSHeader(id: 0), answers: [DNSRecord(DNSName("a")!, timeToLive: 1, .other(.nsec, [0] + map))])
+        let bytes = try whole.wireForm()
+        #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
     }
 
     @Test func writesAQueryAsTheStandardSays() throws {

@@ -121,6 +121,7 @@ struct ResolveCommand: AsyncParsableCommand {
         case .txt(let strings): strings.map { String(decoding: $0, as: UTF8.self) }.joined()
         case .srv(let priority, let weight, let port, let target): "\(priority) \(weight) \(port) \(target)"
         case .soa(let start): "\(start)"
+        case .nsec(let next, let types): "\(next) \(types.map(\.description).joined(separator: " "))"
         case .other(let type, let bytes): "\(type) \(bytes.count) bytes"
         }
     }

@@ -75,9 +75,31 @@ struct DNSDecoder {
                 DNSStartOfAuthority(
                     primary: try name(), mailbox: try name(), serial: try integer32(), refresh: try integer32(),
                     retry: try integer32(), expire: try integer32(), minimum: try integer32()))
+        case .nsec:
+            return .nsec(next: try name(), types: try types(end: end))
         default:
             return .other(type, try slice(end - position))
         }
+    }
+
+    /// The types of a bit map (RFC 4034 §4.1.2): blocks of up to 32 bytes, their numbers ascending.
+    private mutating func types(end: Int) throws(ResolverError) -> [DNSRecordType] {
+        var types: [DNSRecordType] = []
+        var lastBlock = -1
+        while position < end {
+            let block = Int(try integer16())
+            let (number, length) = (block >> 8, block & 255)
+            guard number > lastBlock, (1...32).contains(length), end - position >= length else {
+                throw fault("bit map of types that makes no sense")
+            }
+            lastBlock = number
+            for (index, byte) in try slice(length).enumerated() {
+                for bit in 0..<8 where byte >> (7 - bit) & 1 == 1 {
+                    types.append(DNSRecordType(rawValue: UInt16(number << 8 | index << 3 | bit)))
+                }
+            }
+        }
+        return types
     }
 
     /// A name, compressed or not (RFC 1035 §4.1.4). Pointers must go backwards, so they cannot form a loop.
@@ -114,8 +136,9 @@ struct DNSDecoder {
     }
 
     private mutating func integer16() throws(ResolverError) -> UInt16 {
-        let slice = try slice(2)
-        return UInt16(slice[0]) << 8 | UInt16(slice[1])
+        guard bytes.count - position >= 2 else { throw fault("cut short") }
+        defer { position += 2 }
+        return UInt16(bytes[position]) << 8 | UInt16(bytes[position + 1])
     }
 
     private mutating func integer32() throws(ResolverError) -> UInt32 {

@@ -3,6 +3,8 @@ struct DNSEncoder {
     private var bytes: [UInt8] = []
     /// Where each name that may be pointed at begins.
     private var places: [DNSName: Int] = [:]
+    /// Whether also names that only multicast DNS lets one compress are (RFC 6762 §18.14).
+    var compressesEverything = false
 
     mutating func encode(_ message: DNSMessage) throws(ResolverError) -> [UInt8] {
         bytes = []
@@ -49,7 +51,7 @@ struct DNSEncoder {
         case .srv(let priority, let weight, let port, let target):
             for number in [priority, weight, port] { put(number) }
             // RFC 2782: the target is not compressed.
-            put(target, mayPoint: false)
+            put(target, mayPoint: compressesEverything)
         case .txt(let texts):
             for text in texts {
                 guard text.count <= 255 else { throw ResolverError(.malformedAnswer, detail: "text over 255 bytes") }
@@ -63,9 +65,26 @@ struct DNSEncoder {
                 put(UInt16(number >> 16))
                 put(UInt16(number & 0xFFFF))
             }
+        case .nsec(let next, let types):
+            // RFC 4034 §4.1.1: nor is this name.
+            put(next, mayPoint: compressesEverything)
+            putBitMap(of: types)
         case .other(_, let data):
             bytes += data
         }
+    }
+
+    /// RFC 4034 §4.1.2: only blocks that have a type, without the zeros at their end.
+    private mutating func putBitMap(of types: [DNSRecordType]) {
+        var blocks: [UInt8: [UInt8]] = [:]
+        for type in types {
+            let (block, index) = (UInt8(type.rawValue >> 8), Int(type.rawValue & 255))
+            var map = blocks[block] ?? []
+            if map.count <= index / 8 { map += [UInt8](repeating: 0, count: index / 8 + 1 - map.count) }
+            map[index / 8] |= 0x80 >> UInt8(index % 8)
+            blocks[block] = map
+        }
+        for (block, map) in blocks.sorted(by: { $0.key < $1.key }) { bytes += [block, UInt8(map.count)] + map }
     }
 
     private mutating func put(_ name: DNSName, mayPoint: Bool) {

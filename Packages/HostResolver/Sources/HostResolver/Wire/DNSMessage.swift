@@ -67,6 +67,15 @@ public struct DNSMessage: Hashable, Sendable {
         return try encoder.encode(self)
     }
 
+    /// The wire form for multicast DNS, where the names in SRV and NSEC records are compressed too (RFC 6762 §18.14).
+    ///
+    /// - Throws: as ``wireForm()``.
+    public func multicastWireForm() throws(ResolverError) -> [UInt8] {
+        var encoder = DNSEncoder()
+        encoder.compressesEverything = true
+        return try encoder.encode(self)
+    }
+
     /// The pseudo-record of EDNS, if there is one.
     public var extensionRecord: DNSRecord? {
         additionals.first { $0.type == .opt }

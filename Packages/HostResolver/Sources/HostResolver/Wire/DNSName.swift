@@ -90,6 +90,9 @@ public struct DNSName: Sendable {
         return labels
     }
 
+    /// The uncompressed wire form: each label behind a byte with its length, then a zero.
+    public var wireForm: [UInt8] { wire }
+
     /// This name with `suffix` behind it; nil if that is too long.
     func appending(_ suffix: DNSName) -> DNSName? {
         let joined = wire.dropLast() + suffix.wire

@@ -18,6 +18,9 @@ public enum DNSRecordData: Hashable, Sendable {
     case srv(priority: UInt16, weight: UInt16, port: UInt16, target: DNSName)
     /// The start of a zone (RFC 1035 §3.3.13).
     case soa(DNSStartOfAuthority)
+    /// What else there is: the next name of the zone, and the types that the owner has (RFC 4034 §4). Multicast DNS says
+    /// with it which types a name has *not* (RFC 6762 §6.1).
+    case nsec(next: DNSName, types: [DNSRecordType])
     /// Bytes of a type that is not taken apart here (RFC 3597). Names inside are not expanded.
     case other(DNSRecordType, [UInt8])
 
@@ -33,6 +36,7 @@ public enum DNSRecordData: Hashable, Sendable {
         case .txt: .txt
         case .srv: .srv
         case .soa: .soa
+        case .nsec: .nsec
         case .other(let type, _): type
         }
     }

@@ -26,6 +26,10 @@ public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public static let aaaa = DNSRecordType(rawValue: 28)
     /// Where a service runs (RFC 2782).
     public static let srv = DNSRecordType(rawValue: 33)
+    /// Which types a name has (RFC 4034).
+    public static let nsec = DNSRecordType(rawValue: 47)
+    /// Every type: in questions only (RFC 1035 §3.2.3).
+    public static let any = DNSRecordType(rawValue: 255)
     /// The pseudo-record of EDNS (RFC 6891).
     public static let opt = DNSRecordType(rawValue: 41)
 }
@@ -35,7 +39,7 @@ extension DNSRecordType: CustomStringConvertible {
     public var description: String {
         let names: [DNSRecordType: String] = [
             .a: "A", .ns: "NS", .cname: "CNAME", .soa: "SOA", .ptr: "PTR", .mx: "MX", .txt: "TXT", .aaaa: "AAAA",
-            .srv: "SRV", .opt: "OPT",
+            .srv: "SRV", .nsec: "NSEC", .opt: "OPT",
         ]
         return names[self] ?? "TYPE\(rawValue)"
     }

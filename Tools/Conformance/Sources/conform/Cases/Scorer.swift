@@ -12,4 +12,5 @@ let scorers: [any Scorer] = [
     ChunkedBodyScorer(),
     SemanticsScorer(),
     MessageScorer(),
+    TXTRecordScorer(),
 ]

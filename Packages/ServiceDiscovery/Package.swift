@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+    name: "ServiceDiscovery",
+    products: [
+        .library(name: "ServiceDiscovery", targets: ["ServiceDiscovery"])
+    ],
+    dependencies: [
+        .package(path: "../EventLoops"),
+        .package(path: "../HostResolver"),
+    ],
+    targets: [
+        .target(
+            name: "ServiceDiscovery",
+            dependencies: [
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ServiceDiscoveryTests",
+            dependencies: [
+                "ServiceDiscovery",
+                .product(name: "HostResolver", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
