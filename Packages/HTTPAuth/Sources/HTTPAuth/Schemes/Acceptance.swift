@@ -5,6 +5,9 @@ public struct Acceptance: Hashable, Sendable {
     /// The status: any but 401 (407 for a proxy).
     public var status: HTTPStatus
 
+    /// The field value that the request carried.
+    public var sent: [UInt8]
+
     /// A challenge of the scheme in the response: where Negotiate puts the server's own proof. Nil if there is none.
     public var challenge: Challenge?
 
@@ -16,10 +19,11 @@ public struct Acceptance: Hashable, Sendable {
 
     /// Makes an acceptance.
     public init(
-        status: HTTPStatus, challenge: Challenge? = nil, info: [Challenge.Parameter] = [],
+        status: HTTPStatus, sent: [UInt8], challenge: Challenge? = nil, info: [Challenge.Parameter] = [],
         body: AuthenticationBody = .unknown
     ) {
         self.status = status
+        self.sent = sent
         self.challenge = challenge
         self.info = info
         self.body = body

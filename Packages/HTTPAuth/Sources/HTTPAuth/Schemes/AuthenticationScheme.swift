@@ -8,19 +8,20 @@
 /// The order of calls, where each round is one request and its response:
 ///
 /// ```
-/// receive(challenge)                   the 401 or 407 of a request without credentials
+/// receive(challenge, answering: nil)   the 401 or 407 of a request without credentials
 ///   respond(to:with:) → send           the field of the next request
 ///                     → work → resume(with:) → send
-/// receive(challenge) → continues       401 again: the next leg of the same exchange (NTLM, Negotiate): respond again
-///                    → fresh           401 again: as good as a first challenge (Digest, stale=true): respond again
-///                    → refused         401 again: the credential is wrong
+/// receive(challenge, answering: sent)  401 again, to a request with this scheme's field
+///                    → continues       the next leg of the same exchange (NTLM, Negotiate): respond again
+///                    → fresh           as good as a first challenge (Digest, stale=true): respond again
+///                    → refused         the credential is wrong
 /// finish(acceptance)                   any other status: the server's own proof is checked
 ///   respond(to:with:) → send, nothing  the next request, without a new challenge
 /// disconnected()                       the connection is gone; connection-bound schemes begin anew
 /// ```
 ///
-/// A scheme that cannot start (no library, no ticket) throws from ``receive(_:)`` or the first ``respond(to:with:)``,
-/// ``resume(with:)``; the driver then takes the next scheme that the server offers, and says so when asked to explain.
+/// A scheme that cannot start (no library, no ticket) throws from ``receive(_:answering:)`` or the first
+/// ``respond(to:with:)`` or ``resume(with:)``; the driver then takes the next scheme that the server offers, and says so when asked to explain.
 /// Schemes of your own become an ``AuthenticationMethod``, and stand in a policy beside those of this package.
 public protocol AuthenticationScheme: Sendable {
     /// What holds for this conversation now. Digest, for one, wants its requests in order once the server counts them.
@@ -32,11 +33,14 @@ public protocol AuthenticationScheme: Sendable {
     /// The URIs, absolute or paths, for which the challenge says that it holds; nil if it does not say.
     var domain: [String]? { get }
 
-    /// Takes a challenge of this scheme.
+    /// Takes a challenge of this scheme. `sent` is the field value that the refused request carried, nil if it carried
+    /// none: several requests may be under way, so a machine tells by it, and not by what it did last, what was refused.
     ///
     /// Throws ``HTTPAuthError/Code/malformedChallenge``, ``HTTPAuthError/Code/unsupportedChallenge`` or
     /// ``HTTPAuthError/Code/unavailable`` if the conversation cannot begin or go on; the machine is then of no use.
-    mutating func receive(_ challenge: Challenge) throws(HTTPAuthError) -> ChallengeVerdict
+    mutating func receive(
+        _ challenge: Challenge, answering sent: [UInt8]?
+    ) throws(HTTPAuthError) -> ChallengeVerdict
 
     /// What to put on the next request. `credential` is nil where ``SchemeTraits/requiresUserNameAndPassword`` is
     /// false. The driver has made sure that it belongs to `input.space`.

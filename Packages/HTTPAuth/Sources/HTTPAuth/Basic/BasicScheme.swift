@@ -1,0 +1,76 @@
+/// Basic (RFC 7617): user name and password in every request, in base 64 for anyone on the way to read.
+///
+/// ```swift
+/// var policy = AuthenticationPolicy()
+/// policy.encryptedOnly = [.basic]     // never without TLS
+/// ```
+///
+/// Text is sent as UTF-8, which is what a challenge can ask for (`charset="UTF-8"`) and what servers and browsers take it
+/// for otherwise. Where a server that says nothing wants ISO 8859-1, take ``AuthenticationMethod/basicLatin1``.
+struct BasicScheme: AuthenticationScheme {
+    private(set) var realm: String?
+    private let prefersLatin1: Bool
+    private var isUTF8 = false
+
+    init(prefersLatin1: Bool = false) {
+        self.prefersLatin1 = prefersLatin1
+    }
+
+    var traits: SchemeTraits { SchemeTraits() }
+
+    mutating func receive(
+        _ challenge: Challenge, answering sent: [UInt8]?
+    ) throws(HTTPAuthError) -> ChallengeVerdict {
+        guard challenge.token == nil else {
+            throw HTTPAuthError(.malformedChallenge, scheme: "Basic", detail: "a token instead of parameters")
+        }
+        // RFC 7617 §2 requires a realm. Servers forget it, and all that it changes is the text for the user.
+        realm = challenge["realm"]
+        isUTF8 = challenge["charset"]?.lowercased() == "utf-8"
+        return sent == nil ? .fresh : .refused
+    }
+
+    func respond(
+        to input: AuthenticationInput, with credential: Credential?
+    ) throws(HTTPAuthError) -> AuthenticationStep {
+        guard let credential else { throw HTTPAuthError(.missingUserName, scheme: "Basic") }
+        guard let password = credential.password else { throw HTTPAuthError(.missingPassword, scheme: "Basic") }
+        return .send(try field(user: credential.user, password: password))
+    }
+
+    /// The field's value: `Basic` and base 64 of the name, a colon, and the password (RFC 7617 §2).
+    private func field(user: String, password: Secret) throws(HTTPAuthError) -> [UInt8] {
+        var bytes = try encoded(Array(user.utf8), or: .invalidUserName)
+        if bytes.contains(UInt8(ascii: ":")) {
+            throw HTTPAuthError(
+                .invalidUserName, scheme: "Basic", detail: "a colon, which separates it from the password")
+        }
+        bytes.append(UInt8(ascii: ":"))
+        bytes += try encoded(password.withBytes { Array($0) }, or: .invalidPassword)
+        return Array("Basic ".utf8) + Base64.encode(bytes)
+    }
+
+    private func encoded(_ text: [UInt8], or code: HTTPAuthError.Code) throws(HTTPAuthError) -> [UInt8] {
+        // RFC 7617 §2: no control characters.
+        guard text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw HTTPAuthError(code, scheme: "Basic", detail: "a control character")
+        }
+        if isUTF8 || !prefersLatin1 { return text }
+        var result: [UInt8] = []
+        for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
+            guard let byte = UInt8(exactly: scalar.value) else {
+                throw HTTPAuthError(code, scheme: "Basic", detail: "not in ISO 8859-1")
+            }
+            result.append(byte)
+        }
+        return result
+    }
+}
+
+extension AuthenticationMethod {
+    /// Basic (RFC 7617), with UTF-8. Replaces `kCFHTTPAuthenticationSchemeBasic`.
+    public static let basic = AuthenticationMethod("Basic") { _ in BasicScheme() }
+
+    /// Basic, with ISO 8859-1 unless the challenge asks for UTF-8: for servers of an older time.
+    public static let basicLatin1 = AuthenticationMethod("Basic") { _ in BasicScheme(prefersLatin1: true) }
+}

@@ -1,0 +1,81 @@
+internal import CLibcrypto
+
+/// A hash function of libcrypto.
+enum HashAlgorithm: String, CaseIterable, Sendable {
+    case md5 = "MD5"
+    case sha256 = "SHA256"
+    case sha512Truncated = "SHA512-256"
+
+    /// The hash of the parts, one behind the other.
+    ///
+    /// Throws ``HTTPAuthError/Code/unavailable`` if libcrypto has no such function (MD5 where only FIPS ones are allowed).
+    func hash(_ parts: HashPart...) throws(HTTPAuthError) -> [UInt8] {
+        let hasher = try Hasher(self)
+        for part in parts { try hasher.update(part) }
+        return try hasher.finish()
+    }
+
+    /// The hash, in lower-case hexadecimal digits.
+    func hexadecimal(_ parts: HashPart...) throws(HTTPAuthError) -> [UInt8] {
+        let hasher = try Hasher(self)
+        for part in parts { try hasher.update(part) }
+        return Hexadecimal.encode(try hasher.finish())
+    }
+
+    /// Owns the state of one hash.
+    private final class Hasher {
+        private let context: OpaquePointer
+        private let name: String
+
+        init(_ algorithm: HashAlgorithm) throws(HTTPAuthError) {
+            name = algorithm.rawValue
+            guard let context = EVP_MD_CTX_new() else { throw HTTPAuthError(.unavailable, detail: "libcrypto") }
+            self.context = context
+            // Fetched each time: providers may be loaded and unloaded while a program runs, and it costs less than a hash.
+            guard let function = EVP_MD_fetch(nil, algorithm.rawValue, nil) else {
+                throw HTTPAuthError(.unavailable, detail: "libcrypto has no \(algorithm.rawValue)")
+            }
+            defer { EVP_MD_free(function) }
+            try check(EVP_DigestInit_ex(context, function, nil))
+        }
+
+        deinit {
+            EVP_MD_CTX_free(context)  // overwrites the state, too
+        }
+
+        func update(_ part: HashPart) throws(HTTPAuthError) {
+            switch part {
+            case .bytes(let bytes): try check(EVP_DigestUpdate(context, bytes, bytes.count))
+            case .secret(let secret):
+                try check(secret.withBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) })
+            case .text(let text):
+                var text = text
+                try check(text.withUTF8 { EVP_DigestUpdate(context, $0.baseAddress, $0.count) })
+            }
+        }
+
+        func finish() throws(HTTPAuthError) -> [UInt8] {
+            var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+            var count: UInt32 = 0
+            try check(EVP_DigestFinal_ex(context, &result, &count))
+            return Array(result[..<Int(count)])
+        }
+
+        private func check(_ result: Int32) throws(HTTPAuthError) {
+            guard result == 1 else { throw HTTPAuthError(.unavailable, detail: "libcrypto: \(name)") }
+        }
+    }
+}
+
+/// Something that a hash is made of.
+enum HashPart {
+    case bytes([UInt8])
+    case text(String)
+    case secret(Secret)
+}
+
+extension HashPart: ExpressibleByStringLiteral {
+    init(stringLiteral value: String) {
+        self = .text(value)
+    }
+}
