@@ -41,6 +41,9 @@ let rows: [Row] = [
     Row("HTTPAuth", .library, "HTTPAuth", ["CLibcrypto", "HTTPMessage"]),
     Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "HTTPMessage"]),
 
+    Row("FTPStream", .library, "FTPListing"),
+    Row("FTPStream", .tests, "FTPListingTests", ["FTPListing"]),
+
     Row("ServiceDiscovery", .library, "ServiceDiscovery", ["EventLoops", "HostResolver"]),
     Row("ServiceDiscovery", .tests, "ServiceDiscoveryTests", ["ServiceDiscovery", "HostResolver"]),
 

@@ -12,6 +12,7 @@ let settings: [SwiftSetting] =
 let package = Package(
     name: "Conformance",
     dependencies: [
+        .package(path: "../../Packages/FTPStream"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/ServiceDiscovery"),
     ],
@@ -19,6 +20,7 @@ let package = Package(
         .executableTarget(
             name: "conform",
             dependencies: [
+                .product(name: "FTPListing", package: "FTPStream"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
             ],

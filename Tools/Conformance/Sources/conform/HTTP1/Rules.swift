@@ -57,6 +57,7 @@ enum Rules {
         "headTooLong": "limit headLength",
         "chunkExtensionsTooLong": "limit chunkExtensionLength",
         "truncated": "RFC 9112 §8: a message that ends early is incomplete",
+        "notAnEntry": "the line has no name, or not the columns of any format; nothing is made of it",
         "closeWins": "RFC 9112 §9.3: close ends the connection, whatever stands beside it",
         "transferEncodingWins": "RFC 9112 §6.3: beside Transfer-Encoding, Content-Length says nothing",
         "proxyConnectionIgnored": "RFC 9112 §C.2.2: Proxy-Connection does not keep a connection open",

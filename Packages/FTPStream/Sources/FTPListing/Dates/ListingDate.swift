@@ -1,0 +1,106 @@
+/// A date as a listing tells it, with what it does not tell.
+public struct ListingDate: Sendable, Hashable {
+    /// How much of the date was told.
+    public enum Precision: Sendable, Hashable, Comparable {
+        /// The day; the time is midnight.
+        case day
+        /// Hour and minute, too.
+        case minute
+        /// To the second.
+        case second
+    }
+
+    /// Whose clock it is by.
+    public enum Zone: Sendable, Hashable {
+        /// UTC, by the format's definition (MLSD, EPLF).
+        case utc
+        /// So many seconds ahead of UTC, as the line says.
+        case offset(Int)
+        /// The server's own, which the listing does not tell.
+        case unknown
+    }
+
+    /// 1 to 9999.
+    public var year: Int
+    /// 1 to 12.
+    public var month: Int
+    /// 1 to 31.
+    public var day: Int
+    /// 0 to 23.
+    public var hour = 0
+    /// 0 to 59.
+    public var minute = 0
+    /// 0 to 60.
+    public var second = 0
+    /// How much of the date was told.
+    public var precision: Precision
+    /// Whose clock it is by.
+    public var zone = Zone.unknown
+
+    /// The line had no year; it was chosen so that the date is of the last twelve months.
+    public var isYearGuessed = false
+
+    /// A date that exists; nil for the 30th of February.
+    public init?(
+        year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, precision: Precision,
+        zone: Zone = .unknown
+    ) {
+        guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year),
+            (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
+        else { return nil }
+        (self.year, self.month, self.day) = (year, month, day)
+        (self.hour, self.minute, self.second) = (hour, minute, second)
+        self.precision = precision
+        self.zone = zone
+    }
+
+    /// Seconds since 1970 UTC.
+    ///
+    /// - Parameter offset: how far the server's clock is ahead of UTC, in seconds, if the listing does not tell.
+    public func secondsSince1970(assuming offset: Int = 0) -> Int64 {
+        let ahead =
+            switch zone {
+            case .utc: 0
+            case .offset(let seconds): seconds
+            case .unknown: offset
+            }
+        return Self.dayNumber(year, month, day) * 86_400 + Int64(hour * 3600 + minute * 60 + second - ahead)
+    }
+
+    /// The date of a time in seconds since 1970; nil beyond the year 9999.
+    init?(secondsSince1970 time: Int64) {
+        guard (-62_135_596_800...253_402_300_799).contains(time) else { return nil }
+        let days = time >= 0 ? time / 86_400 : (time - 86_399) / 86_400
+        let rest = Int(time - days * 86_400)
+        // Howard Hinnant's civil_from_days.
+        let z = days + 719_468
+        let era = (z >= 0 ? z : z - 146_096) / 146_097
+        let dayOfEra = z - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        let month = Int(shifted < 10 ? shifted + 3 : shifted - 9)
+        self.init(
+            year: Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0), month: month,
+            day: Int(dayOfYear - (153 * shifted + 2) / 5) + 1, hour: rest / 3600, minute: rest / 60 % 60,
+            second: rest % 60, precision: .second, zone: .utc)
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days since 1970-01-01.
+    private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
+        let y = Int64(month <= 2 ? year - 1 : year)
+        let era = (y >= 0 ? y : y - 399) / 400
+        let yearOfEra = y - era * 400
+        let shifted = Int64(month > 2 ? month - 3 : month + 9)
+        let dayOfYear = (153 * shifted + 2) / 5 + Int64(day) - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}

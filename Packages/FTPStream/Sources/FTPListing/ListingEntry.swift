@@ -1,0 +1,80 @@
+/// One line of a directory listing, understood.
+///
+/// The name is what a stranger sent. It is no path: join ``pathComponent`` to a folder, never ``name``.
+///
+/// Replaces the dictionary of `CFFTPCreateParsedResourceListing`.
+public struct ListingEntry: Sendable, Hashable {
+    /// The name as the server sent it. What to send back when the file is wanted. Replaces `kCFFTPResourceName`.
+    public var nameBytes: [UInt8]
+
+    /// What it is. Replaces `kCFFTPResourceType`; see ``ListingKind/directoryEntryType``.
+    public var kind: ListingKind
+
+    /// How many bytes it has; nil if the line does not tell, as for most directories, links and devices' files.
+    ///
+    /// Replaces `kCFFTPResourceSize`.
+    public var size: UInt64?
+
+    /// False if ``size`` was told in blocks, so that up to 511 bytes fewer may be there.
+    public var isSizeExact = true
+
+    /// When it was changed, with what is not certain about that. Replaces `kCFFTPResourceModDate`.
+    public var date: ListingDate?
+
+    /// Who owns it, name or number. Replaces `kCFFTPResourceOwner`.
+    public var owner: String?
+
+    /// Its group, name or number. Replaces `kCFFTPResourceGroup`.
+    public var group: String?
+
+    /// The permission bits with setuid, setgid and sticky: at most 0o7777. Replaces `kCFFTPResourceMode`.
+    public var mode: UInt16?
+
+    /// Where a link leads, as the server sent it; nil if it is no link or the line does not tell.
+    ///
+    /// Replaces `kCFFTPResourceLink`.
+    public var linkTargetBytes: [UInt8]?
+
+    /// Whether the line is about the listed directory itself, or the one above.
+    public var place = ListingPlace.inside
+
+    /// The facts of MLSD and MLST (RFC 3659 §7.5), names in lower case; empty in other formats.
+    public var facts: [String: String] = [:]
+
+    /// How the line was read.
+    public var format: ListingFormat
+
+    /// Makes an entry of which only the name is known, as from NLST.
+    public init(nameBytes: [UInt8], kind: ListingKind = .unknown, format: ListingFormat = .names) {
+        self.nameBytes = nameBytes
+        self.kind = kind
+        self.format = format
+        place = ListingPlace(nameBytes)
+    }
+}
+
+extension ListingEntry {
+    /// The name as text: as UTF-8 if it is that, else as Latin-1, which takes any bytes.
+    public var name: String { ListingEntry.text(nameBytes[...]) }
+
+    /// Where a link leads, as text; see ``name``.
+    public var linkTarget: String? { linkTargetBytes.map { ListingEntry.text($0[...]) } }
+
+    /// The name if it can stand for one file in a folder of this machine, else nil.
+    ///
+    /// Nil for `.`, `..`, names with a slash or NUL, and names over 255 bytes: a server that sends those is broken or
+    /// wants to write outside the folder.
+    public var pathComponent: [UInt8]? {
+        guard (1...255).contains(nameBytes.count), ListingPlace(nameBytes) == .inside,
+            !nameBytes.contains(UInt8(ascii: "/")), !nameBytes.contains(0)
+        else { return nil }
+        return nameBytes
+    }
+
+    static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = ""
+        for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+        return text
+    }
+}

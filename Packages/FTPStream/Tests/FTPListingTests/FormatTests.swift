@@ -1,0 +1,248 @@
+import FTPListing
+import Testing
+
+/// One line of each shape, and what it says.
+struct FormatTests {
+    struct Line: Sendable, CustomTestStringConvertible {
+        let line: String
+        let name: String
+        let kind: ListingKind
+        let size: UInt64?
+        let date: String?
+        var owner: String?
+        var group: String?
+        var mode: UInt16?
+        var target: String?
+        var format = ListingFormat.unix
+
+        var testDescription: String { line }
+    }
+
+    // The clock stands at 2026-11-21 12:00 UTC.
+    static let lines: [Line] = [
+        .init(
+            line: "-rw-r--r--   1 ann      staff     2040000 Aug  5 07:31 of this year", name: "of this year",
+            kind: .file,
+            size: 2_040_000, date: "2026-08-05 07:31 ?", owner: "ann", group: "staff", mode: 0o644),
+        .init(
+            line: "-rwsr-x--T+  1 500      500            16 Nov 23 07:31 of last year", name: "of last year",
+            kind: .file,
+            size: 16, date: "2025-11-23 07:31 ?", owner: "500", group: "500", mode: 0o5750),
+        .init(
+            line: "-rw-r--r--   1 500      500            16 Nov 22 11:31 a zone ahead", name: "a zone ahead",
+            kind: .file,
+            size: 16, date: "2026-11-22 11:31 ?", owner: "500", group: "500", mode: 0o644),
+        .init(
+            line: "-rw-r--r--   1 a b 1 Feb 29 07:31 leap", name: "leap", kind: .file, size: 1,
+            date: "2024-02-29 07:31 ?", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "drwxr-xr-x   2 two words  group  4096 Mar  2 2013 x", name: "x", kind: .directory, size: nil,
+            date: "2013-03-02", owner: "two words", group: "group", mode: 0o755),
+        .init(
+            line: "drwxr-xr-x   2 512 Mar  2  2013   two blanks first", name: "  two blanks first", kind: .directory,
+            size: nil, date: "2013-03-02", mode: 0o755),
+        .init(
+            line: "-r-xr-xr-x  1 anonymou      245       90 Mar  1 2003  left.column", name: "left.column", kind: .file,
+            size: 90, date: "2003-03-01", owner: "anonymou", group: "245", mode: 0o555),
+        .init(
+            line: "crw-r----- 1 root kmem 1, 27 Jan 30 11:42 kmem", name: "kmem", kind: .characterDevice, size: nil,
+            date: "2026-01-30 11:42 ?", owner: "root", group: "kmem", mode: 0o640),
+        .init(
+            line: "brw-r----- 1 root disk 8, 0 Jan 30 2020 sda", name: "sda", kind: .blockDevice, size: nil,
+            date: "2020-01-30", owner: "root", group: "disk", mode: 0o640),
+        .init(
+            line: "srwxrwxrwx 1 root root 0 Jan 30 2020 s", name: "s", kind: .socket, size: nil, date: "2020-01-30",
+            owner: "root", group: "root", mode: 0o777),
+        .init(
+            line: "prw-r--r-- 1 root root 0 Jan 30 2020 p", name: "p", kind: .fifo, size: nil, date: "2020-01-30",
+            owner: "root", group: "root", mode: 0o644),
+        .init(
+            line: "lrwxrwxrwx 1 a b 4 Jan 30 2020 a -> b -> c d", name: "a", kind: .link, size: nil,
+            date: "2020-01-30", owner: "a", group: "b", mode: 0o777, target: "b -> c d"),
+        .init(
+            line: "lrwxrwxrwx 1 a b 3 Jan 30 2020 a -> b -> c d", name: "a -> b", kind: .link, size: nil,
+            date: "2020-01-30", owner: "a", group: "b", mode: 0o777, target: "c d"),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 2024-05-21 12:01 iso", name: "iso", kind: .file, size: 5,
+            date: "2024-05-21 12:01",
+            owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 2024-05-21 12:01:02.123456789 +0200 full", name: "full", kind: .file, size: 5,
+            date: "2024-05-21 12:01:02 +7200", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 05-21 12:01 short iso", name: "short iso", kind: .file, size: 5,
+            date: "2026-05-21 12:01 ?", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 21.05.2024 12:01 dots", name: "dots", kind: .file, size: 5,
+            date: "2024-05-21 12:01", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 May 21 12:01:02 2024 ls -T", name: "ls -T", kind: .file, size: 5,
+            date: "2024-05-21 12:01:02", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 21. Mär 2024 german", name: "german", kind: .file, size: 5, date: "2024-03-21",
+            owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 3 août 12:00 french", name: "french", kind: .file, size: 5,
+            date: "2026-08-03 12:00 ?", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 5月 15日 2009年 japanese", name: "japanese", kind: .file, size: 5,
+            date: "2009-05-15", owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r-- 1 a b 5 янв 15 2009 russian", name: "russian", kind: .file, size: 5, date: "2009-01-15",
+            owner: "a", group: "b", mode: 0o644),
+        .init(
+            line: "-rw-r--r--    1 longgroup longgroup123456789 Nov 20  2008 joined", name: "joined", kind: .file,
+            size: nil,
+            date: "2008-11-20", owner: "longgroup", mode: 0o644),
+        .init(
+            line: "drwxr-xr-x               folder        0 Aug 15 05:49 !Mac", name: "!Mac", kind: .directory,
+            size: nil,
+            date: "2026-08-15 05:49 ?", mode: 0o755),
+        .init(
+            line: "-rw-r--r--    78440       49231   127671 Jul 22 14:51 forks", name: "forks", kind: .file,
+            size: 127_671,
+            date: "2026-07-22 14:51 ?", mode: 0o644),
+        .init(
+            line: "-C--E-----FTP B QUA1I1      18128       41 Apr 1 2014 BATCH", name: "BATCH", kind: .file, size: 41,
+            date: "2014-04-01", owner: "QUA1I1", group: "18128"),
+        .init(
+            line: "d [R----F--] supervisor            512       Jan 16 18:53    login", name: "   login",
+            kind: .directory,
+            size: nil, date: "2026-01-16 18:53 ?", owner: "supervisor", format: .netware),
+        .init(
+            line: "-[RWCEAFMS] 0                19968 Mar 12 2020 a b.doc", name: "a b.doc", kind: .file, size: 19968,
+            date: "2020-03-12", owner: "0", format: .netware),
+        .init(
+            line: "05-26-95  10:57AM               143712 $LDR$ x", name: "$LDR$ x", kind: .file, size: 143_712,
+            date: "1995-05-26 10:57", format: .windows),
+        .init(
+            line: "12-03-2016  12:38AM       <DIR>          10 years", name: "10 years", kind: .directory, size: nil,
+            date: "2016-12-03 00:38", format: .windows),
+        .init(
+            line: "2016-12-03  18:38       <SYMLINKD>     here [C:\\there]", name: "here", kind: .link, size: nil,
+            date: "2016-12-03 18:38", target: "C:\\there", format: .windows),
+        .init(
+            line: "DATA.DIR;1               1/9           2-JUN-1998 07:32:04  [GROUP,ANN]     (RWED,RWED,RE,R)",
+            name: "DATA", kind: .directory, size: nil, date: "1998-06-02 07:32:04", owner: "ANN", group: "GROUP",
+            mode: 0o754, format: .vms),
+        .init(
+            line: "[SUB]A.TXT;15   3   20-AUG-1996 13:59 [ANN] (RWE,RWE,,)", name: "A.TXT", kind: .file, size: 1536,
+            date: "1996-08-20 13:59", owner: "ANN", mode: 0o700, format: .vms),
+        .init(
+            line: "PEP             36864 04/03/24 14:06:34 *DIR       dir1/", name: "dir1", kind: .directory, size: nil,
+            date: "2004-03-24 14:06:34", owner: "PEP", format: .os400),
+        .init(
+            line: "PEP               422 24.03.04 14:06:26 *STMF      a b", name: "a b", kind: .file, size: 422,
+            date: "2004-03-24 14:06:26", owner: "PEP", format: .os400),
+        .init(
+            line: "PEP                                     *MEM       A.FILE/B.MBR", name: "A.FILE/B.MBR", kind: .file,
+            size: nil, date: nil, owner: "PEP", format: .os400),
+        .init(
+            line: "SAVE00 3390   2004/06/23  1    1  FB     128  6144  PS    IN.RPT.D061704", name: "IN.RPT.D061704",
+            kind: .file, size: nil, date: "2004-06-23", format: .mvs),
+        .init(
+            line: "SAVE00 3390   **NONE**    1    1  FB     128  6144  PO-E  'A.LIB'", name: "A.LIB", kind: .directory,
+            size: nil, date: nil, format: .mvs),
+        .init(
+            line: "Migrated                             A.B", name: "A.B", kind: .file, size: nil, date: nil,
+            format: .mvs),
+        .init(
+            line: "MEMBER    01.03 2002/09/12 2002/10/11 09:37    11    11     0 ANN", name: "MEMBER", kind: .file,
+            size: nil, date: "2002-10-11 09:37", owner: "ANN", format: .mvsMembers),
+        .init(
+            line: "     0  A        DIR   05-12-97   16:44  A DIR", name: "A DIR", kind: .directory, size: nil,
+            date: "1997-05-12 16:44", format: .os2),
+        .init(
+            line: "  1163  RA             05-19-2000 12:56  x.exe", name: "x.exe", kind: .file, size: 1163,
+            date: "2000-05-19 12:56", format: .os2),
+        .init(
+            line: "IARPTS     101             16354 18-Mar-02 13:29:35 244, 10 \"nnnn\"", name: "IARPTS", kind: .file,
+            size: 16354, date: "2002-03-18 13:29:35", owner: "10", group: "244", format: .nonStop),
+        .init(
+            line: "+i8388621.44468,m839956783,r,s10376,up644,\ta\tb", name: "a\tb", kind: .file, size: 10376,
+            date: "1996-08-13 17:19:43 Z", mode: 0o644, format: .eplf),
+        .init(
+            line: "+m824255902,/,\tdev", name: "dev", kind: .directory, size: nil, date: "1996-02-13 23:58:22 Z",
+            format: .eplf),
+        .init(
+            line: "Type=dir;Modify=20141022065102.123;UNIX.mode=02775;unix.ownername=ann;UNIX.owner=7; a; b",
+            name: "a; b",
+            kind: .directory, size: nil, date: "2014-10-22 06:51:02 Z", owner: "ann", mode: 0o2775, format: .facts),
+        .init(
+            line: "type=OS.unix=slink:/a b;unix.groupname=g; l", name: "l", kind: .link, size: nil, date: nil,
+            group: "g",
+            target: "/a b", format: .facts),
+    ]
+
+    @Test(arguments: lines)
+    func lineOfEachShape(_ line: Line) throws {
+        let entries = try ListingParser.entries(of: Array(line.line.utf8), ListingParserTests.options)
+        let entry = try #require(entries.first)
+        #expect(entry.name == line.name)
+        #expect(entry.kind == line.kind)
+        #expect(entry.size == line.size)
+        #expect(entry.date.map(Self.text) == line.date)
+        #expect(entry.owner == line.owner)
+        #expect(entry.group == line.group)
+        #expect(entry.mode == line.mode)
+        #expect(entry.linkTarget == line.target)
+        #expect(entry.format == line.format)
+        // Naming the format changes nothing.
+        var options = ListingParserTests.options
+        options.format = line.format
+        #expect(try ListingParser.entries(of: Array(line.line.utf8), options) == entries)
+    }
+
+    @Test(arguments: [
+        "total 12", "ftpd: .: Permission denied", "-rw-r--r--   1 14  staff  80284 Aug 22  no year",
+        "drwxr-xr-x    3 110      1002            3 Dec 02  209 short year",
+        "Zrwxrwxrwx   1 root other 7 Jan 25 2000 x",
+        "-rw-r--r-- 1 a b 5 Feb 30 2020 no such day", "-rw-r--r-- 1 a b 5 May 21 30:00 no such hour",
+        "-rw-r--r-- 1 a b 5 May 21 2020", "-rw-r--r-- 1 a b 5 May 21 2020  ", "dxrwr-xr-x 2 a b 4096 Aug 24 2001 x",
+        "Type=dir missing-semicolon", "Type=dir;Size; no equals", "Modify=2014; short", "Size=x; x", "Type=file; ",
+        "120196.TXT;1           118/126        14-APR-1997 12:45:27 PM  [G,O]    (RWED,,RWED,RE)",
+        "AA.;2      152/153        13-FED-1997 08:13:43  [G,O]    (RWED,RWED,RWED,RE)", "Directory DISK$A:[ANONYM]",
+        "Total of 11 files, 12/100 blocks.", "PEP  422 04/03/24 30:06:29 *STMF  x", "PEP  422 04/03/24 14:06:29 *STMF",
+        "                 DIR   12-30-97   12:32  x", "13-13-97  10:57AM  1 x", "05-26-95  13:57PM  1 x",
+        "+m1,/,no tab",
+        "Volume Unit    Referred Ext Used Recfm Lrecl BlkSz Dsorg Dsname",
+    ])
+    func linesOfNothing(_ line: String) throws {
+        #expect(try ListingParser.entries(of: Array(line.utf8), ListingParserTests.options) == [])
+    }
+
+    @Test func monthsInOldCodes() throws {
+        for word: [UInt8] in [[0xC1, 0xD0, 0xD2], [0xE0, 0xEF, 0xF0], [0xD0, 0xDF, 0xE0]] {  // апр
+            let line = Array("-rw-r--r-- 1 a b 5 15 ".utf8) + word + Array(" 2009 x".utf8)
+            let entry = try #require(try ListingParser.entries(of: line, ListingParserTests.options).first)
+            #expect(entry.date.map(Self.text) == "2009-04-15")
+        }
+    }
+
+    @Test func placesOfDirectories() throws {
+        let lines = [
+            "type=cdir; /a/b", "type=pdir; /a", "type=dir; .", "drwxr-xr-x 1 a b 5 May 21 2020 ..", "type=dir; x",
+        ]
+        let places = try lines.map {
+            try ListingParser.entries(of: Array($0.utf8), ListingParserTests.options).first?.place
+        }
+        #expect(places == [.current, .parent, .current, .parent, .inside])
+    }
+
+    @Test func numbersOfDirectoryEntries() {
+        #expect(ListingKind.allCases.map(\.directoryEntryType) == [8, 4, 10, 2, 6, 1, 12, 0])
+    }
+
+    static func text(_ date: ListingDate) -> String {
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        var text = "\(date.year)-\(two(date.month))-\(two(date.day))"
+        if date.precision != .day { text += " \(two(date.hour)):\(two(date.minute))" }
+        if date.precision == .second { text += ":\(two(date.second))" }
+        if date.isYearGuessed { text += " ?" }
+        switch date.zone {
+        case .utc: return text + " Z"
+        case .offset(let seconds): return text + " +\(seconds)"
+        case .unknown: return text
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import FTPListing
+import Testing
+
+/// The rules of reading line by line: what is used, what is given, what is refused.
+struct ListingParserTests {
+    // 2026-11-21 12:00 UTC
+    static let options = ListingOptions(now: 1_795_262_400)
+
+    static let listing = """
+        total 3\r
+        drwxr-xr-x    2 ann      staff        4096 Nov 20 10:00 sub dir\r
+        \r
+        garbage that nobody understands\r
+        -rw-r--r--    1 ann      staff          12 Mar  4  2019 notes.txt\r
+        type=file;size=5;modify=20240102030405; mixed in\r
+        LONG_NAME_OF_A_FILE.TXT;3\r
+                      2/4   1-JUN-2020 08:00:00  [GRP,ANN]  (RWED,RWED,RE,)\r
+        lrwxrwxrwx    1 ann      staff           9 Mar  4  2019 link -> notes.txt
+
+        """
+
+    @Test func aWholeListing() throws {
+        let entries = try ListingParser.entries(of: Array(Self.listing.utf8), Self.options)
+        #expect(entries.map(\.name) == ["sub dir", "notes.txt", "mixed in", "LONG_NAME_OF_A_FILE.TXT", "link"])
+        #expect(entries.map(\.kind) == [.directory, .file, .file, .file, .link])
+        #expect(entries.map(\.format) == [.unix, .unix, .facts, .vms, .unix])
+    }
+
+    @Test func everySplitGivesTheSame() throws {
+        let bytes = Array(Self.listing.utf8)
+        let whole = try ListingParser.entries(of: bytes, Self.options)
+        for split in 0...bytes.count {
+            var parser = ListingParser(Self.options)
+            var buffer: [UInt8] = []
+            var entries: [ListingEntry] = []
+            for part in [bytes[..<split], bytes[split...]] {
+                buffer += part
+                while true {
+                    let step = try parser.parse(buffer.span.bytes)
+                    if step.consumed == 0 { break }
+                    if let entry = step.entry { entries.append(entry) }
+                    buffer.removeFirst(step.consumed)
+                }
+            }
+            let last = try parser.finish(buffer.span.bytes)
+            if let last { entries.append(last) }
+            #expect(entries == whole)
+        }
+    }
+
+    @Test func oneLineIsUsedAtATime() throws {
+        var parser = ListingParser(Self.options)
+        let bytes = Array("total 3\r\n-rw-r--r-- 1 a b 1 Mar  4  2019 x\nrest".utf8)
+        let first = try parser.parse(bytes.span.bytes)
+        #expect(first.consumed == 9 && first.entry == nil)
+        let second = try parser.parse(bytes.span.bytes.extracting(droppingFirst: 9))
+        #expect(second.consumed == 34 && second.entry?.name == "x")
+        let third = try parser.parse(bytes.span.bytes.extracting(droppingFirst: 43))
+        #expect(third.consumed == 0 && third.entry == nil)
+    }
+
+    @Test func theLastLineNeedsNoEnd() throws {
+        let line = Array("-rw-r--r-- 1 a b 1 Mar  4  2019 x".utf8)
+        #expect(try ListingParser.entries(of: line, Self.options).map(\.name) == ["x"])
+    }
+
+    @Test func aLineHasALimit() {
+        var options = Self.options
+        options.lineLimit = 100
+        let error = ListingError.lineTooLong(limit: 100)
+        #expect(throws: error) { try ListingParser.entries(of: Array(repeating: 0x61, count: 103), options) }
+        #expect(throws: error) { try ListingParser.entries(of: Array(repeating: 0x61, count: 101), options) }
+        #expect(throws: Never.self) { try ListingParser.entries(of: Array(repeating: 0x61, count: 100), options) }
+        #expect(error.description.contains("100"))
+    }
+
+    @Test func namesAlone() throws {
+        let options = ListingOptions(now: 0, format: .names)
+        let entries = try ListingParser.entries(of: Array("a b\r\n\r\ntotal 3\r\n".utf8), options)
+        #expect(entries.map(\.name) == ["a b", "total 3"])
+        #expect(entries.map(\.kind) == [.unknown, .unknown])
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", "/etc/passwd", "a\0b", "../../x", String(repeating: "x", count: 256)])
+    func namesThatAreNoPathComponents(_ name: String) {
+        #expect(ListingEntry(nameBytes: Array(name.utf8)).pathComponent == nil)
+    }
+
+    @Test func namesAreBytes() throws {
+        let line = Array("-rw-r--r-- 1 a b 1 Mar  4  2019 ".utf8) + [0xE9, 0x74, 0xE9]
+        let entry = try #require(try ListingParser.entries(of: line, Self.options).first)
+        #expect(entry.nameBytes == [0xE9, 0x74, 0xE9])
+        #expect(entry.name == "été")
+        #expect(entry.pathComponent == entry.nameBytes)
+        #expect(ListingEntry(nameBytes: Array("日本".utf8)).name == "日本")
+    }
+
+    /// Whatever comes, the parser gives entries or none.
+    @Test func noiseDoesNotTrap() throws {
+        var state: UInt64 = 7
+        func random(_ bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % bound
+        }
+        let seeds =
+            Self.listing.split(separator: "\r\n").map { Array($0.utf8) } + FormatTests.lines.map { Array($0.line.utf8) }
+        let specials = Array(" \t;,=-+/[]()<>:.*\"0123456789\0\u{7F}".utf8) + [0x80, 0xC0, 0xFF]
+        for _ in 0..<20_000 {
+            var line = seeds[random(seeds.count)]
+            for _ in 0...random(4) where !line.isEmpty {
+                let place = random(line.count)
+                switch random(4) {
+                case 0: line.remove(at: place)
+                case 1: line.insert(specials[random(specials.count)], at: place)
+                case 2: line[place] = specials[random(specials.count)]
+                default: line.replaceSubrange(place..., with: seeds[random(seeds.count)].prefix(40))
+                }
+            }
+            for entry in try ListingParser.entries(of: line, Self.options) {
+                #expect(!entry.nameBytes.isEmpty)
+                #expect((entry.mode ?? 0) <= 0o7777)
+                _ = entry.date?.secondsSince1970()
+            }
+        }
+    }
+}
