@@ -3,7 +3,7 @@
 /// Either half of a connection may wait for either: a TLS read may need the socket to be *writable*. Waiting for neither is
 /// waiting for both.
 public struct Interest: OptionSet, Sendable, Hashable {
-    /// The bits as they stand in a ``Waiter``'s word.
+    /// The bits as they stand in a `Waiter`'s word.
     public let rawValue: UInt
 
     /// Makes a set from its bits; only the two lowest have a meaning.

@@ -112,6 +112,9 @@ extension WaitPoint {
             seen = now
         }
         shutDown(for: bits, seen: seen)
+        // A borrowed descriptor is the lender's again when this returns, who may close it; so the loop forgets it now, even if
+        // somebody is still inside. Its number may be another's by the time the last one leaves.
+        if (seen | bits) & Bits.bothClosed == Bits.bothClosed, seen & Bits.owned == 0 { stopWatching() }
         let alarms = self.alarms.load()
         if bits & Bits.readerClosed != 0 {
             alarms?.cancel(.reader)
@@ -160,11 +163,7 @@ extension WaitPoint {
         guard last & Bits.finished == 0 else { return }
         let descriptor = self.descriptor
         guard descriptor >= 0 else { return }
-        let watched = self.watched.load(ordering: .acquiring)
-        if watched >= 0 {
-            loop.unregister(self, descriptor: watched)
-            if watched != descriptor { Glibc.close(watched) }
-        }
+        stopWatching()
         if last & Bits.owned != 0 { Glibc.close(descriptor) }
     }
 }

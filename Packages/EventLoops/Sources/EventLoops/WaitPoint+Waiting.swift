@@ -125,22 +125,25 @@ extension WaitPoint {
     /// A descriptor that is read by blocking calls would else wake the loop's thread with each packet.
     public func rest() {
         alarms.load()?.cancelAll()
-        _ = whileOpen {
-            let number = watched.load(ordering: .acquiring)
-            guard number >= 0,
-                watched.compareExchange(
-                    expected: number, desired: Watching.notYet, ordering: .acquiringAndReleasing
-                ).exchanged
-            else { return }
-            loop.unregister(self, descriptor: number)
-            if number != descriptor { Glibc.close(number) }
-        }
+        _ = whileOpen { stopWatching() }
+    }
+
+    /// Takes the descriptor from the loop, if it is there.
+    func stopWatching() {
+        let number = watched.load(ordering: .acquiring)
+        guard number >= 0,
+            watched.compareExchange(expected: number, desired: Watching.notYet, ordering: .acquiringAndReleasing)
+                .exchanged
+        else { return }
+        loop.unregister(self, descriptor: number)
+        if number != descriptor { Glibc.close(number) }
     }
 
     @inline(never)
     private func register(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake? {
         let descriptor = self.descriptor
         guard descriptor >= 0 else { return nil }
+        if isClosed(half) { return .closed }  // a borrowed descriptor's number may be another's by now
         let seen = watched.compareExchange(
             expected: Watching.notYet, desired: Watching.isBeginning, ordering: .acquiringAndReleasing)
         guard seen.exchanged else {

@@ -119,6 +119,26 @@ extension EventLoopsTests {
             #expect(SocketPair.send(2, to: pair.far) && SocketPair.look(at: pair.near) == .byte(2))
         }
 
+        @Test(.timeLimit(.minutes(1)))
+        func aBorrowedDescriptorsNumberMayBeUsedAgainAtOnce() async throws {
+            let lent = try SocketPair()
+            let old = WaitPoint(descriptor: lent.near, ownership: .borrowed)
+            #expect(old.watch(.reader, for: .readable, with: CountingWatcher()) == nil)
+            #expect(old.enter(.writer) == .entered)  // a call that is not quite over
+            old.close()
+
+            let next = try SocketPair()
+            #expect(dup2(next.near, lent.near) == lent.near)
+            close(next.near)
+            let new = WaitPoint(descriptor: lent.near, ownership: .owned)
+            let watcher = CountingWatcher()
+            #expect(new.watch(.reader, for: .readable, with: watcher) == nil)
+            old.leave(.writer)
+            SocketPair.send(1, to: next.far)
+            await until { watcher.count == 1 }
+            new.close()
+        }
+
         @Test func theLoopLetsGoOfAClosedPoint() async throws {
             let pair = try SocketPair()
             weak var point: WaitPoint?
