@@ -47,8 +47,8 @@ final class Connection: Sendable {
     let endpoint: Endpoint?
     let details = Locked(Details())
     private let slot = EngineSlot()
-    private let reader = HalfState()
-    private let writer = HalfState()
+    let reader = HalfState()
+    let writer = HalfState()
     /// The last read took all there was; see ``skipsDoomedRead``.
     let isDrained = Atomic<Bool>(false)
     /// Set at opening: a short read empties the source. True of TCP only: a read from a Unix socket may stop short.
@@ -326,88 +326,5 @@ extension Connection {
     /// The time until which a wait that begins now may last.
     func deadline(_ half: StreamHalf) -> ContinuousClock.Instant? {
         (half == .reader ? reader.limit : writer.limit).map { .now + $0 }
-    }
-}
-
-// MARK: - Clients
-
-extension Connection {
-    func client(_ half: StreamHalf) -> StreamClient? {
-        guard half == .reader ? reader.hasClient : writer.hasClient else { return nil }
-        return details.withLock { half == .reader ? $0.readerClient : $0.writerClient }
-    }
-
-    /// Replaces a half's client; nil removes it.
-    func setClient(_ client: StreamClient?, _ half: StreamHalf) {
-        let old = details.withLock { details -> StreamClient? in
-            if half == .reader {
-                defer { details.readerClient = client }
-                return details.readerClient
-            }
-            defer { details.writerClient = client }
-            return details.writerClient
-        }
-        if half == .reader { reader.hasClient = client != nil } else { writer.hasClient = client != nil }
-        old?.invalidate()
-    }
-
-    /// What can be said about a half now, without waiting.
-    func facts(of half: StreamHalf) -> EventMachine.Facts {
-        switch settledStatus(half) {
-        case .notOpen, .opening, .closed:
-            return .init(hasOpened: false, hasFailed: false, readiness: .notYet)
-        case .error:
-            return .init(hasOpened: engine != nil, hasFailed: true, readiness: .notYet)
-        case .atEnd:
-            return .init(hasOpened: true, hasFailed: false, readiness: .ended)
-        case .open, .reading, .writing:
-            break
-        }
-        do throws(StreamError) {
-            switch try look(half) {
-            case .moved: return .init(hasOpened: true, hasFailed: false, readiness: .ready)
-            case .wouldBlock: return .init(hasOpened: true, hasFailed: false, readiness: .notYet)
-            case .ended:
-                noteEnd(half)
-                return .init(hasOpened: true, hasFailed: false, readiness: .ended)
-            }
-        } catch {
-            return .init(hasOpened: true, hasFailed: true, readiness: .notYet)
-        }
-    }
-
-    /// What a try would give now, without moving anything.
-    func look(_ half: StreamHalf) throws(StreamError) -> Attempt {
-        guard isOpen(half), let engine else { return try attemptWhileNotOpen(half) }
-        do throws(StreamError) {
-            let transport = engine.transport
-            let attempt: Attempt? = try point.whileOpen { () throws(StreamError) -> Attempt in
-                half == .reader ? try transport.peek() : try transport.writability()
-            }
-            guard let attempt else { throw .closed }
-            if case .wouldBlock = attempt { return attempt }
-            if case .ended = attempt, half == .reader { try verifyReadEnd() }
-            wakeCall(on: half, engine)
-            return attempt
-        } catch {
-            defer { wakeCall(on: half, engine) }
-            throw fail(error, half)
-        }
-    }
-
-    /// Looking takes bytes (or a failure) out of the descriptor into a layer such as TLS, and may do so before the loop has
-    /// seen them: a call that found nothing just before would then wait for ever.
-    private func wakeCall(on half: StreamHalf, _ engine: Engine) {
-        if case .socket = engine { return }
-        if point.isInside(half) { engine.waitPoint.signal(half == .reader ? .readable : .writable) }
-    }
-
-    func watch(_ half: StreamHalf, with client: StreamClient) -> Wake? {
-        guard let place = placeToWait(half) else { return .ready }
-        return place.watch(half, for: half == .reader ? .readable : .writable, with: client)
-    }
-
-    func unwatch(_ half: StreamHalf, _ client: StreamClient) {
-        placeToWait(half)?.unwatch(half, client)
     }
 }

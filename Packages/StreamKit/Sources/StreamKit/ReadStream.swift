@@ -13,7 +13,7 @@ public import EventLoops
 /// One object serves four styles, which may alternate on one stream:
 ///
 /// - **blocking**: `try stream.read(into: &buffer)` waits on the calling thread;
-/// - **polling**: ``hasBytesAvailable``, ``tryRead(into:)`` and ``status`` never wait;
+/// - **polling**: ``hasBytesAvailable``, `tryRead(into:)` and ``status`` never wait;
 /// - **scheduled**: ``setClient(_:_:)`` and ``schedule(on:)`` call back on a run loop, queue or event loop;
 /// - **async**: `try await stream.read(into: &buffer)`, ``chunks(of:)``.
 ///

@@ -46,7 +46,7 @@ extension WriteStream {
 
     /// Writes every byte.
     ///
-    /// - Throws: as ``write(_:)-(RawSpan)``; an unknown part has then been written.
+    /// - Throws: as `write(_:)`; an unknown part has then been written.
     public nonisolated(nonsending) func writeAll(_ bytes: RawSpan) async throws(StreamError) {
         try await connection.writeAll(bytes)
     }

@@ -43,7 +43,7 @@ public final class WriteStream: Sendable {
     /// Ends the flow at once and frees what it holds; no event follows. Safe at any time, from any thread, twice.
     ///
     /// It may be used to abort, so it does not end the peer's reading while the other half of a pair is open; that is
-    /// what ``finish()-(async)`` is for. Replaces `CFWriteStreamClose`.
+    /// what `finish()` is for. Replaces `CFWriteStreamClose`.
     public func close() {
         connection.close(.writer)
     }

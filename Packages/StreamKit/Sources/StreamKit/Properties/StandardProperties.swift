@@ -60,7 +60,7 @@ extension StreamProperty where Value == SocketAddress {
 }
 
 extension StreamProperty where Value == (any Resolver) {
-    /// Who looks up the name. Default ``HostResolver/SystemResolver/shared``.
+    /// Who looks up the name. Default `HostResolver/SystemResolver/shared`.
     public static var resolver: Self { .init("StreamKit.resolver", access: .beforeOpen) }
 }
 

@@ -10,7 +10,7 @@ extension Socket {
         return try tryReceive(into: &bytes)
     }
 
-    /// Receives into an array of the length wanted. See ``receive(into:until:)-(MutableRawSpan,_)``.
+    /// Receives into an array of the length wanted. See `receive(into:until:)`.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func receive(
         into buffer: inout [UInt8], until deadline: ContinuousClock.Instant? = nil
@@ -20,7 +20,7 @@ extension Socket {
         return try receive(into: &bytes, until: deadline)
     }
 
-    /// Receives into an array of the length wanted. See ``receive(into:until:)-(MutableRawSpan,_)``.
+    /// Receives into an array of the length wanted. See `receive(into:until:)`.
     public nonisolated(nonsending) func receive(
         into buffer: inout [UInt8], until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> SocketReception {
@@ -34,7 +34,7 @@ extension Socket {
         try trySend(bytes.span.bytes, to: address)
     }
 
-    /// Sends a datagram or some bytes. See ``send(_:to:until:)-(RawSpan,_,_)``.
+    /// Sends a datagram or some bytes. See `send(_:to:until:)`.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func send(
         _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
@@ -42,14 +42,14 @@ extension Socket {
         try send(bytes.span.bytes, to: address, until: deadline)
     }
 
-    /// Sends a datagram or some bytes. See ``send(_:to:until:)-(RawSpan,_,_)``.
+    /// Sends a datagram or some bytes. See `send(_:to:until:)`.
     public nonisolated(nonsending) func send(
         _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> Int {
         try await send(bytes.span.bytes, to: address, until: deadline)
     }
 
-    /// Sends everything. See ``sendAll(_:to:until:)-(RawSpan,_,_)``.
+    /// Sends everything. See `sendAll(_:to:until:)`.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func sendAll(
         _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
@@ -57,7 +57,7 @@ extension Socket {
         try sendAll(bytes.span.bytes, to: address, until: deadline)
     }
 
-    /// Sends everything. See ``sendAll(_:to:until:)-(RawSpan,_,_)``.
+    /// Sends everything. See `sendAll(_:to:until:)`.
     public nonisolated(nonsending) func sendAll(
         _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) {

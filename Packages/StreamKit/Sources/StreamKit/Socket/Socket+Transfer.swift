@@ -16,9 +16,9 @@ extension Socket {
         return try receiveOnce(into: &buffer)
     }
 
-    /// Waits on the calling thread for a datagram, or some bytes of a stream. See ``tryReceive(into:)``.
+    /// Waits on the calling thread for a datagram, or some bytes of a stream. See `tryReceive(into:)`.
     ///
-    /// - Throws: as ``tryReceive(into:)``; ``StreamError/timedOut`` at the deadline, having taken nothing;
+    /// - Throws: as `tryReceive(into:)`; ``StreamError/timedOut`` at the deadline, having taken nothing;
     ///   ``StreamError/closed``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func receive(
@@ -32,9 +32,9 @@ extension Socket {
         }
     }
 
-    /// Waits for a datagram, or some bytes of a stream. See ``tryReceive(into:)``.
+    /// Waits for a datagram, or some bytes of a stream. See `tryReceive(into:)`.
     ///
-    /// - Throws: as ``tryReceive(into:)``; ``StreamError/timedOut`` at the deadline and ``StreamError/cancelled``, having taken
+    /// - Throws: as `tryReceive(into:)`; ``StreamError/timedOut`` at the deadline and ``StreamError/cancelled``, having taken
     ///   nothing; ``StreamError/closed``.
     public nonisolated(nonsending) func receive(
         into buffer: inout MutableRawSpan, until deadline: ContinuousClock.Instant? = nil
@@ -47,14 +47,14 @@ extension Socket {
         }
     }
 
-    /// Receives up to `limit` bytes if there is anything; else nil. Never waits. See ``tryReceive(into:)``.
+    /// Receives up to `limit` bytes if there is anything; else nil. Never waits. See `tryReceive(into:)`.
     public func tryReceive(upTo limit: Int) throws(StreamError) -> SocketMessage? {
         try enter(.reader)
         defer { leave(.reader) }
         return try receiveOnce(upTo: limit)
     }
 
-    /// Waits on the calling thread and receives up to `limit` bytes. See ``receive(into:until:)``.
+    /// Waits on the calling thread and receives up to `limit` bytes. See `receive(into:until:)`.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func receive(
         upTo limit: Int, until deadline: ContinuousClock.Instant? = nil
@@ -67,7 +67,7 @@ extension Socket {
         }
     }
 
-    /// Waits and receives up to `limit` bytes. See ``receive(into:until:)``.
+    /// Waits and receives up to `limit` bytes. See `receive(into:until:)`.
     public nonisolated(nonsending) func receive(
         upTo limit: Int, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> SocketMessage {
@@ -165,7 +165,7 @@ extension Socket {
 
     /// Waits on the calling thread until everything is sent. A datagram is sent as one.
     ///
-    /// - Throws: as ``send(_:to:until:)-(RawSpan,_,_)``; of a stream, an unknown part was sent then.
+    /// - Throws: as `send(_:to:until:)`; of a stream, an unknown part was sent then.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func sendAll(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
@@ -185,7 +185,7 @@ extension Socket {
 
     /// Waits until everything is sent. A datagram is sent as one.
     ///
-    /// - Throws: as ``send(_:to:until:)-(RawSpan,_,_)``; of a stream, an unknown part was sent then.
+    /// - Throws: as `send(_:to:until:)`; of a stream, an unknown part was sent then.
     public nonisolated(nonsending) func sendAll(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) {

@@ -21,8 +21,8 @@ public import HostResolver
 /// ``StreamError/busy``. ``invalidate()`` wins over everything. To talk over a connected socket as a stream, see
 /// ``makeStreams()``.
 ///
-/// A descriptor is adopted as ``EventLoops/DescriptorOwnership/owned`` (shut down and closed here) or
-/// ``EventLoops/DescriptorOwnership/borrowed`` (never shut down, reconfigured or closed here). There is no
+/// A descriptor is adopted as `EventLoops/DescriptorOwnership/owned` (shut down and closed here) or
+/// `EventLoops/DescriptorOwnership/borrowed` (never shut down, reconfigured or closed here). There is no
 /// table of sockets by number, in which CFSocket found the first object again: numbers are reused, and a table would then
 /// confuse sockets. Two `Socket`s for one number are two users of one socket, each with its own client; only one may own it.
 ///

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.serialized) struct ByteStreamContractTests {
     @Test(
-        "SK-023…SK-039, SK-070…SK-084: the contract holds", .timeLimit(.minutes(1)),
+        "SK-023…SK-039, SK-070…SK-084: the contract holds", .timeLimit(.minutes(3)),
         arguments: PipeKind.allCases, ByteStreamRule.allCases)
     func contractHolds(_ kind: PipeKind, _ rule: ByteStreamRule) async throws {
         // A borrowed descriptor outlives its streams, so nothing ends when they are dropped.
