@@ -1,6 +1,6 @@
 /// Takes the framing off a body: a machine that sees received bytes and says which of them are payload.
 ///
-/// Payload is never copied by ``next(in:at:)``; it answers with ranges of its input. Between two inputs,
+/// Payload is never copied by `next(in:at:)`; it answers with ranges of its input. Between two inputs,
 /// ``payloadAhead`` says how many bytes must be payload, so that a driver can read these straight into its caller's
 /// memory and report them with ``receivePayload(_:)``.
 ///
@@ -111,7 +111,7 @@ public struct BodyDecoder: Sendable {
         }
     }
 
-    /// Reports payload that was read elsewhere than through ``next(in:at:)``; at most ``payloadAhead`` bytes.
+    /// Reports payload that was read elsewhere than through `next(in:at:)`; at most ``payloadAhead`` bytes.
     public mutating func receivePayload(_ count: Int) throws(HTTPMessageError) {
         precondition(count >= 0 && Int64(count) <= payloadAhead, "more payload than was ahead")
         let before = state

@@ -18,7 +18,7 @@ public struct HTTPOrigin: Hashable, Sendable {
 
     /// The origin of a URL.
     ///
-    /// - Throws: an error of domain ``StreamKit/StreamErrorDomain/http`` with code -3 for a scheme that is not HTTP, or for
+    /// - Throws: an error of domain `StreamKit/StreamErrorDomain/http` with code -3 for a scheme that is not HTTP, or for
     ///   a missing or impossible host.
     public init(_ url: URL) throws(StreamError) {
         if let plain = PlainAuthority(url) {
