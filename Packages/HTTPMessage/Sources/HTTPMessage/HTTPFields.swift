@@ -117,6 +117,9 @@ extension HTTPFields: RandomAccessCollection {
     /// The place after the last field.
     public var endIndex: Int { storage.layout.fieldCount }
 
+    /// The number of fields, several of one name counted each.
+    public var count: Int { storage.layout.fieldCount }
+
     /// The field at this place.
     public subscript(index: Int) -> HTTPField {
         precondition(indices.contains(index), "no field at this place")

@@ -221,4 +221,44 @@ import Testing
             try parser.makeRequest(from: bad.span.bytes)
         }
     }
+
+    /// A parser uses the memory of its last message again, but only if nobody can see it any more.
+    @Test(arguments: [1, 100, 10_000])
+    func aMessageThatIsKeptStaysAsItWas(length: Int) throws {
+        let heads = ["first", "second", "a rather longer third", "4"].map { reason in
+            Array("HTTP/1.1 200 \(reason)\r\nName: \(String(repeating: "x", count: length))\(reason)\r\n\r\n".utf8)
+        }
+        var parser = HeadParser(.response)
+        func parse(_ head: [UInt8], with parser: inout HeadParser) throws -> HTTPResponse {
+            parser.reset()
+            #expect(try parser.parse(head.span.bytes) == .complete(byteCount: head.count))
+            return try parser.makeResponse(from: head.span.bytes)
+        }
+        // All kept; all let go; only the fields, or one field, kept; two parsers that were one.
+        let kept = try heads.map { try parse($0, with: &parser) }
+        for (response, head) in zip(kept, heads) { #expect(response.serialized() == head) }
+        for head in heads { #expect(try parse(head, with: &parser).serialized() == head) }
+        let fields = try heads.map { try parse($0, with: &parser).fields }
+        #expect(fields == kept.map(\.fields))
+        let field = try heads.map { try #require(parse($0, with: &parser).fields.first) }
+        #expect(field == kept.map { $0.fields[0] })
+        var other = parser
+        let one = try parse(heads[0], with: &parser)
+        let two = try parse(heads[1], with: &other)
+        #expect(one.serialized() == heads[0] && two.serialized() == heads[1])
+    }
+
+    @Test func aChangedMessageDoesNotReachTheNext() throws {
+        let head = Array("HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\n\r\n".utf8)
+        var parser = HeadParser(.response)
+        for _ in 0..<3 {
+            parser.reset()
+            _ = try parser.parse(head.span.bytes)
+            var response = try parser.makeResponse(from: head.span.bytes)
+            #expect(response.serialized() == head)
+            response.fields.remove("A")
+            try response.fields.set("other", for: "B")
+            #expect(response.fields.count == 1)
+        }
+    }
 }

@@ -2,7 +2,8 @@
 ///
 /// The parser keeps no bytes. Give it the same buffer again, longer, until it says ``Progress/complete(byteCount:)``: it
 /// goes on where it stopped, so that each byte is looked at once however the bytes arrive. Then ``makeResponse(from:)``
-/// copies the head into a value with one allocation.
+/// copies the head into a value with one allocation; with none, if the message before has been let go: its memory is used
+/// again.
 ///
 /// ```swift
 /// var parser = HeadParser(.response, leniency: .client)
@@ -47,8 +48,12 @@ public struct HeadParser {
     /// The length of the head found, with the empty lines around it; nil until then.
     public var byteCount: Int? { state.stage == .complete ? state.scan : nil }
 
+    /// Heads up to this length have their memory used again; longer ones are rare, and a connection may idle for hours.
+    static let largestKept = 4096
+
     var state = State()
     var buffer: SlotBuffer
+    private var lastStorage: HeadStorage?
 
     /// Makes a parser for heads of one kind.
     public init(_ kind: Kind, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict) {
@@ -104,35 +109,36 @@ public struct HeadParser {
     /// The request whose head was found, without a body. `bytes` must be those given to ``parse(_:)-(RawSpan)``.
     ///
     /// Throws ``HTTPMessageError/Code/incompleteMessage`` if no head of a request has been found.
-    public func makeRequest(from bytes: RawSpan) throws(HTTPMessageError) -> HTTPRequest {
+    public mutating func makeRequest(from bytes: RawSpan) throws(HTTPMessageError) -> HTTPRequest {
         guard kind == .request, state.stage == .complete, bytes.byteCount >= state.scan else {
             throw HTTPMessageError(.incompleteMessage, fault: .caller)
         }
-        return HTTPRequest(startLine: startLine, fields: bytes.withUnsafeBytes { copyFields($0) })
+        return HTTPRequest(startLine: startLine, fields: copyFields(bytes))
     }
 
     /// The response whose head was found, without a body. `bytes` must be those given to ``parse(_:)-(RawSpan)``.
     ///
     /// Throws ``HTTPMessageError/Code/incompleteMessage`` if no head of a response has been found.
-    public func makeResponse(from bytes: RawSpan) throws(HTTPMessageError) -> HTTPResponse {
+    public mutating func makeResponse(from bytes: RawSpan) throws(HTTPMessageError) -> HTTPResponse {
         guard kind == .response, state.stage == .complete, bytes.byteCount >= state.scan else {
             throw HTTPMessageError(.incompleteMessage, fault: .caller)
         }
-        return HTTPResponse(startLine: startLine, fields: bytes.withUnsafeBytes { copyFields($0) })
+        return HTTPResponse(startLine: startLine, fields: copyFields(bytes))
     }
 
     /// The trailer fields that were found. `bytes` must be those given to ``parse(_:)-(RawSpan)``.
     ///
     /// Throws ``HTTPMessageError/Code/incompleteMessage`` if the section has not ended.
-    public func makeTrailers(from bytes: RawSpan) throws(HTTPMessageError) -> HTTPFields {
+    public mutating func makeTrailers(from bytes: RawSpan) throws(HTTPMessageError) -> HTTPFields {
         guard kind == .trailers, state.stage == .complete, bytes.byteCount >= state.scan else {
             throw HTTPMessageError(.incompleteMessage, fault: .caller)
         }
-        return bytes.withUnsafeBytes { copyFields($0) }
+        return copyFields(bytes)
     }
 }
 
-// The buffer is written only after isKnownUniquelyReferenced proved that this value alone refers to it.
+// The buffer and the last message's storage are written only after isKnownUniquelyReferenced proved that this value alone
+// refers to them.
 extension HeadParser: @unchecked Sendable {}
 
 extension HeadParser {
@@ -187,17 +193,36 @@ extension HeadParser {
     }
 
     @inline(__always)
-    private func copyFields(_ bytes: UnsafeRawBufferPointer) -> HTTPFields {
+    private mutating func copyFields(_ bytes: RawSpan) -> HTTPFields {
         let start = state.start
-        let storage = HeadStorage.make(
-            copying: UnsafeRawBufferPointer(rebasing: bytes[start..<state.scan]), slots: buffer.slots,
-            count: state.fieldCount, fieldsStart: state.fieldsStart - start, fieldsEnd: state.fieldsEnd - start,
-            hasFolds: state.hasFolds)
+        let size = state.scan - start
+        let count = state.fieldCount
+        let storage = emptyStorage(slots: count, bytes: size)
+        let slots = buffer.slots
+        let (fieldsStart, fieldsEnd, hasFolds) = (state.fieldsStart - start, state.fieldsEnd - start, state.hasFolds)
+        bytes.withUnsafeBytes { bytes in
+            storage.fill(
+                copying: UnsafeRawBufferPointer(rebasing: bytes[start..<start + size]), slots: slots, count: count,
+                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, hasFolds: hasFolds)
+        }
         if start > 0 {
             let slots = storage.slots
-            for index in 0..<state.fieldCount { slots[index] = slots[index].moved(by: -start) }
+            for index in 0..<count { slots[index] = slots[index].moved(by: -start) }
         }
         return HTTPFields(storage)
+    }
+
+    /// The storage of the last message if nobody holds that any more and there is room; a new one otherwise.
+    ///
+    /// To allocate an object and to free it takes a third of the time that it takes to parse a head.
+    @inline(__always)
+    private mutating func emptyStorage(slots: Int, bytes: Int) -> HeadStorage {
+        if isKnownUniquelyReferenced(&lastStorage), let lastStorage, lastStorage.hasRoom(slots: slots, bytes: bytes) {
+            return lastStorage
+        }
+        let storage = HeadStorage.make(slotCapacity: slots, byteCapacity: bytes)
+        lastStorage = bytes <= Self.largestKept ? storage : nil
+        return storage
     }
 
     /// A request of HTTP/1.1 has one `Host`; no request has two or one that is no host (RFC 9112 §3.2).

@@ -20,6 +20,10 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         var byteCount: Int
         /// Some value holds the line ends of folded lines.
         var hasFolds: Bool
+
+        /// The room for slots and bytes together.
+        @inline(__always)
+        var size: Int { slotCapacity &* MemoryLayout<FieldSlot>.stride &+ byteCapacity }
     }
 
     /// A storage with no fields and no prefix: just the empty line.
@@ -31,25 +35,28 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         return storage
     }
 
-    /// A storage that holds a parsed head.
+    /// Whether so much can be filled in.
     @inline(__always)
-    static func make(
+    func hasRoom(slots: Int, bytes: Int) -> Bool {
+        slots &* MemoryLayout<FieldSlot>.stride &+ bytes <= layout.size
+    }
+
+    /// Puts a parsed head in the place of what was there. There must be room for it, and nobody else may refer to this.
+    @inline(__always)
+    func fill(
         copying bytes: UnsafeRawBufferPointer, slots: UnsafePointer<FieldSlot>, count: Int, fieldsStart: Int,
         fieldsEnd: Int, hasFolds: Bool
-    ) -> HeadStorage {
-        let storage = allocate(slotCapacity: count, byteCapacity: bytes.count)
-        storage.withUnsafeMutablePointers { layout, tail in
-            layout.pointee.fieldCount = count
-            layout.pointee.fieldsStart = fieldsStart
-            layout.pointee.fieldsEnd = fieldsEnd
-            layout.pointee.byteCount = bytes.count
-            layout.pointee.hasFolds = hasFolds
+    ) {
+        withUnsafeMutablePointers { layout, tail in
+            let size = layout.pointee.size
+            layout.pointee = Layout(
+                slotCapacity: count, byteCapacity: size &- count &* MemoryLayout<FieldSlot>.stride, fieldCount: count,
+                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, byteCount: bytes.count, hasFolds: hasFolds)
             tail.update(from: slots, count: count)
             if let base = bytes.baseAddress {
                 UnsafeMutableRawPointer(tail + count).copyMemory(from: base, byteCount: bytes.count)
             }
         }
-        return storage
     }
 
     @inline(__always)
