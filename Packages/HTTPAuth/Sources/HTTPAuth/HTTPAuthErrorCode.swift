@@ -8,6 +8,8 @@ extension HTTPAuthError {
         case noChallenge
         /// A challenge that is not written as RFC 9110 §11 says, or lacks what its scheme needs.
         case malformedChallenge
+        /// A token of NTLM or Negotiate that breaks the rules of its scheme.
+        case malformedToken
         /// A challenge with an algorithm or quality of protection that is not known.
         case unsupportedChallenge
         /// No scheme that was offered is known, allowed, and able to start.
@@ -22,6 +24,20 @@ extension HTTPAuthError {
         case invalidPassword
         /// The server refused the credential.
         case credentialRefused
+        /// No Kerberos ticket, and nothing to get one with.
+        case ticketMissing
+        /// The Kerberos ticket is no longer good.
+        case ticketExpired
+        /// The clocks of this machine and of the Kerberos server or the service differ too much.
+        case clockSkew
+        /// The Kerberos server knows no service by the name that was asked for.
+        case serviceUnknown
+        /// No Kerberos server answers, or none is known for the realm.
+        case kerberosUnreachable
+        /// The server takes part in the exchange and then ends it: another channel, another service, or its own policy.
+        case exchangeRefused
+        /// GSSAPI failed in a way that has no case of its own.
+        case mechanismFailed
         /// The credential belongs to another protection space.
         case wrongProtectionSpace
         /// The request does not lie in the protection space.
@@ -49,6 +65,7 @@ extension HTTPAuthError.Code {
         switch self {
         case .noChallenge: "the answer asks for authentication, but says not how"
         case .malformedChallenge: "the challenge is malformed"
+        case .malformedToken: "the server's token is malformed"
         case .unsupportedChallenge: "the challenge asks for an algorithm that is not supported"
         case .noUsableScheme: "none of the schemes offered can be used"
         case .missingUserName: "a user name is needed"
@@ -56,6 +73,13 @@ extension HTTPAuthError.Code {
         case .invalidUserName: "the user name has a character that this scheme cannot carry"
         case .invalidPassword: "the password has a character that this scheme cannot carry"
         case .credentialRefused: "the server refused user name and password"
+        case .ticketMissing: "there is no Kerberos ticket; get one with kinit"
+        case .ticketExpired: "the Kerberos ticket has expired; get a new one with kinit"
+        case .clockSkew: "the clock of this machine differs too much from that of the Kerberos server; set it right"
+        case .serviceUnknown: "the Kerberos server knows no such service; check the name of the host in the URL"
+        case .kerberosUnreachable: "no Kerberos server answers; check the network and krb5.conf"
+        case .exchangeRefused: "the server ended the exchange"
+        case .mechanismFailed: "GSSAPI failed"
         case .wrongProtectionSpace: "the credential belongs to another protection space"
         case .requestOutsideSpace: "the request goes to another place than the one that asked"
         case .bodyUnknown: "the server wants the body to be signed, and it is not known before it is sent"
@@ -71,12 +95,13 @@ extension HTTPAuthError.Code {
     /// CFNetwork's number for the cause.
     var number: HTTPErrorNumber? {
         switch self {
-        case .noChallenge, .malformedChallenge: .parseFailure
+        case .noChallenge, .malformedChallenge, .malformedToken: .parseFailure
         case .unsupportedChallenge, .noUsableScheme, .unavailable: .authenticationTypeUnsupported
         case .missingUserName, .invalidUserName, .credentialRefused: .badUserName
         case .missingPassword, .invalidPassword: .badPassword
         case .wrongProtectionSpace, .requestOutsideSpace, .bodyUnknown, .serverNotAuthentic, .tooManyRounds,
-            .outOfOrder, .timedOut, .noRandomness:
+            .outOfOrder, .timedOut, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew, .serviceUnknown,
+            .kerberosUnreachable, .exchangeRefused, .mechanismFailed:
             nil
         }
     }

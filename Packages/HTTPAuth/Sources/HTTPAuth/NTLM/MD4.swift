@@ -1,0 +1,57 @@
+/// The MD4 digest, RFC 1320: how Windows keeps passwords, and broken for everything else.
+///
+/// OpenSSL 3 has it in its legacy provider only, which many machines lack; NTLM cannot do without.
+enum MD4 {
+    /// The 16 bytes of the digest of `message`. What the computation copied of the message is wiped.
+    static func digest(of message: [UInt8]) -> [UInt8] {
+        // Section 3.1: a bit 1, zeros up to 8 bytes before a block's end, then the length in bits.
+        var padded = message
+        padded.reserveCapacity(message.count + 72)
+        padded.append(0x80)
+        padded.append(contentsOf: repeatElement(0, count: (120 - padded.count % 64) % 64))
+        padded.append(littleEndian: UInt64(truncatingIfNeeded: message.count) << 3)
+        var block = [UInt32](repeating: 0, count: 16)
+        defer {
+            padded.wipe()
+            for place in block.indices { block[place] = 0 }
+        }
+        var state: State = (0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476)
+        for start in stride(from: 0, to: padded.count, by: 64) {
+            for word in 0..<16 {
+                block[word] = (0..<4).reduce(0) { $0 | UInt32(padded[start + word * 4 + $1]) << UInt32(8 * $1) }
+            }
+            mix(block, into: &state)
+        }
+        var digest: [UInt8] = []
+        for word in [state.0, state.1, state.2, state.3] { digest.append(littleEndian: word) }
+        return digest
+    }
+
+    private typealias State = (UInt32, UInt32, UInt32, UInt32)
+
+    /// Section 3.4: for each round its constant, in which order it takes the words, and the four rotations in turn.
+    private static let rounds: [(constant: UInt32, order: [Int], rotations: [UInt32])] = [
+        (0, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], [3, 7, 11, 19]),
+        (0x5a82_7999, [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15], [3, 5, 9, 13]),
+        (0x6ed9_eba1, [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15], [3, 9, 11, 15]),
+    ]
+
+    /// A step changes one of the four words. The words change names after it, so that one line does all 48 steps.
+    private static func mix(_ block: [UInt32], into state: inout State) {
+        var (a, b, c, d) = state
+        for (number, round) in rounds.enumerated() {
+            for step in 0..<16 {
+                let chosen =
+                    switch number {
+                    case 0: (b & c) | (~b & d)
+                    case 1: (b & c) | (b & d) | (c & d)
+                    default: b ^ c ^ d
+                    }
+                let sum = a &+ chosen &+ block[round.order[step]] &+ round.constant
+                let rotation = round.rotations[step % 4]
+                (a, b, c, d) = (d, sum << rotation | sum >> (32 - rotation), b, c)
+            }
+        }
+        state = (state.0 &+ a, state.1 &+ b, state.2 &+ c, state.3 &+ d)
+    }
+}

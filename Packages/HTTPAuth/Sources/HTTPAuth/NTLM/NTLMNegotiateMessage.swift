@@ -1,0 +1,49 @@
+/// The first of NTLM's three messages, in which the client says what it can: MS-NLMP section 2.2.1.1.
+public struct NTLMNegotiateMessage: Hashable, Sendable {
+    /// What the client offers.
+    public internal(set) var flags: NTLMFlags
+    /// The domain that it names; we name none.
+    public internal(set) var domain: String
+    /// The machine that it names; we name none.
+    public internal(set) var workstation: String
+    /// The client's version.
+    public internal(set) var version: NTLMVersion?
+
+    /// What we send: no names, and nothing that only NTLMv1 needs.
+    static let ours = NTLMNegotiateMessage(
+        flags: [
+            .unicode, .requestTarget, .sign, .ntlm, .alwaysSign, .extendedSessionSecurity, .targetInfo, .version,
+            .keys128, .keyExchange, .keys56,
+        ], domain: "", workstation: "", version: .ours)
+
+    init(flags: NTLMFlags, domain: String, workstation: String, version: NTLMVersion?) {
+        self.flags = flags
+        self.domain = domain
+        self.workstation = workstation
+        self.version = version
+    }
+
+    /// Reads a message of 16 or more bytes; older clients leave the names out.
+    ///
+    /// - Throws: ``HTTPAuthError`` if it is no such message, or one of its fields does not lie within it.
+    public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
+        let reader = try NTLMReader(bytes, type: 1, fixed: 16)
+        flags = NTLMFlags(rawValue: reader.number(at: 12))
+        (domain, workstation, version) = ("", "", nil)
+        guard bytes.count >= 32 else { return }
+        // The names are in the client's code page, whatever the flags say.
+        domain = String(decoding: try reader.field(at: 16, "the domain"), as: UTF8.self)
+        workstation = String(decoding: try reader.field(at: 24, "the workstation"), as: UTF8.self)
+        version = reader.version(at: 32, flags, before: reader.payloadStart(fieldsAt: [16, 24]))
+    }
+
+    /// The message as sent.
+    public var bytes: [UInt8] {
+        var writer = NTLMWriter(type: 1, fixed: version == nil ? 32 : 40)
+        writer.number(flags.rawValue)
+        writer.field(Array(domain.utf8))
+        writer.field(Array(workstation.utf8))
+        if let version { writer.raw(version.bytes) }
+        return writer.finished()
+    }
+}

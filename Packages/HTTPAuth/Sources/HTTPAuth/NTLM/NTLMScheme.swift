@@ -1,0 +1,88 @@
+/// NTLM over HTTP, MS-NTHT: three messages in two rounds, after which the connection is authenticated and not the request.
+struct NTLMScheme: AuthenticationScheme {
+    private enum State {
+        /// No round yet on this connection.
+        case idle
+        /// The first message is on its way.
+        case negotiating(NTLMMachine)
+        /// The server's challenge is here.
+        case challenged(NTLMMachine, [UInt8])
+        /// The third message is on its way.
+        case answered
+        /// The connection is ours.
+        case authenticated
+    }
+
+    private let space: ProtectionSpace
+    private let options: NTLMOptions
+    private var state = State.idle
+
+    init(_ space: ProtectionSpace, _ options: NTLMOptions) {
+        self.space = space
+        self.options = options
+    }
+
+    var traits: SchemeTraits {
+        SchemeTraits(isConnectionBound: true, requiresOrderedRequests: true, requiresAccountDomain: true)
+    }
+
+    var realm: String? { nil }
+
+    mutating func receive(
+        _ challenge: Challenge, answering sent: [UInt8]?
+    ) throws(HTTPAuthError) -> ChallengeVerdict {
+        let before = state
+        state = .idle
+        guard sent != nil else { return .fresh }
+        let token = try TokenField.token(of: challenge)
+        switch (before, token) {
+        case (.negotiating(let machine), let token?):
+            state = .challenged(machine, token)
+            return .continues
+        case (.negotiating, nil):
+            throw .ntlmRefused("the server does not go on after the first message")
+        case (.answered, nil):
+            return .refused
+        case (.idle, _), (.challenged, _), (.answered, _?), (.authenticated, _):
+            throw .ntlmOutOfOrder
+        }
+    }
+
+    mutating func respond(
+        to input: AuthenticationInput, with credential: Credential?
+    ) throws(HTTPAuthError) -> AuthenticationStep {
+        switch state {
+        case .idle:
+            guard let credential else { throw HTTPAuthError(.missingUserName, scheme: "NTLM") }
+            let account = try NTLMAccount(
+                user: credential.user, domain: credential.accountDomain, workstation: options.workstation,
+                proof: credential.proof)
+            var machine = NTLMMachine(
+                account: account, channelBinding: input.channelBinding?.applicationData,
+                targetName: options.serviceName ?? "HTTP/\(space.host)")
+            let token = machine.start()
+            state = .negotiating(machine)
+            return .send(TokenField.value("NTLM", token))
+        case .challenged(var machine, let token):
+            state = .idle
+            var random = Array(input.random.prefix(NTLMMachine.randomByteCount))
+            defer { random.wipe() }
+            let answer = try machine.answer(token, time: FileTime.of(unixNanoseconds: input.time), random: random)
+            state = .answered
+            return .send(TokenField.value("NTLM", answer))
+        case .authenticated:
+            return .nothing
+        case .negotiating, .answered:
+            throw .ntlmOutOfOrder
+        }
+    }
+
+    mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {
+        // Whatever the status: the server has read the request and did not ask again.
+        if case .answered = state { state = .authenticated }
+    }
+
+    mutating func disconnected() {
+        state = .idle
+    }
+}

@@ -1,0 +1,43 @@
+/// What a login leaves behind: keys to sign with, in extended session security. MS-NLMP sections 3.4.4 and 3.4.5.
+///
+/// HTTP signs nothing; SPNEGO signs its list of mechanisms, so that nobody in between can shorten it.
+struct NTLMSession {
+    /// Who speaks.
+    enum Side: String {
+        case client = "client-to-server"
+        case server = "server-to-client"
+    }
+
+    private let key: [UInt8]
+    private let flags: NTLMFlags
+
+    init(key: [UInt8], flags: NTLMFlags) {
+        self.key = key
+        self.flags = flags
+    }
+
+    /// The signature of `message`, the first that this side makes.
+    func signature(of message: [UInt8], by side: Side) throws(HTTPAuthError) -> [UInt8] {
+        let number: [UInt8] = [0, 0, 0, 0]
+        var signing = try signingKey(side)
+        defer { signing.wipe() }
+        var checksum = Array(try NTLMDigests.hmacMD5(key: signing, number, message).prefix(8))
+        if flags.contains(.keyExchange) {
+            var sealing = try sealingKey(side)
+            defer { sealing.wipe() }
+            var stream = RC4(key: sealing)
+            checksum = stream.apply(to: checksum)
+        }
+        return [1, 0, 0, 0] + checksum + number
+    }
+
+    func signingKey(_ side: Side) throws(HTTPAuthError) -> [UInt8] {
+        try NTLMDigests.md5(key, Array("session key to \(side.rawValue) signing key magic constant\0".utf8))
+    }
+
+    func sealingKey(_ side: Side) throws(HTTPAuthError) -> [UInt8] {
+        let length = flags.contains(.keys128) ? 16 : flags.contains(.keys56) ? 7 : 5
+        return try NTLMDigests.md5(
+            Array(key.prefix(length)), Array("session key to \(side.rawValue) sealing key magic constant\0".utf8))
+    }
+}

@@ -1,0 +1,37 @@
+/// Damages bytes in ways that readers stumble over, from a seed, so that every run is the same.
+struct Damage {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
+    }
+
+    /// A number below `limit`: xorshift64.
+    private mutating func number(below limit: Int) -> Int {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return Int(state % UInt64(max(1, limit)))
+    }
+
+    /// `bytes` after one to four changes: a byte, a bit, an edge of a number, a cut, a repetition, an insertion.
+    mutating func applied(to bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0...number(below: 4) {
+            let place = number(below: bytes.count)
+            if bytes.isEmpty { return [UInt8(number(below: 256))] }
+            switch number(below: 8) {
+            case 0: bytes[place] = UInt8(number(below: 256))
+            case 1: bytes[place] ^= 1 << UInt8(number(below: 8))
+            case 2: bytes[place] = [0, 1, 0x7f, 0x80, 0x84, 0xfe, 0xff][number(below: 7)]
+            case 3: bytes.removeSubrange(place...)
+            case 4: bytes.remove(at: place)
+            case 5: bytes.insert(contentsOf: bytes[..<place].suffix(number(below: 40)), at: place)
+            case 6: bytes.insert(UInt8(number(below: 256)), at: place)
+            default:
+                for offset in 0..<min(4, bytes.count - place) { bytes[place + offset] = 0xff }
+            }
+        }
+        return bytes
+    }
+}

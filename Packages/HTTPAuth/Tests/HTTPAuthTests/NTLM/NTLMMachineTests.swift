@@ -1,0 +1,130 @@
+import Testing
+
+@testable import HTTPAuth
+
+@Suite struct NTLMMachineTests {
+    private let random = [UInt8](0..<24)
+    private let binding = Array("tls-server-end-point:".utf8) + Array(repeating: 7, count: 32)
+
+    private func account(_ user: String = "alice", domain: String? = nil) throws -> NTLMAccount {
+        try NTLMAccount(user: user, domain: domain, proof: .password(Secret("open sesame")))
+    }
+
+    private func login(
+        _ acceptor: NTLMAcceptor, _ account: NTLMAccount, binding: [UInt8]? = nil, password: String = "open sesame"
+    ) throws -> (message: NTLMAuthenticateMessage, key: [UInt8]?) {
+        var machine = NTLMMachine(account: account, channelBinding: binding, targetName: "HTTP/localhost")
+        let first = machine.start()
+        let answer = try machine.answer(acceptor.message, time: 1, random: random)
+        return (
+            try NTLMAuthenticateMessage(answer), try acceptor.accept(answer, first: first, password: password)
+        )
+    }
+
+    @Test func logsIn() throws {
+        let (message, key) = try login(NTLMAcceptor(), try account(), binding: binding)
+        #expect(key == Array(random[8...]))
+        #expect(message.user == "alice" && message.domain == "PEERS" && message.workstation.isEmpty)
+        let info = try #require(message.targetInfo)
+        #expect(info.hasMIC)
+        #expect(info.text(.targetName) == "HTTP/localhost")
+        #expect(info[.channelBindings] == (try NTLMResponse.channelBindingHash(of: binding)))
+        #expect(info.text(.computerName) == "HOST")
+        #expect(message.lmResponse == Array(repeating: 0, count: 24))
+        #expect(Array(message.ntResponse[24..<32]) == bytes("0011223344556677"))
+    }
+
+    @Test func wrongPasswordIsSeen() throws {
+        #expect(try login(NTLMAcceptor(), try account(), password: "open").key == nil)
+    }
+
+    @Test func withoutTLSTheBindingIsZero() throws {
+        let (message, _) = try login(NTLMAcceptor(), try account())
+        #expect(message.targetInfo?[.channelBindings] == Array(repeating: 0, count: 16))
+    }
+
+    /// A server (or who stands in between) must not choose what the client vouches for.
+    @Test func valuesOfOursAreReplaced() throws {
+        var acceptor = NTLMAcceptor()
+        acceptor.values += [
+            (.channelBindings, Array(repeating: 9, count: 16)), (.targetName, Array(utf16LittleEndian: "HTTP/evil")),
+            (.flags, [1, 0, 0, 0]), (.singleHost, Array(repeating: 1, count: 48)),
+        ]
+        let (message, key) = try login(acceptor, try account(), binding: binding)
+        let info = try #require(message.targetInfo)
+        #expect(key != nil)
+        #expect(info.text(.targetName) == "HTTP/localhost")
+        #expect(info[.channelBindings] == (try NTLMResponse.channelBindingHash(of: binding)))
+        #expect(info.flags == 3)
+        #expect(info[.singleHost] == nil)
+    }
+
+    /// Without a clock of the server's ours is taken, both responses are made, and the code is there all the same.
+    @Test func serverWithoutClock() throws {
+        var acceptor = NTLMAcceptor()
+        acceptor.values = []
+        let (message, key) = try login(acceptor, try account())
+        #expect(key != nil)
+        #expect(message.mic != nil && message.targetInfo?.hasMIC == true)
+        #expect(Array(message.ntResponse[24..<32]) == [1, 0, 0, 0, 0, 0, 0, 0])
+        #expect(message.lmResponse.suffix(8) == random.prefix(8))
+    }
+
+    @Test func serverThatWantsNoKeyExchange() throws {
+        var acceptor = NTLMAcceptor()
+        acceptor.flags.remove(.keyExchange)
+        let (message, key) = try login(acceptor, try account())
+        #expect(key != nil && message.encryptedSessionKey.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ("alice", nil, "alice", "PEERS"), ("alice", "", "alice", "PEERS"), ("alice", "CORP", "alice", "CORP"),
+            ("CORP\\alice", nil, "alice", "CORP"), ("CORP\\alice", "OTHER", "alice", "OTHER"),
+            ("alice@corp.example", nil, "alice@corp.example", ""), ("\\alice", nil, "alice", "PEERS"),
+            ("a\\b\\c", nil, "b\\c", "a"), ("日本", "é", "日本", "é"),
+        ] as [(String, String?, String, String)])
+    func names(_ user: String, _ domain: String?, _ sentUser: String, _ sentDomain: String) throws {
+        let (message, key) = try login(NTLMAcceptor(), try account(user, domain: domain))
+        #expect(message.user == sentUser && message.domain == sentDomain)
+        #expect(key != nil)
+    }
+
+    @Test func refusesAnonymousAndEndlessNames() {
+        #expect(throws: HTTPAuthError.ntlmAnonymous) { try account("") }
+        #expect(throws: HTTPAuthError.ntlmAnonymous) { try account("CORP\\") }
+        #expect(throws: HTTPAuthError.ntlmNameTooLong) { try account(String(repeating: "a", count: 1025)) }
+        #expect(throws: HTTPAuthError.ntlmNameTooLong) { try account("a", domain: String(repeating: "a", count: 1025)) }
+        #expect(throws: HTTPAuthError.self) {
+            try NTLMAccount(user: "a", domain: nil, proof: .ntHash(Secret(bytes: [1, 2, 3])))
+        }
+    }
+
+    @Test func refusesServersWithoutUnicode() throws {
+        var acceptor = NTLMAcceptor()
+        acceptor.flags.remove(.unicode)
+        #expect(throws: HTTPAuthError.self) { try login(acceptor, try account()) }
+    }
+
+    @Test func oneAnswerOnly() throws {
+        var machine = NTLMMachine(account: try account(), channelBinding: nil, targetName: "HTTP/localhost")
+        #expect(throws: HTTPAuthError.ntlmOutOfOrder) {
+            try machine.answer(NTLMAcceptor().message, time: 0, random: random)
+        }
+        _ = machine.start()
+        _ = try machine.answer(NTLMAcceptor().message, time: 0, random: random)
+        #expect(throws: HTTPAuthError.ntlmOutOfOrder) {
+            try machine.answer(NTLMAcceptor().message, time: 0, random: random)
+        }
+    }
+
+    @Test func firstMessageNamesNothing() throws {
+        var machine = NTLMMachine(
+            account: try account("CORP\\alice"), channelBinding: nil, targetName: "HTTP/localhost")
+        let first = machine.start()
+        #expect(first.count == 40)
+        let message = try NTLMNegotiateMessage(first)
+        #expect(message == .ours && message.domain.isEmpty && message.workstation.isEmpty)
+        #expect(message.flags.isDisjoint(with: [.lanManagerKey, .anonymous, .oem]))
+    }
+}
