@@ -12,7 +12,7 @@ public import HostResolver
 /// ])
 /// ```
 ///
-/// Without a clock, every step comes at once, on ``EventLoop/shared``. A name without a script does not exist.
+/// Without a clock, every step comes at once, on `EventLoop/shared`. A name without a script does not exist.
 public final class ScriptedResolver: Resolver, ReverseResolver {
     /// One thing that happens in a lookup, counted from its beginning.
     public struct Step: Sendable {

@@ -84,7 +84,7 @@ extension ReadStream {
     /// Reads to the end.
     ///
     /// - Parameter limit: the most that is accepted.
-    /// - Throws: as ``read(into:)-(MutableRawSpan)``, and an error with `EMSGSIZE` when there is more than `limit`.
+    /// - Throws: as `read(into:)`, and an error with `EMSGSIZE` when there is more than `limit`.
     public nonisolated(nonsending) func readAll(limit: Int) async throws(StreamError) -> [UInt8] {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)

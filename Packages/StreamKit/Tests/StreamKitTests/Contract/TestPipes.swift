@@ -124,7 +124,8 @@ struct Wire {
     /// `near` is the end to read from.
     static func pipe() throws -> Wire {
         var pair: [Int32] = [-1, -1]
-        try #require(pipe2(&pair, O_CLOEXEC) == 0)
+        try #require(Glibc.pipe(&pair) == 0)
+        for end in pair { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return Wire(near: pair[0], far: pair[1])
     }
 
