@@ -43,12 +43,12 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
         }
     }
 
-    /// See `EventLoops/DeliveryTarget/makeSignal(_:)`.
+    /// See `DeliveryTarget.makeSignal(_:)`.
     public func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
         RunLoopSignal(perform, loop: loop, mode: mode)
     }
 
-    /// See `EventLoops/DeliveryTarget/isSame(as:)`.
+    /// See `DeliveryTarget.isSame(as:)`.
     public func isSame(as other: any DeliveryTarget) -> Bool {
         guard let other = other as? RunLoopTarget else { return false }
         return CFEqual(loop, other.loop) && CFEqual(mode, other.mode)
