@@ -54,6 +54,8 @@ extension HTTPAuthError {
         case unavailable
         /// The scheme's work was not done within its time limit.
         case timedOut
+        /// The task that waited was cancelled.
+        case cancelled
         /// No random bytes could be had.
         case noRandomness
     }
@@ -88,6 +90,7 @@ extension HTTPAuthError.Code {
         case .outOfOrder: "this step does not follow the one before"
         case .unavailable: "what this scheme needs is not installed"
         case .timedOut: "the time limit passed"
+        case .cancelled: "the wait was cancelled"
         case .noRandomness: "the system gave no random bytes"
         }
     }
@@ -100,9 +103,26 @@ extension HTTPAuthError.Code {
         case .missingUserName, .invalidUserName, .credentialRefused: .badUserName
         case .missingPassword, .invalidPassword: .badPassword
         case .wrongProtectionSpace, .requestOutsideSpace, .bodyUnknown, .serverNotAuthentic, .tooManyRounds,
-            .outOfOrder, .timedOut, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew, .serviceUnknown,
+            .outOfOrder, .timedOut, .cancelled, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew,
+            .serviceUnknown,
             .kerberosUnreachable, .exchangeRefused, .mechanismFailed:
             nil
+        }
+    }
+}
+
+extension HTTPAuthError.Code {
+    /// Whether the next scheme that the server offers may do where one failed with this before it sent anything.
+    var allowsNextScheme: Bool {
+        switch self {
+        case .malformedChallenge, .malformedToken, .unsupportedChallenge, .unavailable, .bodyUnknown, .timedOut,
+            .ticketMissing,
+            .ticketExpired, .clockSkew, .serviceUnknown, .kerberosUnreachable, .mechanismFailed:
+            true
+        case .noChallenge, .noUsableScheme, .missingUserName, .missingPassword, .invalidUserName, .invalidPassword,
+            .credentialRefused, .wrongProtectionSpace, .requestOutsideSpace, .serverNotAuthentic, .tooManyRounds,
+            .outOfOrder, .cancelled, .noRandomness, .exchangeRefused:
+            false
         }
     }
 }

@@ -22,6 +22,19 @@ enum HashAlgorithm: String, CaseIterable, Sendable {
         return Hexadecimal.encode(try hasher.finish())
     }
 
+    /// The hash in lower-case hexadecimal digits, where it is a secret itself.
+    func secretHexadecimal(_ parts: HashPart...) throws(HTTPAuthError) -> Secret {
+        let hasher = try Hasher(self)
+        for part in parts { try hasher.update(part) }
+        var hash = try hasher.finish()
+        var digits = Hexadecimal.encode(hash)
+        defer {
+            OPENSSL_cleanse(&hash, hash.count)
+            OPENSSL_cleanse(&digits, digits.count)
+        }
+        return Secret(bytes: digits)
+    }
+
     /// Owns the state of one hash.
     private final class Hasher {
         private let context: OpaquePointer

@@ -12,16 +12,22 @@ public struct AuthenticationMethod: Sendable {
     /// The name, as it stands in challenges.
     public let name: String
 
+    /// How good a challenge of this scheme is, where a server sends several: the highest is tried first, and of equals
+    /// the one that came first.
+    let rank: @Sendable (Challenge) -> Int
+
     private let maker: @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme
 
     /// Makes a method. `make` is called for each conversation; it throws ``HTTPAuthError/Code/unavailable`` if what the
-    /// scheme needs is not there.
+    /// scheme needs is not there. `rank` orders several challenges of this scheme in one response, the best highest.
     public init(
         _ name: String,
-        make: @escaping @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme
+        make: @escaping @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme,
+        rank: @escaping @Sendable (Challenge) -> Int = { _ in 0 }
     ) {
         self.name = name
         maker = make
+        self.rank = rank
     }
 
     /// A new conversation.

@@ -1,0 +1,75 @@
+/// What was made of a server's challenges: why each scheme was taken or not.
+///
+/// ```swift
+/// print(authentication.explain())
+/// // Negotiate: skipped, what this scheme needs is not installed (libgssapi_krb5.so.2)
+/// // Digest "staff": chosen
+/// // Basic "staff": not needed, since a stronger one was chosen
+/// ```
+public struct AuthenticationExplanation: Hashable, Sendable {
+    /// One scheme that was offered.
+    public struct Entry: Hashable, Sendable {
+        /// Its name, as the server wrote it.
+        public var scheme: String
+        /// Its realm, if it names one.
+        public var realm: String?
+        /// What became of it.
+        public var outcome: Outcome
+    }
+
+    /// What became of a scheme.
+    public enum Outcome: Hashable, Sendable {
+        /// It is in use.
+        case chosen
+        /// A scheme before it in the policy's order is in use.
+        case notNeeded
+        /// No method of the policy has this name.
+        case unknown
+        /// The policy bans it.
+        case banned
+        /// The policy allows it on encrypted connections only.
+        case needsEncryption
+        /// It could not start or not go on.
+        case skipped(HTTPAuthError)
+        /// The server refused the credential.
+        case refused
+    }
+
+    /// The schemes, in the order of the challenges.
+    public var entries: [Entry]
+
+    /// What was dropped from the challenges because it was malformed.
+    public var errors: [HTTPAuthError]
+
+    /// Makes an explanation.
+    public init(entries: [Entry] = [], errors: [HTTPAuthError] = []) {
+        self.entries = entries
+        self.errors = errors
+    }
+}
+
+extension AuthenticationExplanation: CustomStringConvertible {
+    /// A line for each scheme and each error.
+    public var description: String {
+        var lines = entries.map { entry in
+            "\(entry.scheme)\(entry.realm.map { " \(AuthGrammar.quoted($0))" } ?? ""): \(entry.outcome)"
+        }
+        lines += errors.map { "dropped: \($0)" }
+        return lines.isEmpty ? "nothing was offered" : lines.joined(separator: "\n")
+    }
+}
+
+extension AuthenticationExplanation.Outcome: CustomStringConvertible {
+    /// A few words.
+    public var description: String {
+        switch self {
+        case .chosen: "chosen"
+        case .notNeeded: "not needed, since one that is preferred was chosen"
+        case .unknown: "skipped, unknown"
+        case .banned: "skipped, the policy bans it"
+        case .needsEncryption: "skipped, the policy wants an encrypted connection for it"
+        case .skipped(let error): "skipped, \(error.code.sentence)\(error.detail.map { " (\($0))" } ?? "")"
+        case .refused: "the server refused the credential"
+        }
+    }
+}

@@ -1,0 +1,280 @@
+/// Chooses among the schemes that a server offers, and goes on to the next where one cannot start.
+///
+/// Pure: responses, time and random bytes go in; a verdict or a step comes out. ``HTTPAuthentication`` drives it.
+struct AuthenticationMachine {
+    /// The server, without a realm.
+    let place: ProtectionSpace
+    let policy: AuthenticationPolicy
+
+    /// Why there is no valid conversation; nil while there is one.
+    private(set) var error: HTTPAuthError?
+
+    /// The offers of the last challenges, in their order.
+    private var offers: [Offer] = []
+    private var parseErrors: [HTTPAuthError] = []
+    /// Indices of offers that may be tried if the current one fails, the best first.
+    private var untried: [Int] = []
+    private var current: Conversation?
+    /// Schemes that failed, not to be tried again.
+    private var failed: [AuthenticationMethod: HTTPAuthError] = [:]
+    private var rounds = 0
+
+    private struct Offer {
+        let challenge: Challenge
+        var outcome: AuthenticationExplanation.Outcome
+        var method: AuthenticationMethod?
+    }
+
+    private struct Conversation {
+        let method: AuthenticationMethod
+        let offer: Int
+        var scheme: any AuthenticationScheme
+        /// Whether something of this conversation went out, so that it is too late for another scheme.
+        var hasSent = false
+    }
+
+    init(place: ProtectionSpace, policy: AuthenticationPolicy) {
+        self.place = place.with(realm: nil)
+        self.policy = policy
+    }
+
+    var method: AuthenticationMethod? { current?.method }
+
+    var scheme: (any AuthenticationScheme)? { current?.scheme }
+
+    /// The space that credentials must belong to.
+    var space: ProtectionSpace { place.with(realm: realm) }
+
+    /// The realm; of an object without a conversation that of the first challenge that has one.
+    var realm: String? {
+        if let current { return current.scheme.realm }
+        return offers.lazy.compactMap { $0.challenge["realm"] }.first
+    }
+
+    var explanation: AuthenticationExplanation {
+        AuthenticationExplanation(
+            entries: offers.map {
+                .init(scheme: $0.challenge.scheme, realm: $0.challenge["realm"], outcome: $0.outcome)
+            },
+            errors: parseErrors)
+    }
+
+    // MARK: Challenges
+
+    /// Takes the challenges of a 401 or 407. `sent` is the field value that its request carried.
+    mutating func receive(_ found: ChallengeParser.Result, answering sent: [UInt8]?) -> AuthenticationVerdict {
+        guard let method = current?.method else {
+            if sent == nil { failed = [:] }
+            return choose(found)
+        }
+        let isOurs = sent.map { $0.isCredential(of: method) } ?? false
+        if isOurs {
+            rounds += 1
+            if rounds > policy.limits.roundCount { return fail(HTTPAuthError(.tooManyRounds, scheme: method.name)) }
+        }
+        let same = found.challenges.filter { $0.is(method.name) }
+        let candidates = same.filter(isOfCurrentRealm)
+        let best = candidates.map(method.rank).max()
+        guard let challenge = candidates.first(where: { method.rank($0) == best }) else {
+            if !same.isEmpty { return .otherSpace }
+            // The server offers the scheme no longer, having seen it or not: what it offers now counts.
+            failed[method] = isOurs ? HTTPAuthError(.credentialRefused, scheme: method.name) : nil
+            return choose(found)
+        }
+        return go(on: challenge, found, answering: isOurs ? sent : nil)
+    }
+
+    private func isOfCurrentRealm(_ challenge: Challenge) -> Bool {
+        guard let realm = current?.scheme.realm else { return true }
+        return challenge["realm"] == nil || challenge["realm"] == realm
+    }
+
+    private mutating func go(
+        on challenge: Challenge, _ found: ChallengeParser.Result, answering sent: [UInt8]?
+    ) -> AuthenticationVerdict {
+        guard var conversation = current else { return .failed }
+        let verdict: ChallengeVerdict
+        do throws(HTTPAuthError) {
+            verdict = try conversation.scheme.receive(challenge, answering: sent)
+        } catch {
+            failed[conversation.method] = error
+            return choose(found)
+        }
+        current = conversation
+        switch verdict {
+        case .fresh, .continues:
+            error = nil
+            return .apply
+        case .refused:
+            let refusal = HTTPAuthError(.credentialRefused, scheme: conversation.method.name)
+            // Nobody can be asked for another Kerberos ticket: that scheme is of no use here, but another may be.
+            if !conversation.scheme.traits.requiresUserNameAndPassword {
+                failed[conversation.method] = refusal
+                return choose(found)
+            }
+            error = refusal
+            if offers.indices.contains(conversation.offer) { offers[conversation.offer].outcome = .refused }
+            return .refused
+        }
+    }
+
+    /// Begins with the first scheme, in the policy's order, that can.
+    private mutating func choose(_ found: ChallengeParser.Result) -> AuthenticationVerdict {
+        current = nil
+        error = nil
+        parseErrors = found.errors
+        offers = found.challenges.map { challenge in
+            let method = policy.methods.first { challenge.is($0.name) }
+            return Offer(challenge: challenge, outcome: outcome(of: method), method: method)
+        }
+        untried = policy.methods.flatMap { method -> [Int] in
+            let usable = offers.indices.filter { offers[$0].method == method && offers[$0].outcome == .notNeeded }
+            return usable.sorted { method.rank(offers[$0].challenge) > method.rank(offers[$1].challenge) }
+        }
+        return startNext() ? .apply : .failed
+    }
+
+    private func outcome(of method: AuthenticationMethod?) -> AuthenticationExplanation.Outcome {
+        guard let method else { return .unknown }
+        if policy.banned.contains(method) { return .banned }
+        if policy.encryptedOnly.contains(method), !place.isEncrypted { return .needsEncryption }
+        return failed[method].map { .skipped($0) } ?? .notNeeded
+    }
+
+    /// Begins a conversation with the next offer that can be used. False, with ``error`` set, if there is none.
+    private mutating func startNext() -> Bool {
+        while !untried.isEmpty {
+            let index = untried.removeFirst()
+            guard let method = offers[index].method else { continue }
+            do throws(HTTPAuthError) {
+                var scheme = try method.conversation(in: place)
+                _ = try scheme.receive(offers[index].challenge, answering: nil)
+                current = Conversation(method: method, offer: index, scheme: scheme)
+                offers[index].outcome = .chosen
+                error = nil
+                return true
+            } catch {
+                offers[index].outcome = .skipped(error)
+            }
+        }
+        current = nil
+        error = finalError
+        return false
+    }
+
+    /// The most telling reason for having no scheme.
+    private var finalError: HTTPAuthError {
+        let reasons = offers.compactMap { offer -> HTTPAuthError? in
+            if case .skipped(let reason) = offer.outcome { reason } else { nil }
+        }
+        if offers.isEmpty { return parseErrors.first ?? HTTPAuthError(.noChallenge) }
+        if offers.count == 1, let reason = reasons.first { return reason }
+        let names = offers.map(\.challenge.scheme).joined(separator: ", ")
+        return HTTPAuthError(.noUsableScheme, detail: names)
+    }
+
+    private mutating func fail(_ error: HTTPAuthError) -> AuthenticationVerdict {
+        self.error = error
+        return .failed
+    }
+
+    // MARK: Steps
+
+    /// What to put on a request. Where the scheme cannot start, the next is taken; then ``space`` may be another.
+    mutating func respond(
+        to input: AuthenticationInput, with credential: Credential?
+    ) throws(HTTPAuthError) -> AuthenticationStep {
+        if let error { throw error }
+        while var conversation = current {
+            try check(credential, conversation.scheme)
+            var input = input
+            input.space = self.space
+            do throws(HTTPAuthError) {
+                let step = try conversation.scheme.respond(to: input, with: credential)
+                return took(step, conversation)
+            } catch {
+                try moveOn(from: conversation, error)
+            }
+        }
+        throw error ?? HTTPAuthError(.outOfOrder, detail: "no challenge yet")
+    }
+
+    /// Goes on with what the work gave. Nil if the scheme failed and another one was taken: respond again.
+    mutating func resume(
+        with outcome: Result<BlockingWork.Output, HTTPAuthError>
+    ) throws(HTTPAuthError) -> AuthenticationStep? {
+        guard var conversation = current else { throw error ?? HTTPAuthError(.outOfOrder) }
+        do throws(HTTPAuthError) {
+            let step = try conversation.scheme.resume(with: outcome.get())
+            return took(step, conversation)
+        } catch {
+            try moveOn(from: conversation, error)
+            return nil
+        }
+    }
+
+    private mutating func took(_ step: AuthenticationStep, _ conversation: Conversation) -> AuthenticationStep {
+        var conversation = conversation
+        switch step {
+        case .send: conversation.hasSent = true
+        case .nothing, .work: break
+        }
+        current = conversation
+        return step
+    }
+
+    /// After a failure: takes the next scheme if that may help, else throws.
+    private mutating func moveOn(
+        from conversation: Conversation, _ failure: HTTPAuthError
+    ) throws(HTTPAuthError) {
+        guard failure.code.allowsNextScheme, !conversation.hasSent else { throw failure }
+        failed[conversation.method] = failure
+        if offers.indices.contains(conversation.offer) { offers[conversation.offer].outcome = .skipped(failure) }
+        untried.removeAll { offers[$0].method == conversation.method && failure.code == .unavailable }
+        guard startNext() else { throw error ?? failure }
+    }
+
+    private func check(
+        _ credential: Credential?, _ scheme: any AuthenticationScheme
+    ) throws(HTTPAuthError) {
+        guard let credential else {
+            if scheme.traits.requiresUserNameAndPassword {
+                throw HTTPAuthError(.missingUserName, scheme: current?.method.name)
+            }
+            return
+        }
+        guard credential.space == self.space else {
+            throw HTTPAuthError(
+                .wrongProtectionSpace, scheme: current?.method.name, detail: "\(credential.space), not \(self.space)")
+        }
+    }
+
+    /// Takes a final response to a request that carried `sent`.
+    mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {
+        guard let method = current?.method, acceptance.sent.isCredential(of: method) else { return }
+        rounds = 0
+        do throws(HTTPAuthError) {
+            try current?.scheme.finish(acceptance)
+        } catch {
+            self.error = error
+            throw error
+        }
+    }
+
+    mutating func disconnected() {
+        current?.scheme.disconnected()
+        current?.hasSent = false
+    }
+
+    /// Makes the machine refuse from now on.
+    mutating func invalidate(_ error: HTTPAuthError) {
+        self.error = error
+    }
+}
+
+extension [UInt8] {
+    /// Whether a field value is one of the method's scheme.
+    fileprivate func isCredential(of method: AuthenticationMethod) -> Bool {
+        AuthGrammar.equalsIgnoringCase(prefix { !AuthGrammar.isSpace($0) }, method.name.utf8)
+    }
+}

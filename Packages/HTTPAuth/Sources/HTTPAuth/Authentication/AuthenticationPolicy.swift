@@ -1,0 +1,28 @@
+/// Which schemes may be used, in which order, and how much a server may demand.
+///
+/// ```swift
+/// var policy = AuthenticationPolicy()
+/// policy.banned = [.basic]
+/// policy.methods = [.digest] + policy.methods     // Digest before all others
+/// ```
+public struct AuthenticationPolicy: Sendable {
+    /// The schemes that are known, the first choice first. A scheme that stands here twice counts where it stands first.
+    ///
+    /// By default those of this package, the strongest first.
+    public var methods: [AuthenticationMethod] = [.ntlm, .digest, .basic]
+
+    /// Schemes that are never used.
+    public var banned: Set<AuthenticationMethod> = []
+
+    /// Schemes that are used on encrypted connections only. `[.basic]` is a good choice where servers allow it.
+    public var encryptedOnly: Set<AuthenticationMethod> = []
+
+    /// What is accepted in challenges beyond their grammar.
+    public var leniency: ChallengeLeniency = .client
+
+    /// What a server may demand.
+    public var limits = AuthenticationLimits()
+
+    /// Makes the default policy.
+    public init() {}
+}

@@ -1,0 +1,43 @@
+/// The parameters of a Digest challenge (RFC 7616 §3.3), checked.
+struct DigestChallenge: Sendable {
+    let realm: [UInt8]
+    let opaque: [UInt8]?
+    let algorithm: DigestAlgorithm
+    /// As the server wrote it, to be repeated; nil if it wrote none.
+    let algorithmName: [UInt8]?
+    let isStale: Bool
+    let isUTF8: Bool
+    let hashesUserNames: Bool
+    /// Empty for a server of RFC 2069, which knows no `qop`.
+    let protections: [DigestProtection]
+    let domain: [String]
+    let nonce: [UInt8]
+
+    init(_ challenge: Challenge, limits: AuthenticationLimits) throws(HTTPAuthError) {
+        func failure(_ code: HTTPAuthError.Code, _ detail: String) -> HTTPAuthError {
+            HTTPAuthError(code, scheme: "Digest", detail: detail)
+        }
+        guard let realm = challenge.parameter("realm"), let nonce = challenge.parameter("nonce") else {
+            throw failure(.malformedChallenge, "realm and nonce are needed")
+        }
+        guard let algorithm = DigestAlgorithm(challenge["algorithm"]) else {
+            throw failure(.unsupportedChallenge, "algorithm \(challenge["algorithm"] ?? "")")
+        }
+        let offered = (challenge["qop"] ?? "").lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
+        protections = offered.compactMap { DigestProtection(rawValue: String($0)) }
+        guard offered.isEmpty || !protections.isEmpty else {
+            throw failure(.unsupportedChallenge, "qop \(challenge["qop"] ?? "")")
+        }
+        self.realm = realm.rawValue
+        self.nonce = nonce.rawValue
+        self.algorithm = algorithm
+        algorithmName = challenge.parameter("algorithm")?.rawValue
+        opaque = challenge.parameter("opaque")?.rawValue
+        isStale = challenge["stale"]?.lowercased() == "true"
+        isUTF8 = challenge["charset"]?.lowercased() == "utf-8"
+        hashesUserNames = challenge["userhash"]?.lowercased() == "true"
+        // Without a list, or with an empty one, the space is the whole server (RFC 7616 §3.3).
+        let listed = (challenge["domain"] ?? "").split(separator: " ").prefix(limits.domainCount).map(String.init)
+        domain = listed.isEmpty ? ["/"] : listed
+    }
+}

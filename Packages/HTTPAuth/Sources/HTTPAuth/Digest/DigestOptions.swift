@@ -1,0 +1,16 @@
+/// Choices that Digest leaves to the client.
+public struct DigestOptions: Hashable, Sendable {
+    /// Whether the body is signed (`auth-int`) where the server offers a choice and the body is known. It is signed
+    /// anyway where the server offers nothing else.
+    public var prefersIntegrity = false
+
+    /// Whether an answer without the server's own proof (`rspauth`, RFC 7616 §3.5) is refused. Proof that is there is
+    /// always checked.
+    public var requiresServerProof = false
+
+    /// Whether MD5 is good enough. Many servers know nothing else.
+    public var allowsMD5 = true
+
+    /// Makes the default choices.
+    public init() {}
+}

@@ -1,0 +1,195 @@
+/// Digest (RFC 7616, and its forerunners RFC 2617 and RFC 2069): the password is hashed with what the server and this side
+/// just made up, together with the request.
+///
+/// A nonce of the server serves many requests, each with the next count. A challenge with `stale=true` or `nextnonce` in
+/// `Authentication-Info` brings the next nonce; neither means that the password was wrong.
+struct DigestScheme: AuthenticationScheme {
+    private let options: DigestOptions
+    private let limits: AuthenticationLimits
+    private var challenge: DigestChallenge?
+    private var nonce: [UInt8] = []
+    /// How many requests were made with the nonce.
+    private var count: UInt32 = 0
+    /// This side's nonce of the session, for the `-sess` algorithms.
+    private var sessionNonce: [UInt8]?
+    /// What the last request was signed with, to check the server's proof.
+    private var key: Secret?
+    private var isAccepted = false
+    private var givesNextNonce = false
+
+    init(options: DigestOptions = DigestOptions(), limits: AuthenticationLimits = .default) {
+        self.options = options
+        self.limits = limits
+    }
+
+    var traits: SchemeTraits {
+        // A server that counts, or replaces its nonce with each answer, refuses what comes out of order.
+        SchemeTraits(requiresOrderedRequests: givesNextNonce || challenge?.protections.isEmpty == false)
+    }
+
+    var realm: String? { challenge.map { AuthGrammar.text($0.realm) } }
+
+    var domain: [String]? { challenge?.domain }
+
+    mutating func receive(
+        _ challenge: Challenge, answering sent: [UInt8]?
+    ) throws(HTTPAuthError) -> ChallengeVerdict {
+        let challenge = try DigestChallenge(challenge, limits: limits)
+        guard options.allowsMD5 || challenge.algorithm.hash != .md5 else {
+            throw failure(.unsupportedChallenge, "MD5, which is not allowed")
+        }
+        // Some servers forget nonces without a word of `stale`. Once, a key that has been good is given another chance.
+        let mayBeStale = challenge.isStale || isAccepted
+        isAccepted = false
+        self.challenge = challenge
+        use(challenge.nonce)
+        return sent == nil || mayBeStale ? .fresh : .refused
+    }
+
+    mutating func respond(
+        to input: AuthenticationInput, with credential: Credential?
+    ) throws(HTTPAuthError) -> AuthenticationStep {
+        guard let challenge else { throw failure(.outOfOrder, "no challenge yet") }
+        guard let credential else { throw failure(.missingUserName) }
+        guard let password = credential.password else { throw failure(.missingPassword) }
+        guard credential.user.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw failure(.invalidUserName, "a control character")
+        }
+        // A count has eight digits. Without a field the server gives another nonce.
+        guard count < .max else { return .nothing }
+        let (protection, body) = try protection(challenge, input.body)
+        let key = try DigestComputation.key(
+            challenge.algorithm, user: credential.user, realm: challenge.realm, password: password)
+        let clientNonce = sessionNonce ?? Hexadecimal.encode(input.random.prefix(16))
+        if challenge.algorithm.isSession { sessionNonce = clientNonce }
+        count += 1
+        self.key = key
+        let computation = DigestComputation(
+            algorithm: challenge.algorithm, key: key, nonce: nonce, clientNonce: clientNonce,
+            count: Self.digits(count), protection: protection, uri: input.target.bytes)
+        let response = try computation.response(method: input.method.name, body: body)
+        return .send(try field(challenge, computation, user: credential.user, response: response))
+    }
+
+    mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {
+        func info(_ name: String) -> [UInt8]? {
+            acceptance.info.first { $0.name.lowercased() == name }?.rawValue
+        }
+        if let proof = info("rspauth") {
+            try check(proof, acceptance, info)
+        } else if options.requiresServerProof {
+            throw failure(.serverNotAuthentic, "no rspauth")
+        }
+        isAccepted = true
+        if let next = info("nextnonce"), !next.isEmpty {
+            givesNextNonce = true
+            use(next)
+        }
+    }
+
+    private mutating func use(_ nonce: [UInt8]) {
+        self.nonce = nonce
+        count = 0
+        sessionNonce = nil
+    }
+
+    /// Of what is offered, what is used, and the body that it covers.
+    private func protection(
+        _ challenge: DigestChallenge, _ body: AuthenticationBody
+    ) throws(HTTPAuthError) -> (DigestProtection?, [UInt8]) {
+        let offersBoth = challenge.protections.contains(.authentication) && challenge.protections.contains(.integrity)
+        switch (challenge.protections.first, body) {
+        case (nil, _): return (nil, [])
+        case (.integrity, .bytes(let bytes)) where !offersBoth || options.prefersIntegrity:
+            return (.integrity, bytes)
+        case (.authentication, .bytes(let bytes)) where offersBoth && options.prefersIntegrity:
+            return (.integrity, bytes)
+        case (.integrity, .unknown) where !offersBoth: throw failure(.bodyUnknown)
+        case (.integrity, _), (.authentication, _): return (.authentication, [])
+        }
+    }
+
+    /// The field's value (RFC 7616 §3.4): what is in quotes and what is not is part of the specification.
+    private func field(
+        _ challenge: DigestChallenge, _ computation: DigestComputation, user: String, response: [UInt8]
+    ) throws(HTTPAuthError) -> [UInt8] {
+        var value = Array("Digest ".utf8)
+        if challenge.hashesUserNames {
+            let hash = try challenge.algorithm.hash.hexadecimal(.text(user), ":", .bytes(challenge.realm))
+            value += Array("username=".utf8) + AuthGrammar.quoted(hash)
+        } else if challenge.isUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) {
+            value += Array("username*=UTF-8''".utf8) + PercentEncoding.extendedValue(user)
+        } else {
+            value += Array("username=".utf8) + AuthGrammar.quoted(user.utf8)
+        }
+        func add(_ name: String, _ text: [UInt8]) { value += Array(", \(name)=".utf8) + text }
+        add("realm", AuthGrammar.quoted(challenge.realm))
+        add("nonce", AuthGrammar.quoted(computation.nonce))
+        add("uri", AuthGrammar.quoted(computation.uri))
+        if let name = challenge.algorithmName { add("algorithm", name) }
+        if let protection = computation.protection {
+            add("qop", Array(protection.rawValue.utf8))
+            add("nc", computation.count)
+            add("cnonce", AuthGrammar.quoted(computation.clientNonce))
+        } else if challenge.algorithm.isSession {
+            add("cnonce", AuthGrammar.quoted(computation.clientNonce))
+        }
+        add("response", AuthGrammar.quoted(response))
+        if let opaque = challenge.opaque { add("opaque", AuthGrammar.quoted(opaque)) }
+        if challenge.hashesUserNames { add("userhash", Array("true".utf8)) }
+        return value
+    }
+
+    /// Checks the server's proof (RFC 7616 §3.5) against the field that the request carried.
+    private func check(
+        _ proof: [UInt8], _ acceptance: Acceptance, _ info: (String) -> [UInt8]?
+    ) throws(HTTPAuthError) {
+        let sent = ChallengeParser(leniency: .strict).parse(acceptance.sent).challenges.first
+        func sentValue(_ name: String) -> [UInt8]? { sent?.parameter(name)?.rawValue }
+        guard let challenge, let key, let nonce = sentValue("nonce"), let uri = sentValue("uri") else {
+            throw failure(.outOfOrder, "an answer to a request that was not signed")
+        }
+        for name in ["nc", "cnonce"] where info(name) != nil && info(name) != sentValue(name) {
+            throw failure(.serverNotAuthentic, "its \(name) is not the request's")
+        }
+        let protection = (info("qop") ?? sentValue("qop")).flatMap {
+            DigestProtection(rawValue: AuthGrammar.text($0).lowercased())
+        }
+        let computation = DigestComputation(
+            algorithm: challenge.algorithm, key: key, nonce: nonce, clientNonce: sentValue("cnonce") ?? [],
+            count: sentValue("nc") ?? [], protection: sentValue("qop") == nil ? nil : protection, uri: uri)
+        let body: [UInt8]
+        switch (protection, acceptance.body) {
+        case (.integrity, .unknown): return  // nobody has the whole body, so nobody can check
+        case (.integrity, .bytes(let bytes)): body = bytes
+        case (.authentication, _), (nil, _): body = []
+        }
+        guard Secret(bytes: proof) == Secret(bytes: try computation.response(method: "", body: body)) else {
+            throw failure(.serverNotAuthentic, "its rspauth is wrong")
+        }
+    }
+
+    private static func digits(_ count: UInt32) -> [UInt8] {
+        Hexadecimal.encode([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) })
+    }
+
+    private func failure(_ code: HTTPAuthError.Code, _ detail: String? = nil) -> HTTPAuthError {
+        HTTPAuthError(code, scheme: "Digest", detail: detail)
+    }
+}
+
+extension AuthenticationMethod {
+    /// Digest (RFC 7616). Replaces `kCFHTTPAuthenticationSchemeDigest`.
+    public static let digest = digest(DigestOptions())
+
+    /// Digest, with choices of your own.
+    public static func digest(
+        _ options: DigestOptions, limits: AuthenticationLimits = .default
+    ) -> AuthenticationMethod {
+        AuthenticationMethod("Digest") { _ in
+            DigestScheme(options: options, limits: limits)
+        } rank: {
+            DigestAlgorithm($0["algorithm"])?.strength ?? 0
+        }
+    }
+}

@@ -1,0 +1,116 @@
+internal import Glibc
+
+/// A few threads for work that may block and cannot be stopped.
+///
+/// Threads are made on demand, at most ``limit``, and end when there is nothing to do. Work that is waited for no longer
+/// goes on to its end, and its outcome is dropped; work that did not begin in time never does.
+final class WorkThreads: Sendable {
+    static let shared = WorkThreads(limit: 8)
+
+    private struct State {
+        var waiting: [Job] = []
+        var threadCount = 0
+    }
+
+    private let limit: Int
+    private let state = Locked(State())
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    typealias Outcome = Result<BlockingWork.Output, HTTPAuthError>
+
+    /// One piece of work, and who waits for it: told once, of the outcome or of the deadline, whichever is first.
+    final class Job: Sendable {
+        let work: BlockingWork
+        private let waiter: Locked<(@Sendable (Outcome) -> Void)?>
+
+        init(_ work: BlockingWork, tell waiter: @escaping @Sendable (Outcome) -> Void) {
+            self.work = work
+            self.waiter = Locked(waiter)
+        }
+
+        var isWaitedFor: Bool { waiter.withLock { $0 != nil } }
+
+        func finish(_ outcome: Outcome) {
+            let waiter = waiter.withLock { waiter in
+                defer { waiter = nil }
+                return waiter
+            }
+            waiter?(outcome)
+        }
+    }
+
+    /// Starts a job as soon as a thread is free.
+    func start(_ job: Job) {
+        let needsThread = state.withLock { state in
+            state.waiting.append(job)
+            guard state.threadCount < limit else { return false }
+            state.threadCount += 1
+            return true
+        }
+        guard needsThread else { return }
+        var thread = pthread_t()
+        let box = Unmanaged.passRetained(self)
+        let failed = pthread_create(
+            &thread, nil,
+            { box in
+                guard let box else { return nil }
+                Unmanaged<WorkThreads>.fromOpaque(box).takeRetainedValue().run()
+                return nil
+            }, box.toOpaque())
+        if failed != 0 {
+            box.release()
+            let stranded = state.withLock { state -> [Job] in
+                state.threadCount -= 1
+                guard state.threadCount == 0 else { return [] }
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for job in stranded { job.finish(.failure(HTTPAuthError(.unavailable, detail: "no thread can be made"))) }
+        } else {
+            pthread_detach(thread)
+        }
+    }
+
+    private func run() {
+        while true {
+            let job = state.withLock { state -> Job? in
+                if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+                state.threadCount -= 1
+                return nil
+            }
+            guard let job else { return }
+            if job.isWaitedFor { job.finish(job.work.run()) }
+        }
+    }
+
+    /// Runs the work on a thread of this pool and blocks the caller's until it is done, or the limit passed.
+    func wait(for work: BlockingWork, limit: Duration) -> Outcome {
+        let gate = Gate()
+        let job = Job(work) { gate.open(with: $0) }
+        start(job)
+        if let outcome = gate.wait(limit) { return outcome }
+        job.finish(.failure(HTTPAuthError(.timedOut)))
+        return gate.wait(.seconds(1)) ?? .failure(HTTPAuthError(.timedOut))
+    }
+
+    /// Runs the work on a thread of this pool; the caller's is free meanwhile. Cancelling the task ends the wait.
+    func outcome(of work: BlockingWork, limit: Duration) async -> Outcome {
+        let (outcomes, continuation) = AsyncStream.makeStream(of: Outcome.self)
+        let job = Job(work) { outcome in
+            continuation.yield(outcome)
+            continuation.finish()
+        }
+        start(job)
+        let timer = Task.detached {
+            try await Task.sleep(for: limit)
+            job.finish(.failure(HTTPAuthError(.timedOut)))
+        }
+        defer { timer.cancel() }
+        for await outcome in outcomes { return outcome }
+        job.finish(.failure(HTTPAuthError(.cancelled)))
+        return .failure(HTTPAuthError(.cancelled))
+    }
+}

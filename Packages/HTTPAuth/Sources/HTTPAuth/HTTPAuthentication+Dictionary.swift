@@ -1,0 +1,66 @@
+public import HTTPMessage
+
+extension HTTPAuthentication {
+    /// The keys of a credential dictionary. Replaces `kCFHTTPAuthenticationUsername` and its siblings.
+    public struct CredentialKey: RawRepresentable, Hashable, Sendable {
+        /// The name that CFNetwork's constant has.
+        public let rawValue: String
+
+        /// Makes a key.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The user name.
+        public static let username = CredentialKey(rawValue: "kCFHTTPAuthenticationUsername")
+        /// The password.
+        public static let password = CredentialKey(rawValue: "kCFHTTPAuthenticationPassword")
+        /// The Windows domain, where ``HTTPAuthentication/requiresAccountDomain`` says so.
+        public static let accountDomain = CredentialKey(rawValue: "kCFHTTPAuthenticationAccountDomain")
+    }
+
+    /// Puts the credentials of a dictionary on a request.
+    ///
+    /// Where user name and password are needed and one has no entry, the object is no longer valid and the error is
+    /// ``HTTPAuthError/Code/missingUserName`` or ``HTTPAuthError/Code/missingPassword``. An empty text is an entry.
+    ///
+    /// Replaces `CFHTTPMessageApplyCredentialDictionary`.
+    @available(*, noasync, message: "it may block the thread: use await")
+    public func apply(
+        to request: inout HTTPRequest, credentials: [CredentialKey: String], body: AuthenticationBody? = nil,
+        channelBinding: ChannelBinding? = nil
+    ) throws(HTTPAuthError) {
+        guard let login = try login(credentials) else {
+            return try apply(to: &request, nil, body: body, channelBinding: channelBinding)
+        }
+        try apply(
+            to: &request, user: login.user, password: login.password, accountDomain: login.domain, body: body,
+            channelBinding: channelBinding)
+    }
+
+    /// Puts the credentials of a dictionary on a request, as the blocking call of this name does.
+    public func apply(
+        to request: inout HTTPRequest, credentials: [CredentialKey: String], body: AuthenticationBody? = nil,
+        channelBinding: ChannelBinding? = nil
+    ) async throws(HTTPAuthError) {
+        guard let login = try login(credentials) else {
+            return try await apply(to: &request, nil, body: body, channelBinding: channelBinding)
+        }
+        try await apply(
+            to: &request, user: login.user, password: login.password, accountDomain: login.domain, body: body,
+            channelBinding: channelBinding)
+    }
+
+    private func login(
+        _ credentials: [CredentialKey: String]
+    ) throws(HTTPAuthError) -> (user: String, password: String, domain: String?)? {
+        guard let user = credentials[.username], let password = credentials[.password] else {
+            guard requiresUserNameAndPassword else { return nil }
+            let error = HTTPAuthError(
+                credentials[.username] == nil ? .missingUserName : .missingPassword, scheme: method?.name)
+            invalidate(error)
+            throw error
+        }
+        return (user, password, credentials[.accountDomain])
+    }
+}

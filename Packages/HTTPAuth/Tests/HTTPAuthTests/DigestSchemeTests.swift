@@ -1,0 +1,224 @@
+@_spi(Conformance) import HTTPAuth
+import Testing
+
+@Suite struct DigestSchemeTests {
+    /// A server's side of Digest, for one user with the password "secret".
+    private struct Server {
+        var nonce = "n1"
+        var rest = "qop=\"auth\""
+
+        func challenge(_ more: String = "") -> String {
+            "Digest realm=\"r\", nonce=\"\(nonce)\"" + (rest.isEmpty ? "" : ", \(rest)") + more
+        }
+
+        /// What the fields of a request should hold as `response`; with an empty method what `rspauth` should be.
+        func response(_ sent: Challenge, method: String = "GET", body: [UInt8] = []) throws -> String? {
+            var vector = DigestVector()
+            (vector.user, vector.password, vector.realm, vector.method) = ("joe", "secret", "r", method)
+            (vector.nonce, vector.uri, vector.body) = (sent["nonce"] ?? "", sent["uri"] ?? "", body)
+            (vector.algorithm, vector.protection) = (sent["algorithm"], sent["qop"])
+            (vector.count, vector.clientNonce) = (sent["nc"] ?? "", sent["cnonce"] ?? "")
+            return try vector.response()
+        }
+    }
+
+    private func apply(
+        _ authentication: HTTPAuthentication, _ target: RequestTarget = "/x", user: String = "joe",
+        body: AuthenticationBody? = nil
+    ) throws -> (request: HTTPRequest, sent: Challenge) {
+        var request = try Exchange.request(target)
+        try authentication.apply(to: &request, user: user, password: "secret", body: body)
+        return (request, try #require(request.credentials))
+    }
+
+    /// What is in quotes and what is not, in the order of RFC 7616's examples.
+    @Test func field() throws {
+        let authentication = try Exchange.authentication(
+            "Digest realm=\"a \\\"b\\\"\", nonce=\"n\\\\1\", algorithm=SHA-256, qop=\"auth,auth-int\", opaque=\"o\"")
+        let (request, sent) = try apply(authentication, "/x?\"y")
+        let text = try #require(request.fields[.authorization])
+        #expect(text.hasPrefix("Digest username=\"joe\", realm=\"a \\\"b\\\"\", nonce=\"n\\\\1\", uri=\"/x?\\\"y\", "))
+        #expect(text.contains(", algorithm=SHA-256, qop=auth, nc=00000001, cnonce=\""))
+        #expect(text.hasSuffix("\", opaque=\"o\""))
+        #expect(sent["cnonce"]?.count == 32)
+    }
+
+    @Test(arguments: [
+        "", "qop=\"auth\"", "qop=auth-int", "algorithm=MD5-sess, qop=\"auth-int, auth\"", "algorithm=SHA-256",
+        "algorithm=sha-256-sess, qop=auth", "algorithm=\"SHA-512-256\", qop=\"auth\"",
+        "algorithm=SHA-512-256-sess, qop=auth-int", "qop=\"\"", "algorithm=MD5-sess",
+    ])
+    func response(_ rest: String) throws {
+        let server = Server(rest: rest)
+        let (_, sent) = try apply(try Exchange.authentication(server.challenge()))
+        #expect(try server.response(sent) == sent["response"])
+    }
+
+    /// One nonce serves many requests, each with the next count and, but for sessions, a nonce of this side's own.
+    @Test(arguments: ["MD5", "MD5-sess"])
+    func counts(_ algorithm: String) throws {
+        let server = Server(rest: "qop=auth, algorithm=\(algorithm)")
+        let authentication = try Exchange.authentication(server.challenge())
+        var clientNonces: Set<String> = []
+        for number in 1...300 {
+            let (request, sent) = try apply(authentication, RequestTarget("/\(number)")!)
+            #expect(sent["nc"].flatMap { Int($0, radix: 16) } == number)
+            #expect(try server.response(sent) == sent["response"])
+            clientNonces.insert(try #require(sent["cnonce"]))
+            #expect(try authentication.update(with: HTTPResponse(status: .ok), to: request) == .accepted)
+        }
+        #expect(clientNonces.count == (algorithm == "MD5" ? 300 : 1))
+        #expect(authentication.requiresOrderedRequests)
+    }
+
+    @Test func stale() throws {
+        let authentication = try Exchange.authentication(Server().challenge())
+        let (first, _) = try apply(authentication)
+        let renewed = try Exchange.challenge(Server(nonce: "n2").challenge(", stale=TRUE"))
+        #expect(try authentication.update(with: renewed, to: first) == .apply)
+        let (second, sent) = try apply(authentication)
+        #expect(sent["nonce"] == "n2" && sent["nc"] == "00000001")
+        let refusal = try Exchange.challenge(Server(nonce: "n3").challenge(", stale=false"))
+        #expect(try authentication.update(with: refusal, to: second) == .refused)
+        #expect(authentication.error?.number == .badUserName)
+    }
+
+    /// A server that was content with a key and then forgets its nonces without a word of `stale` gets it once more.
+    @Test func forgottenNonce() throws {
+        let authentication = try Exchange.authentication(Server().challenge())
+        let (first, _) = try apply(authentication)
+        #expect(try authentication.update(with: HTTPResponse(status: .ok), to: first) == .accepted)
+        let (second, _) = try apply(authentication)
+        let forgotten = try Exchange.challenge(Server(nonce: "n2").challenge())
+        #expect(try authentication.update(with: forgotten, to: second) == .apply)
+        let (third, _) = try apply(authentication)
+        #expect(try authentication.update(with: forgotten, to: third) == .refused)
+    }
+
+    /// Two requests under way, both answered with a first challenge: nobody has refused anything.
+    @Test func challengedTwice() throws {
+        let authentication = try Exchange.authentication(Server().challenge())
+        let plain = try Exchange.request()
+        let again = try Exchange.challenge(Server(nonce: "n2").challenge())
+        #expect(try authentication.update(with: again, to: plain) == .apply)
+        #expect(try apply(authentication).sent["nonce"] == "n2")
+    }
+
+    @Test func nextNonceAndProof() throws {
+        let server = Server(rest: "qop=\"auth\", algorithm=SHA-256")
+        let authentication = try Exchange.authentication(server.challenge())
+        let (request, sent) = try apply(authentication)
+        let proof = try #require(try server.response(sent, method: ""))
+        let info = "rspauth=\"\(proof)\", qop=auth, nc=\(sent["nc"]!), cnonce=\"\(sent["cnonce"]!)\", nextnonce=\"n2\""
+        let answer = try Exchange.response(.ok, [(.authenticationInfo, info)])
+        #expect(try authentication.update(with: answer, to: request) == .accepted)
+        let (_, next) = try apply(authentication)
+        #expect(next["nonce"] == "n2" && next["nc"] == "00000001")
+    }
+
+    @Test(arguments: ["rspauth=\"0\"", "rspauth=RIGHT, nc=00000002", "rspauth=RIGHT, cnonce=\"other\"", "rspauth=\"\""])
+    func wrongProof(_ info: String) throws {
+        let authentication = try Exchange.authentication(Server().challenge())
+        let (request, sent) = try apply(authentication)
+        let right = try #require(try Server().response(sent, method: ""))
+        let answer = try Exchange.response(
+            .ok, [(.authenticationInfo, info.replacing("RIGHT", with: "\"\(right)\""))])
+        #expect(throws: HTTPAuthError.self) { try authentication.update(with: answer, to: request) }
+        #expect(authentication.error?.code == .serverNotAuthentic)
+    }
+
+    /// With `auth-int` the proof covers the body of the answer, if somebody has it.
+    @Test func proofOfBody() throws {
+        let server = Server(rest: "qop=\"auth-int\"")
+        let body = Array("hello".utf8)
+        let authentication = try Exchange.authentication(server.challenge())
+        let (request, sent) = try apply(authentication)
+        let proof = try #require(try server.response(sent, method: "", body: body))
+        let answer = try Exchange.response(.ok, [(.authenticationInfo, "rspauth=\"\(proof)\", qop=auth-int")])
+        #expect(try authentication.update(with: answer, to: request, body: .bytes(body)) == .accepted)
+        #expect(try authentication.update(with: answer, to: request, body: .unknown) == .accepted)
+        #expect(throws: HTTPAuthError.self) {
+            try authentication.update(with: answer, to: request, body: .bytes([1]))
+        }
+    }
+
+    @Test func requiredProof() throws {
+        var options = DigestOptions()
+        options.requiresServerProof = true
+        var policy = AuthenticationPolicy()
+        policy.methods = [.digest(options)]
+        let authentication = try Exchange.authentication(Server().challenge(), policy: policy)
+        let (request, _) = try apply(authentication)
+        #expect(throws: HTTPAuthError(.serverNotAuthentic, scheme: "Digest", detail: "no rspauth")) {
+            try authentication.update(with: HTTPResponse(status: .ok), to: request)
+        }
+    }
+
+    @Test func integrity() throws {
+        let body = Array("name=value".utf8)
+        let only = Server(rest: "qop=auth-int")
+        let (_, sent) = try apply(Exchange.authentication(only.challenge()), body: .bytes(body))
+        #expect(sent["qop"] == "auth-int")
+        #expect(try only.response(sent, body: body) == sent["response"])
+        #expect(throws: HTTPAuthError(.bodyUnknown, scheme: "Digest")) {
+            try apply(Exchange.authentication(only.challenge()), body: .unknown)
+        }
+        var options = DigestOptions()
+        options.prefersIntegrity = true
+        var policy = AuthenticationPolicy()
+        policy.methods = [.digest(options)]
+        let both = Server(rest: "qop=\"auth, auth-int\"").challenge()
+        #expect(try apply(Exchange.authentication(both), body: .bytes(body)).sent["qop"] == "auth")
+        #expect(try apply(Exchange.authentication(both, policy: policy), body: .bytes(body)).sent["qop"] == "auth-int")
+        #expect(try apply(Exchange.authentication(both, policy: policy), body: .unknown).sent["qop"] == "auth")
+    }
+
+    @Test func userNames() throws {
+        let hashed = try Exchange.authentication(
+            "Digest realm=\"api@example.org\", nonce=\"n\", algorithm=SHA-512-256, qop=auth, charset=UTF-8, userhash=true"
+        )
+        let (_, sent) = try apply(hashed, user: "Jäsøn Doe")
+        #expect(sent["username"] == "793263caabb707a56211940d90411ea4a575adeccb7e360aeb624ed06ece9b0b")
+        #expect(sent["userhash"] == "true")
+        let extended = try Exchange.authentication(Server().challenge(", charset=UTF-8"))
+        #expect(try apply(extended, user: "Jäsøn Doe").sent["username*"] == "UTF-8''J%C3%A4s%C3%B8n%20Doe")
+        #expect(try apply(extended, user: "joe").sent["username"] == "joe")
+        #expect(try apply(Exchange.authentication(Server().challenge()), user: "é").sent["username"] == "é")
+        #expect(throws: HTTPAuthError.self) { try apply(extended, user: "a\r\nb") }
+    }
+
+    /// Of several algorithms the strongest is taken, wherever it stands.
+    @Test func strongestAlgorithm() throws {
+        let authentication = try Exchange.authentication(
+            "Digest realm=\"r\", nonce=\"1\"", "Digest realm=\"r\", nonce=\"2\", algorithm=SHA-512-256",
+            "Digest realm=\"r\", nonce=\"3\", algorithm=SHA-256", "Digest realm=\"r\", nonce=\"4\", algorithm=SHA-999")
+        let (request, sent) = try apply(authentication)
+        #expect(sent["nonce"] == "2")
+        let renewed = try Exchange.challenge(
+            "Digest realm=\"r\", nonce=\"5\", stale=true",
+            "Digest realm=\"r\", nonce=\"6\", algorithm=SHA-512-256, stale=true")
+        #expect(try authentication.update(with: renewed, to: request) == .apply)
+        #expect(try apply(authentication).sent["nonce"] == "6")
+    }
+
+    @Test(arguments: [
+        ("Digest realm=\"r\"", HTTPAuthError.Code.malformedChallenge),
+        ("Digest nonce=\"n\"", .malformedChallenge),
+        ("Digest qop=", .malformedChallenge),
+        ("Digest realm=\"r\", nonce=\"n\", algorithm=SHA-1", .unsupportedChallenge),
+        ("Digest realm=\"r\", nonce=\"n\", qop=\"auth-conf\"", .unsupportedChallenge),
+        ("Digest realm=\"r\", nonce=\"n\", nonce=\"m\"", .malformedChallenge),
+    ])
+    func refuses(_ challenge: String, _ code: HTTPAuthError.Code) throws {
+        let authentication = try Exchange.authentication(challenge)
+        #expect(authentication.error?.code == code)
+    }
+
+    @Test func noMD5() throws {
+        var options = DigestOptions()
+        options.allowsMD5 = false
+        var policy = AuthenticationPolicy()
+        policy.methods = [.digest(options), .basic]
+        #expect(try Exchange.authentication(Server().challenge(), "Basic", policy: policy).method == .basic)
+    }
+}
