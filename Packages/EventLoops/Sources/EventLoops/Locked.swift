@@ -22,7 +22,7 @@ public struct Locked<State>: ~Copyable {
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: offset + MemoryLayout<State>.size, alignment: MutexAddress.alignment(with: State.self))
         mutex = MutexAddress(initializing: memory)
-        (memory + offset).initializeMemory(as: State.self, to: state)
+        (memory + offset).bindMemory(to: State.self, capacity: 1).initialize(to: consume state)
     }
 
     @inlinable

@@ -4,7 +4,8 @@ internal import Synchronization
 ///
 /// Dropping the value does not cancel it.
 public final class LoopTimer: Sendable {
-    let deadline: ContinuousClock.Instant
+    /// When it is due.
+    public let deadline: ContinuousClock.Instant
     private let loop: EventLoop
     private let body: Locked<(@Sendable () -> Void)?>
     /// Where it stands in the loop's ``TimerQueue``, -1 when not there. Only the loop's thread touches it.

@@ -54,7 +54,7 @@ final class WaitAlarms: Sendable {
         _ deadline: ContinuousClock.Instant, _ point: WaitPoint, _ half: WaitPoint.Half
     ) -> LoopTimer {
         point.loop.schedule(at: deadline) { [weak point] in
-            if let point { point.alarms.load()?.ring(on: point, half: half) }
+            if let point { point.alarmSlot.alarms?.ring(on: point, half: half) }
         }
     }
 

@@ -115,7 +115,7 @@ extension WaitPoint {
         // A borrowed descriptor is the lender's again when this returns, who may close it; so the loop forgets it now, even if
         // somebody is still inside. Its number may be another's by the time the last one leaves.
         if (seen | bits) & Bits.bothClosed == Bits.bothClosed, seen & Bits.owned == 0 { stopWatching() }
-        let alarms = self.alarms.load()
+        let alarms = alarmSlot.alarms
         if bits & Bits.readerClosed != 0 {
             alarms?.cancel(.reader)
             reader.signal([.readable, .writable])

@@ -124,7 +124,7 @@ extension WaitPoint {
     ///
     /// A descriptor that is read by blocking calls would else wake the loop's thread with each packet.
     public func rest() {
-        alarms.load()?.cancelAll()
+        alarmSlot.alarms?.cancelAll()
         _ = whileOpen { stopWatching() }
     }
 
@@ -177,8 +177,7 @@ extension WaitPoint {
 
     @inline(never)
     private func alarm(_ half: Half, at deadline: ContinuousClock.Instant) {
-        let alarms = self.alarms.load() ?? self.alarms.storeIfNil(WaitAlarms())
-        alarms.set(deadline, on: self, half: half)
+        alarmSlot.make().set(deadline, on: self, half: half)
     }
 
     func wake(_ half: Half) {

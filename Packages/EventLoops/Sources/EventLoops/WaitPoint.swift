@@ -53,7 +53,7 @@ public final class WaitPoint: Sendable {
     let reader = Waiter()
     let writer = Waiter()
     /// Made by the first wait that has a deadline; most points never have one.
-    let alarms = AtomicLazyReference<WaitAlarms>()
+    let alarmSlot = AlarmSlot()
 
     /// A point without a descriptor, yet or for ever.
     public init(loop: EventLoop = .shared) {
@@ -69,7 +69,7 @@ public final class WaitPoint: Sendable {
 
     deinit {
         // Nobody is inside and no task or thread waits: each of them holds a reference.
-        alarms.load()?.cancelAll()
+        alarmSlot.alarms?.cancelAll()
         let last = state.load(ordering: .acquiring)
         if last & (Bits.finished | Bits.owned) == Bits.owned { Glibc.close(descriptor) }
     }

@@ -149,7 +149,7 @@ extension EventLoopsTests {
             let measure = unsafeBitCast(try #require(dlsym(nil, "malloc_usable_size")), to: Measure.self)
             func size(_ object: AnyObject) -> Int { measure(Unmanaged.passUnretained(object).toOpaque()) }
             #expect(size(point) <= 88)
-            let alarms = point.alarms.load()
+            let alarms = point.alarmSlot.alarms
             #expect(alarms == nil)
             #expect(size(WaitAlarms()) <= 40)
         }
