@@ -28,37 +28,41 @@ extension HTTPFields {
         if storage.firstIndex(of: "transfer-encoding") != nil {
             if version < .http11 || storage.firstIndex(of: "content-length") != nil { return false }
         }
-        if storage.list("connection", contains: "close") { return false }
-        if storage.list("connection", contains: "keep-alive") { return true }
-        if storage.list("proxy-connection", contains: "close") { return false }
+        let (closes, keeps) = storage.list("connection", contains: "close", "keep-alive")
+        if closes { return false }
+        if keeps { return true }
+        if storage.list("proxy-connection", contains: "close", "keep-alive").0 { return false }
         return version >= .http11
     }
 }
 
 extension HeadStorage {
-    /// Whether a field whose value is a list has this element, whatever its letter case. Makes no strings.
-    func list(_ name: StaticString, contains element: StaticString) -> Bool {
+    /// Which of two elements a field has whose value is a list, whatever their letter case. Makes no strings.
+    func list(_ name: StaticString, contains first: StaticString, _ second: StaticString) -> (Bool, Bool) {
+        var found = (false, false)
         var next = firstIndex(of: name)
         while let index = next {
-            let bytes = layout.hasFolds ? nil : slice(slots[index].value)
-            if let bytes {
-                if Self.list(bytes, contains: element) { return true }
-            } else if Self.list(value(index), contains: element) {
-                return true
+            if layout.hasFolds {
+                value(index).withUnsafeBufferPointer { Self.look(for: first, second, in: $0, &found) }
+            } else {
+                Self.look(for: first, second, in: slice(slots[index].value), &found)
             }
             next = firstIndex(of: name, from: index + 1)
         }
-        return false
+        return found
     }
 
-    private static func list(_ bytes: some RandomAccessCollection<UInt8>, contains element: StaticString) -> Bool {
-        var start = bytes.startIndex
-        while start <= bytes.endIndex {
-            let end = bytes[start...].firstIndex(of: UInt8(ascii: ",")) ?? bytes.endIndex
-            if HTTPGrammar.equalsIgnoringCase(HTTPGrammar.trimmed(bytes[start..<end]), element) { return true }
-            if end == bytes.endIndex { return false }
-            start = bytes.index(after: end)
+    private static func look(
+        for first: StaticString, _ second: StaticString, in list: UnsafeBufferPointer<UInt8>,
+        _ found: inout (Bool, Bool)
+    ) {
+        var start = 0
+        while start <= list.count {
+            let end = list[start...].firstIndex(of: UInt8(ascii: ",")) ?? list.count
+            let element = HTTPGrammar.trimmed(list[start..<end])
+            if HTTPGrammar.equalsIgnoringCase(element, first) { found.0 = true }
+            if HTTPGrammar.equalsIgnoringCase(element, second) { found.1 = true }
+            start = end + 1
         }
-        return false
     }
 }

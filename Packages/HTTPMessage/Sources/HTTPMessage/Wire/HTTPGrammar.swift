@@ -93,7 +93,11 @@ enum HTTPGrammar {
 
     /// The bytes as UTF-8 where they are that, and as ISO 8859-1 otherwise, as HTTP was before (RFC 9110 §5.5).
     static func text(_ bytes: some Collection<UInt8>) -> String {
-        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        // Nearly all is ASCII, which the standard library need not check in its general way.
+        let plain = bytes.withContiguousStorageIfAvailable { bytes in
+            bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
+        }
+        if let text = (plain ?? nil) ?? String(validating: bytes, as: UTF8.self) { return text }
         return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
