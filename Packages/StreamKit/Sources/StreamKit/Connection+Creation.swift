@@ -37,7 +37,7 @@ extension Connection {
 
     /// A transport of the user's own.
     convenience init(transport: any StreamTransport, only half: StreamHalf?) {
-        self.init(point: WaitPoint(loop: transport.waitPoint.loop), only: half) { (connection) throws(StreamError) in
+        self.init(point: WaitPoint(loop: transport.loop), only: half) { (connection) throws(StreamError) in
             guard case .wouldBlock(let first) = try transport.tryOpen() else { return .opened(.other(transport)) }
             return .continues { () async throws(StreamError) in
                 var interest = first

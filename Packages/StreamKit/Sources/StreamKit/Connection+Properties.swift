@@ -5,16 +5,11 @@ internal import HostResolver
 extension Connection {
     /// What the transport tells, else the kernel, else what was set. Not generic, so that it is compiled once.
     func value(named name: String) -> (any Sendable)? {
-        let (transport, set) = details.withLock { details in
-            (
-                details.transport ?? (details.gate == nil ? engine?.transport : nil),
-                details.properties.value(named: name)
-            )
-        }
+        let transport = details.withLock { $0.transport ?? ($0.gate == nil ? engine?.transport : nil) }
         if let value = transport?.property(named: name) { return value }
         if name == StreamProperty<ConnectionReport>.report.name { return details.withLock { $0.recorder.report } }
         if point.descriptor >= 0, let value = point.whileOpen({ socketProperty(named: name) }) ?? nil { return value }
-        return set ?? endpointProperty(named: name)
+        return details.withLock { $0.properties.value(named: name) } ?? endpointProperty(named: name)
     }
 
     var report: ConnectionReport {
@@ -30,12 +25,12 @@ extension Connection {
             throw .refused(name, "the stream has been opened; set it before.")
         }
         let transport = details.withLock { $0.transport ?? engine?.transport }
-        if let transport {
-            _ = try point.whileOpen { () throws(StreamError) in
-                try transport.setProperty(value, named: name)
-            }
-        }
-        details.withLock { $0.properties.set(value, named: name) }
+        let isTransports =
+            try point.whileOpen { () throws(StreamError) in
+                try transport?.setProperty(value, named: name)
+            } ?? nil
+        if isTransports != true { details.withLock { $0.properties.set(value, named: name) } }
+        guard isAlways else { return }
         switch name {
         case StreamProperty<Duration>.readLimit.name: setLimit(value as? Duration, .reader)
         case StreamProperty<Duration>.writeLimit.name: setLimit(value as? Duration, .writer)

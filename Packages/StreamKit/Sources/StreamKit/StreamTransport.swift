@@ -26,6 +26,9 @@ public protocol StreamTransport: AnyObject, Sendable {
     /// redirected request moves to another connection.
     var waitPoint: WaitPoint { get }
 
+    /// The loop of the stream's own wait point. Default: that of ``waitPoint``.
+    var loop: EventLoop { get }
+
     /// Takes the next step of opening; called until it says `.opened` or throws. Nothing else is called before.
     func tryOpen() throws(StreamError) -> OpenAttempt
 
@@ -56,11 +59,14 @@ public protocol StreamTransport: AnyObject, Sendable {
     /// A property of this transport or of one below it; nil if it has none by that name.
     func property(named name: String) -> (any Sendable)?
 
-    /// Changes a property on a live stream; false if it has none by that name.
+    /// Changes a property; false if it has none by that name. What was set with true, ``property(named:)`` tells.
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool
 }
 
 extension StreamTransport {
+    /// The loop of what it waits at.
+    public var loop: EventLoop { waitPoint.loop }
+
     /// Nothing to open.
     public func tryOpen() throws(StreamError) -> OpenAttempt { .opened }
 

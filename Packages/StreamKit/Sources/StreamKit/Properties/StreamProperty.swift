@@ -49,6 +49,9 @@ public struct StreamProperties: Sendable {
     /// No values.
     public init() {}
 
+    /// True if nothing is set.
+    public var isEmpty: Bool { values.isEmpty }
+
     /// The value that was set, else the property's default.
     @inlinable
     public subscript<Value>(property: StreamProperty<Value>) -> Value? {
@@ -58,20 +61,23 @@ public struct StreamProperties: Sendable {
         set { set(newValue, named: property.name) }
     }
 
-    /// A value by its property's name; nil if none was set.
-    @usableFromInline
-    func value(named name: String) -> (any Sendable)? {
-        values.first { $0.name == name }?.value
+    /// A value by its property's name, for transports; nil if none was set.
+    public func value(named name: String) -> (any Sendable)? {
+        index(of: name).map { values[$0].value }
     }
 
     /// A value by its property's name, for transports.
     public mutating func set(_ value: (any Sendable)?, named name: String) {
-        let index = values.firstIndex { $0.name == name }
-        switch (index, value) {
+        switch (index(of: name), value) {
         case (let index?, let value?): values[index].value = value
         case (let index?, nil): values.remove(at: index)
         case (nil, let value?): values.append((name, value))
         case (nil, nil): break
         }
+    }
+
+    private func index(of name: String) -> Int? {
+        // Not firstIndex(where:), which would copy each value to show it.
+        values.indices.first { values[$0].name == name }
     }
 }

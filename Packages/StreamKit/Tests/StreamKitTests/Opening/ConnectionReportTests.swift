@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func recorderKeepsTheFirstOutcome() {
-        let start = ContinuousClock.now
+        let start = Moment.now
         var recorder = ReportRecorder()
         let first = recorder.begin(.lookup("host"), now: start)
         let second = recorder.begin(.connect(address), now: start + .milliseconds(1))
