@@ -1,21 +1,59 @@
+internal import EventLoops
+internal import HTTPMessage
 internal import StreamKit
 
 /// One connection to a server, and what has been received on it.
 final class HTTPConnection: @unchecked Sendable {
-    // Unchecked: it has one owner at a time, who uses it inside a lock: the load that took or made it, or the pool.
+    // Unchecked: it has one owner at a time, who uses it inside a lock: the load that took or made it, or the pool. So no
+    // two accesses can overlap, and looking for that at each of them would cost more than many of them do.
 
     /// 16 KiB: a head and a small body in one read; large bodies are read past it.
     static let bufferSize = 16 * 1024
 
     let pair: StreamPair
     let key: HTTPConnectionKey
-    var buffer = ReceiveBuffer(capacity: HTTPConnection.bufferSize)
+    @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTPConnection.bufferSize)
+    /// At the start of a head.
+    @exclusivity(unchecked) private var parser: HeadParser
     /// How many requests it has carried before this one.
-    var requests = 0
+    @exclusivity(unchecked) var requests = 0
+    /// When the last one ended.
+    @exclusivity(unchecked) var idleSince = Moment.now
 
-    init(pair: StreamPair, key: HTTPConnectionKey) {
+    init(pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits) {
         self.pair = pair
         self.key = key
+        parser = HeadParser(.response, limits: limits, leniency: .client)
+    }
+
+    /// Makes it ready for another request, whose answer may be as large as this.
+    func accept(_ limits: HTTPLimits) {
+        if parser.limits == limits { return parser.reset() }
+        parser = HeadParser(.response, limits: limits, leniency: .client)
+    }
+
+    /// Looks for a head at the front of the buffer; false for more bytes.
+    func findHead() throws(StreamError) -> Bool {
+        do throws(HTTPMessageError) {
+            let progress = try buffer.withBytes { (bytes) throws(HTTPMessageError) in try parser.parse(bytes) }
+            return progress != .needMore
+        } catch {
+            throw StreamError(error)
+        }
+    }
+
+    /// Takes the head that was found out of the buffer.
+    func takeHead() throws(StreamError) -> HTTPResponse {
+        do throws(HTTPMessageError) {
+            let head = try buffer.withBytes { (bytes) throws(HTTPMessageError) in
+                try parser.makeResponse(from: bytes)
+            }
+            buffer.remove(parser.byteCount ?? 0)
+            parser.reset()
+            return head
+        } catch {
+            throw StreamError(error)
+        }
     }
 
     /// True if it has carried a request before, and the server may have given it up meanwhile.

@@ -6,20 +6,64 @@ internal import StreamKit
 ///
 /// Not only whom it leads to, but how it was made: any difference in TLS (trust, names, identity), in the own address, in
 /// the resolver or in the loop is a different connection.
-///
-/// A class because it is kept in several places, and a TLS configuration is large.
-final class HTTPConnectionKey: Hashable, Sendable {
+struct HTTPConnectionKey: Hashable, Sendable {
     let origin: HTTPOrigin
-    let tls: TLSConfiguration?
-    private let localAddress: SocketAddress?
-    private let serviceType: ServiceType?
-    private let keepsAlive: Bool
-    private let sendsAtOnce: Bool
-    private let resolver: Identity?
     private let loop: ObjectIdentifier
+    /// How it is made; nil for the usual way, so that this costs nothing.
+    private let manner: Manner?
+
+    init(_ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop) {
+        self.origin = origin
+        self.loop = ObjectIdentifier(loop)
+        manner = properties.isEmpty ? nil : Manner(properties, isSecure: origin.isSecure)
+    }
+
+    /// The caller's wishes for TLS.
+    var tls: TLSConfiguration? { manner?.tls }
+
+    static func == (left: HTTPConnectionKey, right: HTTPConnectionKey) -> Bool {
+        left.loop == right.loop && left.origin == right.origin
+            && (left.manner === right.manner || left.manner == right.manner)
+    }
+
+    /// Of the origin only: hashing a TLS configuration with its certificates would cost more than the few keys that
+    /// differ in nothing else.
+    func hash(into hasher: inout Hasher) {
+        origin.hash(into: &hasher)
+    }
+}
+
+extension HTTPConnectionKey {
+    /// What was asked for beyond the usual. A class because it is kept in several places, and a TLS configuration is large.
+    private final class Manner: Equatable, Sendable {
+        let tls: TLSConfiguration?
+        let localAddress: SocketAddress?
+        let serviceType: ServiceType?
+        let keepsAlive: Bool
+        let sendsAtOnce: Bool
+        let resolver: Identity?
+
+        /// Nil if nothing that is set makes a difference.
+        init?(_ properties: StreamProperties, isSecure: Bool) {
+            tls = isSecure ? properties[.tls] : nil
+            localAddress = properties[.localAddress]
+            serviceType = properties[.serviceType]
+            keepsAlive = properties[.keepsAlive] ?? false
+            sendsAtOnce = properties[.sendsAtOnce] ?? true
+            resolver = properties[.resolver].map(Identity.init)
+            let isUsual = tls == nil && localAddress == nil && serviceType == nil && resolver == nil
+            if isUsual, !keepsAlive, sendsAtOnce { return nil }
+        }
+
+        static func == (left: Manner, right: Manner) -> Bool {
+            left.tls == right.tls && left.localAddress == right.localAddress && left.serviceType == right.serviceType
+                && left.keepsAlive == right.keepsAlive && left.sendsAtOnce == right.sendsAtOnce
+                && left.resolver == right.resolver
+        }
+    }
 
     /// The object that looked the name up: another one may have found another host.
-    struct Identity: Equatable, @unchecked Sendable {
+    private struct Identity: Equatable, @unchecked Sendable {
         // A Resolver is Sendable; as AnyObject loses that.
         private let object: AnyObject
 
@@ -28,30 +72,5 @@ final class HTTPConnectionKey: Hashable, Sendable {
         }
 
         static func == (left: Identity, right: Identity) -> Bool { left.object === right.object }
-    }
-
-    init(_ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop) {
-        self.origin = origin
-        tls = origin.isSecure ? properties[.tls] : nil
-        localAddress = properties[.localAddress]
-        serviceType = properties[.serviceType]
-        keepsAlive = properties[.keepsAlive] ?? false
-        sendsAtOnce = properties[.sendsAtOnce] ?? true
-        resolver = properties[.resolver].map(Identity.init)
-        self.loop = ObjectIdentifier(loop)
-    }
-
-    static func == (left: HTTPConnectionKey, right: HTTPConnectionKey) -> Bool {
-        left === right
-            || (left.origin == right.origin && left.loop == right.loop && left.tls == right.tls
-                && left.localAddress == right.localAddress && left.serviceType == right.serviceType
-                && left.keepsAlive == right.keepsAlive && left.sendsAtOnce == right.sendsAtOnce
-                && left.resolver == right.resolver)
-    }
-
-    /// Of the origin only: hashing a TLS configuration with its certificates would cost more than the few keys that
-    /// differ in nothing else.
-    func hash(into hasher: inout Hasher) {
-        origin.hash(into: &hasher)
     }
 }

@@ -36,14 +36,9 @@ public final class HTTPConnectionPool: Sendable {
     /// What is kept.
     public let limits: Limits
 
-    private struct Entry {
-        var connection: HTTPConnection
-        var since: ContinuousClock.Instant
-    }
-
     private struct State {
         /// The one idle for longest first. So few that looking through them costs less than a table.
-        var idle: [Entry] = []
+        var idle: [HTTPConnection] = []
         var sweep: LoopTimer?
     }
 
@@ -59,42 +54,43 @@ public final class HTTPConnectionPool: Sendable {
 
     /// Closes every idle connection now.
     public func drain() {
-        let (entries, sweep) = state.withLock { state in
+        let (connections, sweep) = state.withLock { state in
             defer { state.idle = [] }
             return (state.idle, state.sweep.take())
         }
         sweep?.cancel()
-        for entry in entries { entry.connection.pair.close() }
+        for connection in connections { connection.pair.close() }
     }
 
     /// An idle connection for `key`, checked; nil if there is none.
     func take(_ key: HTTPConnectionKey) -> HTTPConnection? {
         while true {
-            let entry = state.withLock { state in
-                state.idle.lastIndex { $0.connection.key == key }.map { state.idle.remove(at: $0) }
+            let connection = state.withLock { state in
+                state.idle.lastIndex { $0.key == key }.map { state.idle.remove(at: $0) }
             }
-            guard let entry else { return nil }
-            if entry.connection.isIdle, entry.since.duration(to: .now) < limits.idle { return entry.connection }
-            entry.connection.pair.close()
+            guard let connection else { return nil }
+            if connection.isIdle, connection.idleSince.duration(to: .now) < limits.idle { return connection }
+            connection.pair.close()
         }
     }
 
     /// Keeps a connection that has carried a request to its end.
     func put(_ connection: HTTPConnection) {
         connection.buffer.shrink()
-        let dropped = state.withLock { state -> [Entry] in
-            state.idle.append(Entry(connection: connection, since: .now))
+        connection.idleSince = .now
+        let dropped = state.withLock { state -> [HTTPConnection] in
+            state.idle.append(connection)
             if state.sweep == nil { scheduleSweep(&state) }
             return removeSurplus(&state, of: connection.key)
         }
-        for entry in dropped { entry.connection.pair.close() }
+        for connection in dropped { connection.pair.close() }
     }
 
-    private func removeSurplus(_ state: inout State, of key: HTTPConnectionKey) -> [Entry] {
-        var dropped: [Entry] = []
+    private func removeSurplus(_ state: inout State, of key: HTTPConnectionKey) -> [HTTPConnection] {
+        var dropped: [HTTPConnection] = []
         if state.idle.count > limits.perOrigin,
-            state.idle.count(where: { $0.connection.key == key }) > limits.perOrigin,
-            let oldest = state.idle.firstIndex(where: { $0.connection.key == key })
+            state.idle.count(where: { $0.key == key }) > limits.perOrigin,
+            let oldest = state.idle.firstIndex(where: { $0.key == key })
         {
             dropped.append(state.idle.remove(at: oldest))
         }
@@ -108,14 +104,14 @@ public final class HTTPConnectionPool: Sendable {
 
     /// Closes what has been idle for too long.
     private func sweep() {
-        let expired = state.withLock { state -> ArraySlice<Entry> in
-            let oldest = ContinuousClock.now - limits.idle
-            let expired = state.idle.prefix { $0.since <= oldest }
+        let expired = state.withLock { state -> ArraySlice<HTTPConnection> in
+            let now = Moment.now
+            let expired = state.idle.prefix { $0.idleSince.duration(to: now) >= limits.idle }
             state.idle.removeFirst(expired.count)
             state.sweep = nil
             if !state.idle.isEmpty { scheduleSweep(&state) }
             return expired
         }
-        for entry in expired { entry.connection.pair.close() }
+        for connection in expired { connection.pair.close() }
     }
 }

@@ -8,38 +8,32 @@ internal import StreamKit
 /// All state is one ``HTTPLoad`` behind a lock; reading, looking and closing may come from different threads.
 final class HTTPExchange: StreamTransport {
     private struct State {
-        var settings = HTTPLoad.Settings()
-        var running: RunningLoad?
-        var deadline: (ContinuousClock.Instant, LoopTimer)?
+        var load: HTTPLoad
+        var hasBegun = false
+        /// Rings when the total limit is over.
+        var limitTimer: LoopTimer?
         var failure: StreamError?
         var isClosed = false
+        /// Made for who asks where to wait before there is anything to wait for.
+        var point: WaitPoint?
     }
 
-    /// The load in a place of its own, where it is changed without being moved.
-    private final class RunningLoad: @unchecked Sendable {
-        // Unchecked: reached through the state only, inside the lock.
-        var load: HTTPLoad
-
-        init(_ load: HTTPLoad) {
-            self.load = load
-        }
-    }
-
-    private let request: HTTPRequest
-    private let body: HTTPBody?
-    private let loop: EventLoop
-    private let point: WaitPoint
-    private let state = Locked(State())
+    let loop: EventLoop
+    private let state: Locked<State>
 
     init(_ request: HTTPRequest, body: HTTPBody?, loop: EventLoop) {
-        self.request = request
-        self.body = body ?? request.body.map { .bytes($0) }
         self.loop = loop
-        point = WaitPoint(loop: loop)
+        let body = body ?? request.body.map { .bytes($0) }
+        state = Locked(State(load: HTTPLoad(request, body: body, loop: loop)))
     }
 
     var waitPoint: WaitPoint {
-        state.withLock { $0.running?.load.place } ?? point
+        state.withLock { state in
+            if let place = state.load.place { return place }
+            let point = state.point ?? WaitPoint(loop: loop)
+            state.point = point
+            return point
+        }
     }
 
     func tryOpen() throws(StreamError) -> OpenAttempt {
@@ -69,13 +63,13 @@ final class HTTPExchange: StreamTransport {
     func writability() throws(StreamError) -> Attempt { .ended }
 
     func close() {
-        let timer = state.withLock { state in
+        let (timer, point) = state.withLock { state in
             state.isClosed = true
-            state.running?.load.close()
-            return state.deadline.take()?.1
+            state.load.close()
+            return (state.limitTimer.take(), state.point)
         }
         timer?.cancel()
-        point.signal([.readable, .writable])
+        point?.signal([.readable, .writable])
     }
 
     /// Takes steps of the load under the lock; what is thrown is the end of it.
@@ -87,31 +81,30 @@ final class HTTPExchange: StreamTransport {
         return try state.withLock { (state) throws(StreamError) in
             if state.isClosed { throw .closed }
             if let failure = state.failure { throw failure }
+            if !state.hasBegun { begin(&state) }
             do throws(StreamError) {
-                let running = if let running = state.running { running } else { try begin(&state) }
-                if let (time, _) = state.deadline, ContinuousClock.now >= time { throw .timedOut(running.load.step) }
-                let outcome = try body(&running.load)
-                if running.load.isOver { spent = state.deadline.take()?.1 }
+                if let timer = state.limitTimer, ContinuousClock.now >= timer.deadline {
+                    throw .timedOut(state.load.step)
+                }
+                let outcome = try body(&state.load)
+                if state.load.isOver { spent = state.limitTimer.take() }
                 return outcome
             } catch {
                 state.failure = error
-                state.running?.load.close()
-                spent = state.deadline.take()?.1
+                state.load.close()
+                spent = state.limitTimer.take()
                 throw error
             }
         }
     }
 
-    private func begin(_ state: inout State) throws(StreamError) -> RunningLoad {
-        if let limit = state.settings.totalLimit, limit > .zero {
-            let time = ContinuousClock.now + limit
-            // Waiting ends like any other wait; whoever wakes finds that the time is up.
-            let timer = loop.schedule(at: time) { [weak self] in self?.waitPoint.signal([.readable, .writable]) }
-            state.deadline = (time, timer)
+    private func begin(_ state: inout State) {
+        state.hasBegun = true
+        guard let limit = state.load.settings.totalLimit, limit > .zero else { return }
+        // Waiting ends like any other wait; whoever wakes finds that the time is up.
+        state.limitTimer = loop.schedule(at: .now + limit) { [weak self] in
+            self?.waitPoint.signal([.readable, .writable])
         }
-        let running = RunningLoad(try HTTPLoad(request, body: body, state.settings, loop: loop))
-        state.running = running
-        return running
     }
 }
 
@@ -121,16 +114,16 @@ extension HTTPExchange {
     func property(named name: String) -> (any Sendable)? {
         state.withLock { state in
             switch name {
-            case StreamProperty<HTTPResponse>.httpResponse.name: state.running?.load.finalResponse
-            case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: state.running?.load.interim
-            case StreamProperty<HTTPFields>.httpTrailers.name: state.running?.load.trailers
-            case StreamProperty<URL>.httpFinalURL.name: state.running?.load.url ?? request.url
-            case StreamProperty<HTTPRequest>.httpFinalRequest.name: state.running?.load.finalRequest ?? request
-            case StreamProperty<Int64>.httpBodyBytesSent.name: state.running?.load.bodyBytesSent ?? 0
-            case StreamProperty<Int64>.httpBodyLength.name: state.running?.load.bodyLength
-            case StreamProperty<ConnectionReport>.report.name: state.running?.load.log.report
-            case StreamProperty<TLSInformation>.tlsInformation.name: state.running?.load.tlsInformation
-            default: nil
+            case StreamProperty<HTTPResponse>.httpResponse.name: state.load.finalResponse
+            case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: state.hasBegun ? state.load.interim : nil
+            case StreamProperty<HTTPFields>.httpTrailers.name: state.hasBegun ? state.load.trailers : nil
+            case StreamProperty<URL>.httpFinalURL.name: state.load.url
+            case StreamProperty<HTTPRequest>.httpFinalRequest.name: state.load.finalRequest ?? state.load.request
+            case StreamProperty<Int64>.httpBodyBytesSent.name: state.load.bodyBytesSent
+            case StreamProperty<Int64>.httpBodyLength.name: state.load.bodyLength
+            case StreamProperty<ConnectionReport>.report.name: state.load.log.report
+            case StreamProperty<TLSInformation>.tlsInformation.name: state.load.tlsInformation
+            default: state.load.settings.value(named: name)
             }
         }
     }
@@ -138,31 +131,8 @@ extension HTTPExchange {
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         if name == StreamProperty<Bool>.closesDescriptor.name { throw .cannotSet(name) }
         return state.withLock { state in
-            guard state.running == nil else { return false }
-            state.settings.set(value, named: name)
-            return true
-        }
-    }
-}
-
-extension HTTPLoad.Settings {
-    /// Takes a property of HTTP streams; every other one is the connection's.
-    fileprivate mutating func set(_ value: (any Sendable)?, named name: String) {
-        let defaults = HTTPLoad.Settings()
-        switch name {
-        case StreamProperty<Bool>.httpKeepsConnection.name:
-            keepsConnection = value as? Bool ?? defaults.keepsConnection
-        case StreamProperty<Bool>.httpFollowsRedirects.name:
-            followsRedirects = value as? Bool ?? defaults.followsRedirects
-        case StreamProperty<HTTPConnectionPool>.httpPool.name: pool = value as? HTTPConnectionPool
-        case StreamProperty<Bool>.httpDecodesContent.name:
-            decodesContent = value as? Bool ?? defaults.decodesContent
-        case StreamProperty<Int64>.httpDecodedLimit.name: decodedLimit = value as? Int64 ?? defaults.decodedLimit
-        case StreamProperty<Duration>.httpTotalLimit.name: totalLimit = value as? Duration
-        case StreamProperty<Duration>.httpContinueLimit.name:
-            continueLimit = value as? Duration ?? defaults.continueLimit
-        case StreamProperty<HTTPLimits>.httpLimits.name: limits = value as? HTTPLimits ?? defaults.limits
-        default: properties.set(value, named: name)
+            if !state.hasBegun { state.load.settings.set(value, named: name) }
+            return !state.hasBegun
         }
     }
 }

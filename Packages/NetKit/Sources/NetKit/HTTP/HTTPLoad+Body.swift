@@ -2,6 +2,16 @@ internal import EventLoops
 internal import HTTPMessage
 internal import StreamKit
 
+extension BodyFraming {
+    /// The end of the body is known without the end of the connection.
+    var endsByItself: Bool {
+        switch self {
+        case .none, .length, .chunked: true
+        case .untilClose, .tunnel: false
+        }
+    }
+}
+
 /// The body of the answer.
 extension HTTPLoad {
     /// Reads payload into `target`; call after ``advanceToBody()`` gave nil.
@@ -148,7 +158,7 @@ extension HTTPLoad {
 
     /// Reads a redirect's body away, then goes on with the next request.
     mutating func discard() throws(StreamError) -> Interest? {
-        if settings.keepsConnection, decoder.framing != .untilClose, decoder.framing != .tunnel {
+        if settings.keepsConnection, decoder.framing.endsByItself {
             var scrap = [UInt8](repeating: 0, count: 4096)
             var span = scrap.mutableSpan
             var bytes = span.mutableBytes

@@ -64,21 +64,20 @@ extension HTTPLoad {
         case .awaitsLeave:
             phase = .receivingHead
             guard let point = connection?.pair.input.waitPoint else { throw .closed }
-            let time = ContinuousClock.now + settings.continueLimit
-            leaveTime = (time, loop.schedule(at: time) { point.signal([.readable, .writable]) })
+            leaveTimer = loop.schedule(at: .now + settings.continueLimit) { point.signal([.readable, .writable]) }
         }
         return nil
     }
 
     private mutating func giveLeave() throws(StreamError) {
-        leaveTime.take()?.1.cancel()
+        leaveTimer.take()?.cancel()
         try sender?.giveLeave()
     }
 
     /// Nothing more can be read now: sends on if there is something to send. Nil if reading is worth another try.
     mutating func interestWhileReceiving() throws(StreamError) -> Interest? {
         place = connection?.pair.input.waitPoint
-        if let (time, _) = leaveTime, ContinuousClock.now >= time { try giveLeave() }
+        if let leaveTimer, ContinuousClock.now >= leaveTimer.deadline { try giveLeave() }
         guard sender?.isDone == false, sender?.isAwaitingLeave == false else { return .readable }
         switch try sendOn() {
         case .done, .awaitsLeave: return .readable
@@ -123,19 +122,9 @@ extension HTTPLoad {
 
     /// Parses what is buffered; true if a head was dealt with, false for more bytes.
     private mutating func parseHead(_ connection: HTTPConnection) throws(StreamError) -> Bool {
-        let parsed: (HTTPResponse, Int)?
-        do throws(HTTPMessageError) {
-            parsed = try connection.buffer.withBytes { (bytes) throws(HTTPMessageError) -> (HTTPResponse, Int)? in
-                guard case .complete(let count) = try parser.parse(bytes) else { return nil }
-                return (try parser.makeResponse(from: bytes), count)
-            }
-        } catch {
-            throw StreamError(error)
-        }
-        guard case (var head, let count)? = parsed else { return false }
+        guard try connection.findHead() else { return false }
+        var head = try connection.takeHead()
         head.url = url
-        connection.buffer.remove(count)
-        parser.reset()
         try receive(head)
         return true
     }
@@ -148,9 +137,10 @@ extension HTTPLoad {
         } catch {
             throw StreamError(error)
         }
-        leaveTime.take()?.1.cancel()
+        leaveTimer.take()?.cancel()
         log.answered(head)
         decoder = BodyDecoder(framing, limits: settings.limits, leniency: .client)
+        isReusable = settings.keepsConnection && framing.endsByItself && head.isPersistent
         response = head
         if let hop = try hop(after: head) {
             nextHop = hop

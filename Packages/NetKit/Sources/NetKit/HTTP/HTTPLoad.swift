@@ -26,29 +26,18 @@ struct HTTPLoad: Sendable {
         case done
     }
 
-    struct Settings: Sendable {
-        /// For the connection.
-        var properties = StreamProperties()
-        var followsRedirects = false
-        var keepsConnection = false
-        var decodesContent = false
-        var decodedLimit: Int64 = 1 << 30
-        var continueLimit = Duration.seconds(1)
-        var totalLimit: Duration?
-        var limits = HTTPLimits.default
-        var pool: HTTPConnectionPool?
-    }
-
     /// How much of a redirect's body is read for the sake of the connection.
     static let discardLimit: Int64 = 64 * 1024
 
-    let settings: Settings
+    /// Not changed any more once the load has begun.
+    var settings = Settings()
     let loop: EventLoop
     /// The caller's request, or the one a redirect made of it.
     private(set) var request: HTTPRequest
     private(set) var method: HTTPMethod
-    private(set) var url: URL
-    private var origin: HTTPOrigin
+    private(set) var url: URL?
+    /// Nil before the first connection.
+    private var origin: HTTPOrigin?
     private var body: HTTPBody?
     private var hasSpentBody = false
     private var redirects = RedirectPolicy()
@@ -62,30 +51,27 @@ struct HTTPLoad: Sendable {
     var sender: RequestSender?
     private var sentHead: [UInt8] = []
     private var lastTLS: TLSInformation?
-    /// When a body that waits for a 100 (Continue) goes out without.
-    var leaveTime: (ContinuousClock.Instant, LoopTimer)?
+    /// Rings when a body that waits for a 100 (Continue) goes out without.
+    var leaveTimer: LoopTimer?
 
-    var parser: HeadParser
     /// At least a byte of the answer has come.
     var hasReceived = false
     /// The request has gone out just now: its answer cannot be there yet.
     var hasJustSent = false
     var response: HTTPResponse?
+    /// After this answer the connection can carry another request, as far as the head says.
+    var isReusable = false
     var interim: [HTTPResponse] = []
     var nextHop: RedirectPolicy.Hop?
     var decoder = BodyDecoder(.none)
     var contentDecoder: ContentDecoder?
 
-    init(_ request: HTTPRequest, body: HTTPBody?, _ settings: Settings, loop: EventLoop) throws(StreamError) {
-        guard let url = request.url else { throw .badURL("the request was made without one.") }
-        origin = try HTTPOrigin(url)
+    init(_ request: HTTPRequest, body: HTTPBody?, loop: EventLoop) {
         self.request = request
         method = request.method
-        self.url = url
+        url = request.url
         self.body = body
-        self.settings = settings
         self.loop = loop
-        parser = HeadParser(.response, limits: settings.limits, leniency: .client)
     }
 
     // MARK: What can be told
@@ -109,7 +95,8 @@ struct HTTPLoad: Sendable {
 
     /// The request as it was sent last.
     var finalRequest: HTTPRequest? {
-        sentHead.isEmpty ? nil : RequestPreparation.request(from: sentHead, for: url)
+        guard let url, !sentHead.isEmpty else { return nil }
+        return RequestPreparation.request(from: sentHead, for: url)
     }
 
     /// What TLS agreed on, on the connection used last.
@@ -145,7 +132,7 @@ struct HTTPLoad: Sendable {
 extension HTTPLoad {
     /// Ends it at once.
     mutating func close() {
-        leaveTime.take()?.1.cancel()
+        leaveTimer.take()?.cancel()
         sender?.stop()
         dropConnection()
         log.abandon()
@@ -153,6 +140,9 @@ extension HTTPLoad {
 
     /// Prepares the request, finds or opens a connection.
     mutating func beginHop() throws(StreamError) {
+        guard let url else { throw .badURL("the request was made without one.") }
+        let origin = if let origin { origin } else { try HTTPOrigin(url) }
+        self.origin = origin
         let preparation = RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
         let head = try preparation.prepare(request, method, to: origin, body: body)
@@ -162,14 +152,14 @@ extension HTTPLoad {
         let key = HTTPConnectionKey(origin, settings.properties, loop: loop)
         var idle: HTTPConnection?
         if settings.keepsConnection, !mustBeNew { idle = (settings.pool ?? .shared).take(key) }
+        idle?.accept(settings.limits)
         connection = if let idle { idle } else { try open(key) }
         let sender = try RequestSender(
             head.bytes, body: body, length: head.bodyLength, asksLeave: head.asksLeave, loop: loop)
         hasSpentBody = hasSpentBody || sender.hasSpentBody
         self.sender = sender
-        leaveTime.take()?.1.cancel()
+        leaveTimer.take()?.cancel()
         hasReceived = false
-        parser.reset()
         phase = .sending
     }
 
@@ -185,7 +175,7 @@ extension HTTPLoad {
         let pair = StreamPair(host: key.origin.host, port: key.origin.port, properties: properties, loop: loop)
         log.beginConnection(pair)
         try pair.open()
-        return HTTPConnection(pair: pair, key: key)
+        return HTTPConnection(pair: pair, key: key, limits: settings.limits)
     }
 
     /// A connection from the pool may have died unseen: the request is sent once more, on a new one, where that is safe.
@@ -218,6 +208,7 @@ extension HTTPLoad {
 
     /// Says where the answer leads to, if it is to be followed.
     mutating func hop(after head: HTTPResponse) throws(StreamError) -> RedirectPolicy.Hop? {
+        guard let url, let origin else { return nil }
         var hop: RedirectPolicy.Hop?
         if head.status.code == 417, sender?.isAwaitingLeave == true {
             // The server knows no expectations: once more, without (RFC 9110 §10.1.1).
@@ -233,17 +224,11 @@ extension HTTPLoad {
 
     /// The body has been read: the connection goes to the pool, or away.
     mutating func letGo() {
-        guard let connection, let response else { return }
+        guard let connection else { return }
         phase = .done
         if connection.key.origin.isSecure { lastTLS = connection.pair[.tlsInformation] }
-        let isSpent: Bool =
-            switch decoder.framing {
-            case .untilClose, .tunnel: true
-            case .none, .length, .chunked: false
-            }
         log.endConnection()
-        let isSent = sender?.isComplete == true
-        guard settings.keepsConnection, !isSpent, isSent, response.isPersistent, connection.buffer.isEmpty else {
+        guard isReusable, sender?.isComplete == true, connection.buffer.isEmpty else {
             sender?.stop()
             return dropConnection()
         }

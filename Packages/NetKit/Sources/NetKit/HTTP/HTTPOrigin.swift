@@ -5,7 +5,7 @@ internal import StreamKit
 /// Scheme, host and port of a URL: who answers it (RFC 9110 §4.3.1). What belongs to one origin is not sent to another.
 public struct HTTPOrigin: Hashable, Sendable {
     /// `http` or `https`.
-    public let scheme: String
+    public var scheme: String { isSecure ? "https" : "http" }
     /// The host's name in ASCII and lower case, or its address; IPv6 without brackets.
     public let host: String
     /// The port, 80 or 443 if the URL names none.
@@ -14,7 +14,7 @@ public struct HTTPOrigin: Hashable, Sendable {
     let namesPort: Bool
 
     /// True for `https`.
-    public var isSecure: Bool { scheme == "https" }
+    public let isSecure: Bool
 
     /// The origin of a URL.
     ///
@@ -22,7 +22,7 @@ public struct HTTPOrigin: Hashable, Sendable {
     ///   a missing or impossible host.
     public init(_ url: URL) throws(StreamError) {
         if let plain = PlainAuthority(url) {
-            scheme = plain.isSecure ? "https" : "http"
+            isSecure = plain.isSecure
             host = plain.host
             port = plain.port ?? (plain.isSecure ? 443 : 80)
             namesPort = plain.port != nil
@@ -32,7 +32,7 @@ public struct HTTPOrigin: Hashable, Sendable {
             throw .badURL("its scheme is neither http nor https.")
         }
         guard let host = url.host(percentEncoded: false), !host.isEmpty else { throw .badURL("it names no host.") }
-        self.scheme = scheme
+        isSecure = scheme == "https"
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         do throws(ResolverError) {
             let name = try HostName(bare)
@@ -49,11 +49,14 @@ public struct HTTPOrigin: Hashable, Sendable {
 
     /// Appends what the `Host` field says: the port only if the URL names one (RFC 9110 §7.2).
     func appendHost(to output: inout [UInt8]) {
-        let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
-        if isIPv6 { output.append(UInt8(ascii: "[")) }
-        // A zone means something on this machine only.
-        output.append(contentsOf: isIPv6 ? host.utf8.prefix { $0 != UInt8(ascii: "%") } : host.utf8[...])
-        if isIPv6 { output.append(UInt8(ascii: "]")) }
+        var host = host
+        host.withUTF8 { name in
+            guard name.contains(UInt8(ascii: ":")) else { return output.append(contentsOf: name) }
+            output.append(UInt8(ascii: "["))
+            // A zone means something on this machine only.
+            output.append(contentsOf: name.prefix { $0 != UInt8(ascii: "%") })
+            output.append(UInt8(ascii: "]"))
+        }
         guard namesPort else { return }
         output.append(UInt8(ascii: ":"))
         var divisor = port >= 10000 ? 10000 : port >= 1000 ? 1000 : port >= 100 ? 100 : port >= 10 ? 10 : 1
@@ -65,12 +68,12 @@ public struct HTTPOrigin: Hashable, Sendable {
 
     /// Compares scheme, host and port, written or not.
     public static func == (left: HTTPOrigin, right: HTTPOrigin) -> Bool {
-        left.scheme == right.scheme && left.host == right.host && left.port == right.port
+        left.isSecure == right.isSecure && left.port == right.port && left.host == right.host
     }
 
     /// Hashes scheme, host and port.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(scheme)
+        hasher.combine(isSecure)
         hasher.combine(host)
         hasher.combine(port)
     }

@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import FoundationEssentials
 internal import HTTPMessage
 internal import StreamKit
@@ -16,25 +17,29 @@ struct LoadLog: Sendable {
     private struct RequestStep: Sendable {
         var method: HTTPMethod
         var url: URL
-        var start: ContinuousClock.Instant
-        var end: ContinuousClock.Instant?
+        var start: Moment
+        var end: Moment?
         var outcome = Outcome.underway
     }
 
-    private let start = ContinuousClock.now
-    private var requests: [RequestStep] = []
+    /// Of the first request, which is the moment of opening.
+    private var start: Moment?
+    /// The request that counts; those before it, which led to it by redirects and retries.
+    private var request: RequestStep?
+    private var earlier: [RequestStep] = []
     private var finished: [ConnectionReport.Step] = []
     private var current: (pair: StreamPair, offset: Duration)?
 
     /// Everything so far, by time.
     var report: ConnectionReport {
+        let requests = request.map { earlier + [$0] } ?? []
         let steps = finished + currentSteps + requests.map(step)
         return ConnectionReport(steps.sorted { $0.start < $1.start })
     }
 
     mutating func beginConnection(_ pair: StreamPair) {
         endConnection()
-        current = (pair, start.duration(to: .now))
+        current = (pair, start?.duration(to: .now) ?? .zero)
     }
 
     /// Takes over the connection's own steps; the connection itself goes its way.
@@ -45,7 +50,9 @@ struct LoadLog: Sendable {
     }
 
     mutating func beginRequest(_ method: HTTPMethod, _ url: URL) {
-        requests.append(RequestStep(method: method, url: url, start: requests.isEmpty ? start : .now))
+        let now = Moment.now
+        if let request { earlier.append(request) } else { start = now }
+        request = RequestStep(method: method, url: url, start: now)
     }
 
     mutating func answered(_ response: HTTPResponse) { endRequest(.answered(response)) }
@@ -59,9 +66,9 @@ struct LoadLog: Sendable {
     }
 
     private mutating func endRequest(_ outcome: Outcome) {
-        guard let last = requests.indices.last, requests[last].end == nil else { return }
-        requests[last].end = .now
-        requests[last].outcome = outcome
+        guard request != nil, request?.end == nil else { return }
+        request?.end = .now
+        request?.outcome = outcome
     }
 
     private func step(_ request: RequestStep) -> ConnectionReport.Step {
@@ -73,7 +80,8 @@ struct LoadLog: Sendable {
             case .abandoned: .abandoned
             }
         return .init(
-            kind: .request(request.method.name, request.url.publicText), start: start.duration(to: request.start),
+            kind: .request(request.method.name, request.url.publicText),
+            start: (start ?? request.start).duration(to: request.start),
             time: request.end.map { request.start.duration(to: $0) }, outcome: outcome)
     }
 

@@ -50,21 +50,22 @@ struct RequestPreparation {
         var head = Head(bytes: [], bodyLength: length, asksLeave: false)
         head.bytes.reserveCapacity(512)
         let fields = request.fields
+        let isBare = fields.isEmpty
         let isPlain =
             request.version <= .http11
-            && (fields.isEmpty || !RequestPreparation.ownFields.contains { fields.contains($0) })
+            && (isBare || !RequestPreparation.ownFields.contains { fields.contains($0) })
         if isPlain { request.serializeHead(into: &head.bytes) }
         if !head.bytes.ends(with: [13, 10, 13, 10]) {
             head.bytes.removeAll(keepingCapacity: true)
             try RequestPreparation.plain(request).serializeHead(into: &head.bytes)
         }
         head.bytes.removeLast(2)
-        insertHost(of: origin, into: &head.bytes)
+        insertHost(of: origin, into: &head.bytes, isBare: isBare)
 
-        if !fields.contains(.userAgent) { head.bytes += Line.userAgent }
+        if isBare || !fields.contains(.userAgent) { head.bytes += Line.userAgent }
         appendFraming(of: method, hasBody: body != nil, length, to: &head.bytes)
         head.bytes += keepsConnection ? Line.keepAlive : Line.close
-        if decodesContent, !fields.contains(.acceptEncoding) { head.bytes += Line.acceptEncoding }
+        if decodesContent, isBare || !fields.contains(.acceptEncoding) { head.bytes += Line.acceptEncoding }
         head.bytes += Line.end
         head.asksLeave =
             body != nil && request.version >= .http11 && fields[.expect]?.lowercased() == "100-continue"
@@ -72,12 +73,14 @@ struct RequestPreparation {
     }
 
     /// Right behind the request line, where RFC 9112 §3.2 likes to see it.
-    private func insertHost(of origin: HTTPOrigin, into head: inout [UInt8]) {
-        let lineEnd = head.firstIndex(of: 10).map { $0 + 1 } ?? head.count
-        var line = Line.host
-        origin.appendHost(to: &line)
-        line += Line.end
-        head.insert(contentsOf: line, at: lineEnd)
+    private func insertHost(of origin: HTTPOrigin, into head: inout [UInt8], isBare: Bool) {
+        let lineEnd = isBare ? head.count : head.firstIndex(of: 10).map { $0 + 1 } ?? head.count
+        let fields = Array(head[lineEnd...])
+        head.removeLast(fields.count)
+        head += Line.host
+        origin.appendHost(to: &head)
+        head += Line.end
+        head += fields
     }
 
     private func appendFraming(of method: HTTPMethod, hasBody: Bool, _ length: Int64?, to head: inout [UInt8]) {

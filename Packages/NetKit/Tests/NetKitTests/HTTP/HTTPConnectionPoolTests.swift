@@ -18,7 +18,7 @@ import Testing
             peer = ends[1]
             let pair = StreamPair(descriptor: ends[0], ownership: .owned)
             try pair.open()
-            connection = HTTPConnection(pair: pair, key: try key(url, properties))
+            connection = HTTPConnection(pair: pair, key: try key(url, properties), limits: .default)
         }
 
         func endPeer() { close(peer) }

@@ -1,0 +1,50 @@
+internal import HTTPMessage
+internal import StreamKit
+
+extension HTTPLoad {
+    /// What a load was told before it began.
+    struct Settings: Sendable {
+        /// For the connection.
+        var properties = StreamProperties()
+        var followsRedirects = false
+        var keepsConnection = false
+        var decodesContent = false
+        var decodedLimit: Int64 = 1 << 30
+        var continueLimit = Duration.seconds(1)
+        var totalLimit: Duration?
+        var limits = HTTPLimits.default
+        var pool: HTTPConnectionPool?
+
+        /// Takes a property of HTTP streams, nil for its default; every other one is the connection's.
+        mutating func set(_ value: (any Sendable)?, named name: String) {
+            switch name {
+            case StreamProperty<Bool>.httpKeepsConnection.name: keepsConnection = value as? Bool ?? false
+            case StreamProperty<HTTPConnectionPool>.httpPool.name: pool = value as? HTTPConnectionPool
+            case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects = value as? Bool ?? false
+            case StreamProperty<Bool>.httpDecodesContent.name: decodesContent = value as? Bool ?? false
+            case StreamProperty<Int64>.httpDecodedLimit.name:
+                decodedLimit = value as? Int64 ?? Settings().decodedLimit
+            case StreamProperty<Duration>.httpTotalLimit.name: totalLimit = value as? Duration
+            case StreamProperty<Duration>.httpContinueLimit.name:
+                continueLimit = value as? Duration ?? Settings().continueLimit
+            case StreamProperty<HTTPLimits>.httpLimits.name: limits = value as? HTTPLimits ?? .default
+            default: properties.set(value, named: name)
+            }
+        }
+
+        /// What holds for a property: of HTTP streams, or as it was set for the connection.
+        func value(named name: String) -> (any Sendable)? {
+            switch name {
+            case StreamProperty<Bool>.httpKeepsConnection.name: keepsConnection
+            case StreamProperty<HTTPConnectionPool>.httpPool.name: pool
+            case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects
+            case StreamProperty<Bool>.httpDecodesContent.name: decodesContent
+            case StreamProperty<Int64>.httpDecodedLimit.name: decodedLimit
+            case StreamProperty<Duration>.httpTotalLimit.name: totalLimit
+            case StreamProperty<Duration>.httpContinueLimit.name: continueLimit
+            case StreamProperty<HTTPLimits>.httpLimits.name: limits
+            default: properties.value(named: name)
+            }
+        }
+    }
+}
