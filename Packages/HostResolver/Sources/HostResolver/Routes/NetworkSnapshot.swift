@@ -1,0 +1,110 @@
+internal import EventLoops
+internal import Glibc
+
+/// What the kernel knows of this machine's network now: interfaces with their addresses, default routes, neighbours.
+///
+/// ```swift
+/// let network = try NetworkSnapshot.current()
+/// for interface in network.interfaces where !interface.hasCarrier { print(interface.name, "is unplugged") }
+/// ```
+///
+/// Taking it sends nothing and never waits: it is one conversation with the kernel (rtnetlink(7)), without privileges.
+public struct NetworkSnapshot: Hashable, Sendable {
+    /// In the order of their numbers.
+    public var interfaces: [NetworkInterface]
+    /// The routes of the main table that lead everywhere, the preferred one of each family first.
+    public var defaultRoutes: [Route]
+    /// The machines on the links that the kernel knows something about.
+    public var neighbors: [Neighbor]
+
+    /// Most messages of one answer; a machine with more routes or neighbours is described in part.
+    static let mostMessages = 100_000
+
+    /// Makes a snapshot.
+    public init(interfaces: [NetworkInterface] = [], defaultRoutes: [Route] = [], neighbors: [Neighbor] = []) {
+        self.interfaces = interfaces
+        self.defaultRoutes = defaultRoutes
+        self.neighbors = neighbors
+    }
+
+    /// Asks the kernel.
+    ///
+    /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel cannot be asked.
+    public static func current() throws(ResolverError) -> NetworkSnapshot {
+        var snapshot = NetworkSnapshot()
+        for type in [RouteNetlink.getLink, RouteNetlink.getAddress, RouteNetlink.getRoute, RouteNetlink.getNeighbor] {
+            snapshot.receive(try RouteSocket.dump(type))
+        }
+        return snapshot
+    }
+
+    /// Takes the kernel's answers in; links must come before their addresses.
+    mutating func receive(_ messages: [NetlinkMessage]) {
+        var routes: [(metric: UInt32, Route)] = []
+        for message in messages {
+            if let interface = NetworkInterface(message) {
+                interfaces.append(interface)
+            } else if let (index, address) = InterfaceAddress.read(message) {
+                if let place = interfaces.firstIndex(where: { $0.index == index }) {
+                    interfaces[place].addresses.append(address)
+                }
+            } else if let neighbor = Neighbor(message) {
+                neighbors.append(neighbor)
+            } else if Route.isDefault(message), let route = Route(message), route.kind == .unicast {
+                routes.append((Route.metric(of: message), route))
+            }
+        }
+        interfaces.sort { $0.index < $1.index }
+        // A stable order: `sort` is none, and the kernel's own order decides between equal metrics.
+        let order = routes.enumerated().sorted { ($0.element.metric, $0.offset) < ($1.element.metric, $1.offset) }
+        defaultRoutes += order.map(\.element.1)
+    }
+}
+
+extension Route {
+    private static let mainTable: UInt32 = 254
+
+    /// True for a route of the main table with an empty destination that a packet can take.
+    static func isDefault(_ message: NetlinkMessage) -> Bool {
+        guard message.type == RouteNetlink.newRoute, message.payload.count >= RouteNetlink.routeHeaderSize,
+            message.payload[1] == 0
+        else { return false }
+        let table = message.attributes(after: RouteNetlink.routeHeaderSize)[RouteNetlink.routeTable]
+        let number = table.flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil }
+        return number ?? UInt32(message.payload[4]) == mainTable
+    }
+
+    /// What the route costs; the lower, the better.
+    static func metric(of message: NetlinkMessage) -> UInt32 {
+        let bytes = message.attributes(after: RouteNetlink.routeHeaderSize)[RouteNetlink.routeMetric]
+        return bytes.flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil } ?? 0
+    }
+}
+
+extension RouteSocket {
+    /// All that the kernel has of one kind. It makes each part of its answer as the part before is read, so nothing waits here.
+    static func dump(_ type: UInt16) throws(ResolverError) -> [NetlinkMessage] {
+        let descriptor = try open(groups: 0)
+        defer { close(descriptor) }
+        // struct rtgenmsg, padded to the largest header that a kernel checks strictly (struct ifinfomsg).
+        let query = NetlinkMessage(
+            type: type, flags: RouteNetlink.request | RouteNetlink.dump, sequence: UInt32(type),
+            payload: [UInt8](repeating: 0, count: 16)
+        ).bytes
+        guard send(descriptor, query, query.count, CInt(MSG_DONTWAIT)) == query.count else {
+            throw ResolverError(errno: errno)
+        }
+        var all: [NetlinkMessage] = []
+        while all.count < NetworkSnapshot.mostMessages {
+            guard let datagram = receive(descriptor) else { throw ResolverError(errno: errno) }
+            for message in NetlinkMessage.messages(in: datagram) where message.sequence == UInt32(type) {
+                if message.type == RouteNetlink.done { return all }
+                if message.type == RouteNetlink.error, message.payload.count >= 4 {
+                    throw ResolverError(errno: -message.payload[...].native(Int32.self, at: 0))
+                }
+                all.append(message)
+            }
+        }
+        return all
+    }
+}
