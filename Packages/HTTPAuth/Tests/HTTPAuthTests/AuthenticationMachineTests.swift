@@ -1,0 +1,146 @@
+import HTTPAuth
+import Testing
+
+@Suite struct AuthenticationMachineTests {
+    private func policy(_ methods: AuthenticationMethod...) -> AuthenticationPolicy {
+        var policy = AuthenticationPolicy()
+        policy.methods = methods
+        return policy
+    }
+
+    private let offers = "Basic realm=\"b\", Foo, Digest realm=\"d\", nonce=\"n\""
+
+    /// Strongest first by default; the caller's order and bans win.
+    @Test func order() throws {
+        #expect(try Exchange.authentication(offers).method == .digest)
+        #expect(try Exchange.authentication(offers, policy: policy(.basic, .digest)).method == .basic)
+        var banned = AuthenticationPolicy()
+        banned.banned = [.digest]
+        let authentication = try Exchange.authentication(offers, policy: banned)
+        #expect(authentication.method == .basic)
+        #expect(authentication.explain().entries.map(\.outcome) == [.chosen, .unknown, .banned])
+        #expect(
+            authentication.explain().description == """
+                Basic "b": chosen
+                Foo: skipped, unknown
+                Digest "d": skipped, the policy bans it
+                """)
+        #expect(
+            try Exchange.authentication(offers).explain().entries.map(\.outcome) == [.notNeeded, .unknown, .chosen])
+    }
+
+    @Test func encryptedOnly() throws {
+        var policy = AuthenticationPolicy()
+        policy.encryptedOnly = [.basic]
+        let open = try Exchange.authentication("Basic realm=\"r\"", policy: policy)
+        #expect(open.error?.code == .noUsableScheme && open.explain().entries.first?.outcome == .needsEncryption)
+        let response = try Exchange.challenge("Basic realm=\"r\"")
+        let space = ProtectionSpace(.origin, scheme: "https", host: "h", port: 443)
+        #expect(HTTPAuthentication(response: response, from: space, policy: policy)?.isValid == true)
+    }
+
+    /// A scheme that cannot start gives way to the next: when it receives its challenge, when it is applied, when its
+    /// work fails. A user name and a password go to whichever asks; a credential for one realm does not.
+    @Test(arguments: ["challenge", "apply", "work"])
+    func fallsToTheNext(_ stage: String) throws {
+        let failure = HTTPAuthError(.unavailable, scheme: "Script", detail: "test")
+        let script = ScriptedScheme.method { scheme in
+            switch stage {
+            case "challenge": scheme.startFailure = failure
+            case "apply": scheme.respondFailure = failure
+            default: scheme.work = { .failure(failure) }
+            }
+        }
+        let policy = policy(script, .digest, .basic)
+        let challenges = "Script realm=\"s\", Basic realm=\"b\", Digest realm=\"d\", nonce=\"n\""
+        let authentication = try Exchange.authentication(challenges, policy: policy)
+        var request = try Exchange.request()
+        try authentication.apply(to: &request, user: "a", password: "b")
+        #expect(request.credentials?.scheme == "Digest" && authentication.method == .digest)
+        #expect(authentication.explain().entries.first?.outcome == .skipped(failure))
+
+        let strict = try Exchange.authentication(challenges, policy: policy)
+        let credential = Credential(user: "a", password: "b", for: Exchange.origin.with(realm: "s"))
+        #expect(throws: HTTPAuthError.self) { try strict.apply(to: &request, credential) }
+        #expect(strict.isValid && strict.space.realm == "d")
+        let none = try Exchange.authentication(challenges, policy: policy)
+        #expect(throws: HTTPAuthError(.missingUserName, scheme: "Digest")) { try none.apply(to: &request, nil) }
+        #expect(none.isValid && none.requiresUserNameAndPassword)
+    }
+
+    /// Work runs elsewhere, with a limit, in both ways of waiting.
+    @Test func work() async throws {
+        let script = ScriptedScheme.method { scheme in
+            scheme.work = { .success(BlockingWork.Output(bytes: Array("done".utf8), isComplete: true)) }
+        }
+        let authentication = try Exchange.authentication("Script", policy: policy(script))
+        var request = try Exchange.request()
+        try await authentication.apply(to: &request, nil)
+        #expect(request.fields[.authorization] == "Script done")
+        try applyBlocking(authentication, to: &request)
+        #expect(request.fields[.authorization] == "Script done")
+    }
+
+    private func applyBlocking(_ authentication: HTTPAuthentication, to request: inout HTTPRequest) throws {
+        try authentication.apply(to: &request, nil)
+    }
+
+    /// Legs of one exchange, a refusal that no other credential could mend, and the next scheme.
+    @Test func legs() throws {
+        let authentication = try Exchange.authentication(
+            "Script, Basic realm=\"b\"", policy: policy(ScriptedScheme.method(), .basic))
+        var request = try Exchange.request()
+        try authentication.apply(to: &request, nil)
+        #expect(request.fields[.authorization] == "Script leg1")
+        #expect(try authentication.update(with: Exchange.challenge("Script abc=, Basic"), to: request) == .apply)
+        try authentication.apply(to: &request, nil)
+        #expect(request.fields[.authorization] == "Script leg2")
+        #expect(try authentication.update(with: Exchange.challenge("Script, Basic realm=\"b\""), to: request) == .apply)
+        #expect(authentication.method == .basic && authentication.requiresUserNameAndPassword)
+        let alone = try Exchange.authentication("Script", policy: policy(ScriptedScheme.method()))
+        try alone.apply(to: &request, nil)
+        #expect(try alone.update(with: Exchange.challenge("Script"), to: request) == .failed)
+        #expect(alone.error?.code == .credentialRefused)
+    }
+
+    /// A server that never is content is given up.
+    @Test func rounds() throws {
+        var policy = policy(ScriptedScheme.method())
+        policy.limits.roundCount = 4
+        let authentication = try Exchange.authentication("Script", policy: policy)
+        var request = try Exchange.request()
+        var verdicts: [AuthenticationVerdict] = []
+        for _ in 0..<5 {
+            try authentication.apply(to: &request, nil)
+            verdicts.append(try authentication.update(with: Exchange.challenge("Script abc"), to: request))
+        }
+        #expect(verdicts == [.apply, .apply, .apply, .apply, .failed])
+        #expect(authentication.error?.code == .tooManyRounds)
+    }
+
+    /// A server that stops offering a scheme, once it was used, refused it.
+    @Test func offersAnother() throws {
+        let authentication = try Exchange.authentication("Basic realm=\"r\"")
+        var request = try Exchange.request()
+        try authentication.apply(to: &request, user: "a", password: "b")
+        let other = try Exchange.challenge("Digest realm=\"r\", nonce=\"n\"")
+        #expect(try authentication.update(with: other, to: request) == .apply)
+        #expect(authentication.method == .digest)
+    }
+
+    /// One object, many threads: every request its own count.
+    @Test func manyThreads() async throws {
+        let authentication = try Exchange.authentication("Digest realm=\"r\", nonce=\"n\", qop=auth")
+        let counts = try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<200 {
+                group.addTask {
+                    var request = try Exchange.request()
+                    try await authentication.apply(to: &request, user: "a", password: "b")
+                    return request.credentials?["nc"]
+                }
+            }
+            return try await group.reduce(into: Set<String?>()) { $0.insert($1) }
+        }
+        #expect(counts.count == 200)
+    }
+}

@@ -1,0 +1,52 @@
+import HTTPAuth
+import Testing
+
+@Suite struct BasicSchemeTests {
+    private func field(
+        _ challenge: String = "Basic realm=\"r\"", user: String, password: String, method: AuthenticationMethod = .basic
+    ) throws -> String? {
+        var policy = AuthenticationPolicy()
+        policy.methods = [method]
+        let authentication = try Exchange.authentication(challenge, policy: policy)
+        var request = try Exchange.request()
+        try authentication.apply(to: &request, user: user, password: password)
+        return request.fields[.authorization]
+    }
+
+    /// RFC 7617 §2 and §2.1.
+    @Test func vectors() throws {
+        #expect(try field(user: "Aladdin", password: "open sesame") == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        let utf8 = "Basic realm=\"foo\", charset=\"UTF-8\""
+        #expect(try field(utf8, user: "test", password: "123£") == "Basic dGVzdDoxMjPCow==")
+        #expect(try field(user: "", password: "") == "Basic Og==")
+        #expect(try field(user: "a", password: "b:c") == "Basic YTpiOmM=")
+        #expect(try field(user: "日", password: "é") == "Basic 5pelOsOp")
+    }
+
+    /// Where an old server wants ISO 8859-1; one that asks for UTF-8 gets that.
+    @Test func latin1() throws {
+        #expect(try field(user: "é", password: "ü", method: .basicLatin1) == "Basic 6Tr8")
+        let utf8 = "Basic realm=\"r\", charset=utf-8"
+        #expect(try field(utf8, user: "é", password: "ü", method: .basicLatin1) == "Basic w6k6w7w=")
+        #expect(throws: HTTPAuthError(.invalidPassword, scheme: "Basic", detail: "not in ISO 8859-1")) {
+            try field(user: "é", password: "日", method: .basicLatin1)
+        }
+    }
+
+    @Test(arguments: [("a:b", "c", -1001), ("a\n", "c", -1001), ("a", "c\u{7F}", -1002), ("a\u{0}", "c", -1001)])
+    func cannotCarry(_ user: String, _ password: String, _ number: Int) throws {
+        do throws(any Error) {
+            _ = try field(user: user, password: password)
+            Issue.record("carried")
+        } catch {
+            #expect((error as? HTTPAuthError)?.number?.rawValue == number)
+        }
+    }
+
+    /// A realm is required by RFC 7617, and left out by servers.
+    @Test func withoutRealm() throws {
+        let authentication = try Exchange.authentication("Basic")
+        #expect(authentication.isValid && authentication.realm == nil)
+        #expect(try Exchange.authentication("Basic abc=").error?.code == .malformedChallenge)
+    }
+}

@@ -1,0 +1,177 @@
+import FoundationEssentials
+import HTTPAuth
+import Testing
+
+@Suite struct HTTPAuthenticationTests {
+    @Test func fromResponses() throws {
+        #expect(try HTTPAuthentication(response: HTTPResponse(status: .ok)) == nil)
+        #expect(try HTTPAuthentication(response: HTTPResponse(status: 403)) == nil)
+        var response = try Exchange.challenge("Basic realm=\"a \\\"b\\\"\"")
+        response.url = URL(string: "http://Example.org/dir/page?x")
+        let authentication = try #require(HTTPAuthentication(response: response))
+        #expect(authentication.place == Exchange.origin)
+        #expect(authentication.realm == "a \"b\"")
+        #expect(authentication.method?.name == "Basic")
+        #expect(authentication.isValid && authentication.requiresUserNameAndPassword)
+        #expect(!authentication.requiresAccountDomain && !authentication.requiresOrderedRequests)
+        #expect(authentication.fieldName == .authorization)
+    }
+
+    /// Every defect gives an object that is not valid, says why, and can still be asked.
+    @Test func invalid() throws {
+        let none = try #require(try HTTPAuthentication(response: Exchange.challenge()))
+        #expect(none.error?.code == .noChallenge && none.error?.number == .parseFailure)
+        let garbled = try Exchange.authentication("Basic realm=\"a\"b")
+        #expect(garbled.error?.code == .malformedChallenge && garbled.error?.number == .parseFailure)
+        let unknown = try Exchange.authentication("Foo realm=\"x\", Bar")
+        #expect(unknown.error?.code == .noUsableScheme)
+        #expect(unknown.error?.number == .authenticationTypeUnsupported)
+        #expect(unknown.realm == "x" && unknown.method == nil)
+        #expect(unknown.error?.asksForOtherCredentials == false)
+        var request = try Exchange.request()
+        #expect(throws: HTTPAuthError.self) { try unknown.apply(to: &request, user: "a", password: "b") }
+        #expect(request.fields[.authorization] == nil)
+    }
+
+    /// The four branches of the guide's listing 4-2.
+    @Test func verdicts() throws {
+        let authentication = try Exchange.authentication("Basic realm=\"r\"")
+        var request = try Exchange.request()
+        try authentication.apply(to: &request, user: "joe", password: "wrong")
+        let refusal = try Exchange.challenge("Basic realm=\"r\"")
+        #expect(try authentication.update(with: refusal, to: request) == .refused)
+        #expect(!authentication.isValid && authentication.error?.asksForOtherCredentials == true)
+        #expect(authentication.realm == "r")
+
+        let other = try Exchange.authentication("Basic realm=\"r\"")
+        try other.apply(to: &request, user: "joe", password: "right")
+        #expect(try other.update(with: Exchange.challenge("Basic realm=\"elsewhere\""), to: request) == .otherSpace)
+        #expect(other.isValid)
+        #expect(try other.update(with: HTTPResponse(status: 403), to: request) == .accepted)
+        #expect(try other.update(with: Exchange.challenge("Foo"), to: request) == .failed)
+    }
+
+    @Test func dictionaries() throws {
+        var request = try Exchange.request()
+        let authentication = try Exchange.authentication("Basic realm=\"r\"")
+        try authentication.apply(to: &request, credentials: [.username: "Aladdin", .password: "open sesame"])
+        #expect(request.fields[.authorization] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        for (missing, number) in [(HTTPAuthentication.CredentialKey.username, -1001), (.password, -1002)] {
+            let authentication = try Exchange.authentication("Basic realm=\"r\"")
+            var credentials: [HTTPAuthentication.CredentialKey: String] = [.username: "", .password: ""]
+            credentials[missing] = nil
+            #expect(throws: HTTPAuthError.self) { try authentication.apply(to: &request, credentials: credentials) }
+            #expect(authentication.error?.number?.rawValue == number)
+        }
+    }
+
+    /// No credential reaches another place: not by a credential of there, not by a request to there.
+    @Test func boundToItsPlace() throws {
+        let places = [
+            Exchange.origin, Exchange.origin.with(realm: "r"), Exchange.proxy.with(realm: "r"),
+            ProtectionSpace(.origin, scheme: "https", host: "example.org", port: 443, realm: "r"),
+            ProtectionSpace(.origin, scheme: "http", host: "example.org", port: 8080, realm: "r"),
+            ProtectionSpace(.origin, scheme: "http", host: "example.com", port: 80, realm: "r"),
+            ProtectionSpace(.proxy, scheme: "http", host: "example.org", port: 80, realm: "r"),
+        ]
+        let authentication = try Exchange.authentication("Basic realm=\"r\"")
+        var request = try Exchange.request()
+        for place in places where place != authentication.space {
+            let credential = Credential(user: "a", password: "b", for: place)
+            #expect(throws: HTTPAuthError.self) { try authentication.apply(to: &request, credential) }
+        }
+        #expect(request.fields[.authorization] == nil)
+        try authentication.apply(to: &request, Credential(user: "a", password: "b", for: authentication.space))
+        #expect(request.fields[.authorization] != nil)
+        for host in ["example.com", "example.org:8080", "example.org.evil.test", "sub.example.org"] {
+            var request = try Exchange.request(host: host)
+            #expect(
+                throws: HTTPAuthError(
+                    .requestOutsideSpace, detail: "the request is not for origin http://example.org:80")
+            ) { try authentication.apply(to: &request, user: "a", password: "b") }
+            #expect(request.fields[.authorization] == nil)
+        }
+        var elsewhere = try HTTPRequest(method: .get, url: URL(string: "https://example.org/")!)
+        #expect(throws: HTTPAuthError.self) { try authentication.apply(to: &elsewhere, user: "a", password: "b") }
+    }
+
+    @Test(arguments: [
+        ("http://example.org/dir/other", true), ("http://example.org/dir/sub/x", true), ("http://example.org/", false),
+        ("http://example.org/directory", false), ("http://example.org/dir/../x", false),
+        ("http://example.org:80/dir/", true), ("http://EXAMPLE.org/dir/", true), ("http://example.org:81/dir/", false),
+        ("https://example.org/dir/", false), ("http://example.com/dir/", false),
+    ])
+    func appliesBelowItsFolder(_ url: String, _ expected: Bool) throws {
+        var response = try Exchange.challenge("Basic realm=\"r\"")
+        response.url = URL(string: "http://example.org/dir/page")
+        let authentication = try #require(HTTPAuthentication(response: response))
+        #expect(authentication.domains.map(\.absoluteString) == ["http://example.org:80/dir/"])
+        let request = try HTTPRequest(method: .get, url: URL(string: url)!)
+        #expect(authentication.appliesTo(request) == expected)
+    }
+
+    @Test func appliesToListedDomains() throws {
+        let authentication = try Exchange.authentication(
+            "Digest realm=\"r\", nonce=\"n\", domain=\"/a http://example.org/b/ http://example.com/c\"")
+        #expect(authentication.domains.map(\.path) == ["/a", "/b/"] || authentication.domains.count == 2)
+        func applies(_ url: String) throws -> Bool {
+            authentication.appliesTo(try HTTPRequest(method: .get, url: URL(string: url)!))
+        }
+        #expect(try applies("http://example.org/a/x") && applies("http://example.org/b/x"))
+        #expect(try !applies("http://example.org/c") && !applies("http://example.com/c"))
+        let everywhere = try Exchange.authentication("Digest realm=\"r\", nonce=\"n\"")
+        #expect(everywhere.appliesTo(try HTTPRequest(method: .get, url: URL(string: "http://example.org/x/y")!)))
+        #expect(try !everywhere.appliesTo(Exchange.request()))
+    }
+
+    /// Both fields stand side by side; a 407 says nothing about the origin's credential.
+    @Test func proxyBesideOrigin() throws {
+        let proxyResponse = try Exchange.response(
+            .proxyAuthenticationRequired, [(.proxyAuthenticate, "Basic realm=\"p\""), (.wwwAuthenticate, "Digest")])
+        let proxy = try #require(HTTPAuthentication(response: proxyResponse, from: Exchange.proxy))
+        let origin = try Exchange.authentication("Basic realm=\"o\"")
+        var request = try Exchange.request()
+        try proxy.apply(to: &request, user: "p", password: "1")
+        try origin.apply(to: &request, user: "o", password: "2")
+        #expect(request.fields[.proxyAuthorization] == "Basic cDox" && request.fields[.authorization] == "Basic bzoy")
+        #expect(try origin.update(with: proxyResponse, to: request) == .accepted)
+        #expect(origin.isValid && origin.error == nil)
+        #expect(try proxy.update(with: proxyResponse, to: request) == .refused)
+        #expect(proxy.domains.isEmpty && proxy.appliesTo(request))
+    }
+
+    @Test func unasked() throws {
+        var request = try HTTPRequest(method: .get, url: URL(string: "http://example.org/")!)
+        try request.addAuthentication(answering: nil, user: "Aladdin", password: "open sesame")
+        #expect(request.fields[.authorization] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        let response = try Exchange.challenge("NTLM, Digest realm=\"r\", nonce=\"n\", Basic realm=\"r\"")
+        try request.addAuthentication(answering: response, user: "a", password: "b")
+        #expect(request.credentials?.scheme == "Digest")
+        try request.addAuthentication(answering: response, user: "a", password: "b", method: .basic)
+        #expect(request.credentials?.scheme == "Basic")
+        #expect(throws: HTTPAuthError.self) {
+            try request.addAuthentication(answering: response, user: "a", password: "b", method: .ntlm)
+        }
+        let early = HTTPAuthentication(unasked: .basic, to: Exchange.origin)
+        try early.apply(to: &request, user: "a", password: "b")
+        #expect(try early.update(with: response, to: request) == .refused)
+        #expect(HTTPAuthentication(unasked: .digest, to: Exchange.origin).error?.code == .malformedChallenge)
+    }
+
+    /// What may be printed holds no password, whatever happened.
+    @Test func printsNoSecret() throws {
+        let authentication = try Exchange.authentication("Digest realm=\"r\", nonce=\"n\", qop=auth, Basic realm=\"r\"")
+        var request = try Exchange.request()
+        var text = ""
+        for user in ["joe", "a\nb"] {
+            do throws(HTTPAuthError) {
+                try authentication.apply(to: &request, user: user, password: "hunter2")
+            } catch {
+                text += "\(error)"
+            }
+            dump(authentication, to: &text)
+            text += "\(authentication.explain()) \(authentication.space) \(request)"
+        }
+        #expect(!text.contains("hunter2") && text.contains("Digest \"r\": chosen"))
+    }
+}
