@@ -54,6 +54,16 @@ extension HTTPAuthError {
         case unavailable
         /// The scheme's work was not done within its time limit.
         case timedOut
+        /// A store of credentials cannot be reached or read.
+        case storeUnavailable
+        /// A store of credentials is not written as it should be, or was changed by somebody else.
+        case storeMalformed
+        /// Others than the user may read or change a store of credentials.
+        case storeNotPrivate
+        /// A store of credentials cannot be written.
+        case storeReadOnly
+        /// A store of credentials does not open with the pass-phrase or key given.
+        case storeLocked
         /// The task that waited was cancelled.
         case cancelled
         /// No random bytes could be had.
@@ -90,6 +100,11 @@ extension HTTPAuthError.Code {
         case .outOfOrder: "this step does not follow the one before"
         case .unavailable: "what this scheme needs is not installed"
         case .timedOut: "the time limit passed"
+        case .storeUnavailable: "the stored passwords cannot be had"
+        case .storeMalformed: "the stored passwords cannot be understood, or were changed by somebody else"
+        case .storeNotPrivate: "the stored passwords may be read or changed by other users; make the file mode 0600"
+        case .storeReadOnly: "passwords cannot be stored here"
+        case .storeLocked: "the stored passwords do not open with this pass-phrase or key"
         case .cancelled: "the wait was cancelled"
         case .noRandomness: "the system gave no random bytes"
         }
@@ -103,7 +118,8 @@ extension HTTPAuthError.Code {
         case .missingUserName, .invalidUserName, .credentialRefused: .badUserName
         case .missingPassword, .invalidPassword: .badPassword
         case .wrongProtectionSpace, .requestOutsideSpace, .bodyUnknown, .serverNotAuthentic, .tooManyRounds,
-            .outOfOrder, .timedOut, .cancelled, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew,
+            .outOfOrder, .timedOut, .cancelled, .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly,
+            .storeLocked, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew,
             .serviceUnknown,
             .kerberosUnreachable, .exchangeRefused, .mechanismFailed:
             nil
@@ -121,7 +137,8 @@ extension HTTPAuthError.Code {
             true
         case .noChallenge, .noUsableScheme, .missingUserName, .missingPassword, .invalidUserName, .invalidPassword,
             .credentialRefused, .wrongProtectionSpace, .requestOutsideSpace, .serverNotAuthentic, .tooManyRounds,
-            .outOfOrder, .cancelled, .noRandomness, .exchangeRefused:
+            .outOfOrder, .cancelled, .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly, .storeLocked,
+            .noRandomness, .exchangeRefused:
             false
         }
     }

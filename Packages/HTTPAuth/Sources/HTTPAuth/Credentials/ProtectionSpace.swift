@@ -34,12 +34,16 @@ public struct ProtectionSpace: Hashable, Sendable {
     public init(_ role: Role, scheme: String, host: String, port: Int, realm: String? = nil) {
         self.role = role
         self.scheme = scheme.lowercased()
+        self.host = Self.normalized(host: host)
+        self.port = port
+        self.realm = realm
+    }
+
+    static func normalized(host: String) -> String {
         var name = host.lowercased()[...]
         if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
         if name.hasSuffix("."), name.count > 1 { name = name.dropLast() }
-        self.host = String(name)
-        self.port = port
-        self.realm = realm
+        return String(name)
     }
 
     /// The same place with another realm.

@@ -1,0 +1,19 @@
+/// What is looked for in a store of credentials.
+///
+/// ```swift
+/// let query = CredentialQuery(authentication.space)
+/// let credential = try store.find(query)
+/// ```
+public struct CredentialQuery: Hashable, Sendable {
+    /// Where the credential must be good. What is found belongs to this very space, realm included.
+    public var space: ProtectionSpace
+
+    /// The user it must be of; nil for any.
+    public var user: String?
+
+    /// Makes a query.
+    public init(_ space: ProtectionSpace, user: String? = nil) {
+        self.space = space
+        self.user = user
+    }
+}

@@ -1,0 +1,33 @@
+/// A place where credentials are kept.
+///
+/// Keep one for origins and another for proxies (see ``CredentialStores``). All members may be called from any thread,
+/// and may block where the store is a file or a service.
+///
+/// Replaces `SecKeychainFindInternetPassword`, `SecKeychainAddInternetPassword` and
+/// `SecKeychainItemModifyContent`, which Apple's guide uses with `CFHTTPAuthenticationRef`.
+public protocol CredentialStore: Sendable {
+    /// What the store is, for messages: "netrc file ~/.netrc".
+    var name: String { get }
+
+    /// Whether ``save(_:)`` can work.
+    var isWritable: Bool { get }
+
+    /// The credential that fits; nil if there is none. Throws ``HTTPAuthError`` if the store cannot be read.
+    func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential?
+
+    /// Keeps a credential. One of the same user for the same space is changed in place, and what else the store knows
+    /// about it stays.
+    ///
+    /// Throws ``HTTPAuthError/Code/storeReadOnly`` if the store cannot be written, or what went wrong in it; it is
+    /// then as it was.
+    func save(_ credential: Credential) throws(HTTPAuthError)
+
+    /// Forgets what fits; for a query without a user all users of the space. Returns how many there were.
+    @discardableResult
+    func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int
+}
+
+extension CredentialStore {
+    /// True.
+    public var isWritable: Bool { true }
+}

@@ -1,0 +1,63 @@
+import HTTPAuth
+import Testing
+
+@Suite struct CredentialStoresTests {
+    private let origin = ProtectionSpace(.origin, scheme: "http", host: "h", port: 80, realm: "r")
+    private let proxy = ProtectionSpace(.proxy, scheme: "http", host: "h", port: 80, realm: "r")
+
+    /// Memory first, then what persists; the same host and realm as proxy and as origin have nothing in common.
+    @Test func apart() throws {
+        let persistent = MemoryCredentialStore()
+        let stores = CredentialStores(origins: [MemoryCredentialStore(), persistent])
+        persistent.save(Credential(user: "stored", password: "1", for: origin))
+        #expect(try stores.find(CredentialQuery(origin))?.user == "stored")
+        try stores.save(Credential(user: "typed", password: "2", for: origin))
+        #expect(try stores.find(CredentialQuery(origin))?.user == "typed")
+        #expect(try stores.find(CredentialQuery(origin, user: "stored"))?.password == Secret("1"))
+        #expect(try stores.find(CredentialQuery(proxy)) == nil)
+        try stores.save(Credential(user: "p", password: "3", for: proxy))
+        #expect(try stores.find(CredentialQuery(proxy))?.user == "p")
+        #expect(try stores.remove(CredentialQuery(origin)) == 2)
+        #expect(try stores.find(CredentialQuery(origin)) == nil)
+        #expect(try stores.find(CredentialQuery(proxy))?.user == "p")
+    }
+
+    @Test func changesInPlace() throws {
+        let store = MemoryCredentialStore()
+        store.save(Credential(user: "a", password: "1", for: origin))
+        store.save(Credential(user: "a", password: "2", for: origin))
+        #expect(store.find(CredentialQuery(origin))?.password == Secret("2"))
+        #expect(store.remove(CredentialQuery(origin, user: "b")) == 0)
+        #expect(store.remove(CredentialQuery(origin, user: "a")) == 1)
+        for space in [origin.with(realm: "s"), origin.with(realm: nil), proxy] {
+            #expect(store.find(CredentialQuery(space)) == nil)
+        }
+    }
+
+    /// A store that answers with somebody else's credential is not believed; one that fails does not hide the others.
+    @Test func badStores() throws {
+        struct Liar: CredentialStore {
+            let credential: Credential?
+            var name: String { "liar" }
+            func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
+                guard let credential else { throw HTTPAuthError(.storeUnavailable) }
+                return credential
+            }
+            func save(_ credential: Credential) throws(HTTPAuthError) { throw HTTPAuthError(.storeUnavailable) }
+            func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int {
+                throw HTTPAuthError(.storeUnavailable)
+            }
+        }
+        let memory = MemoryCredentialStore()
+        let liar = Liar(credential: Credential(user: "x", password: "x", for: proxy))
+        let stores = CredentialStores(origins: [liar, Liar(credential: nil), memory])
+        #expect(throws: HTTPAuthError(.storeUnavailable)) { try stores.find(CredentialQuery(origin)) }
+        memory.save(Credential(user: "m", password: "1", for: origin))
+        #expect(try stores.find(CredentialQuery(origin))?.user == "m")
+        #expect(throws: HTTPAuthError(.storeUnavailable)) { try stores.remove(CredentialQuery(origin)) }
+        #expect(memory.find(CredentialQuery(origin)) == nil)
+        #expect(throws: HTTPAuthError(.storeReadOnly)) {
+            try CredentialStores(origins: []).save(Credential(user: "m", password: "1", for: origin))
+        }
+    }
+}

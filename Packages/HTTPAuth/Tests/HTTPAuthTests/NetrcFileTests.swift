@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+@testable import HTTPAuth
+
+@Suite struct NetrcFileTests {
+    private func parse(_ text: String) throws(HTTPAuthError) -> [NetrcParser.Entry] {
+        let bytes = Array(text.utf8)
+        return try bytes.withUnsafeBytes { bytes in
+            Result { () throws(HTTPAuthError) in try NetrcParser.parse(bytes) }
+        }.get()
+    }
+
+    @Test func entries() throws {
+        let entries = try parse(
+            """
+            # a comment with machine in it
+            machine Example.org login joe password secret account x
+            machine example.com
+            \tlogin "a b\\"c"
+            \tpassword #hash
+            macdef init
+            machine not.this
+            login neither
+
+            machine example.net login "" password "p\\n\\\\"
+            default login anonymous password me@here
+            """)
+        #expect(entries.map(\.machine) == ["example.org", "example.com", "example.net", nil])
+        #expect(entries.map(\.login) == ["joe", "a b\"c", "", "anonymous"])
+        #expect(entries.map(\.password) == [Secret("secret"), Secret("#hash"), Secret("p\n\\"), Secret("me@here")])
+        #expect(entries[0].account == "x")
+    }
+
+    @Test(arguments: [
+        "login joe", "machine", "machine a login", "machine a password \"x", "machine a word b", "password x machine a",
+    ])
+    func malformed(_ text: String) {
+        #expect(throws: HTTPAuthError.self) { try parse(text) }
+        do throws(HTTPAuthError) { _ = try parse("machine a password \"hunter2") } catch {
+            #expect(error.code == .storeMalformed && !"\(error)".contains("hunter2") && "\(error)".contains("line 1"))
+        }
+    }
+
+    /// Cut at every byte, the text is read or refused, never more.
+    @Test func cut() {
+        let text = "machine a login \"b\\\"c\" password d\nmacdef m\nx\n\ndefault login e password f"
+        for length in 0...text.utf8.count {
+            #expect((try? parse(String(text.prefix(length))))?.count ?? 0 <= 2)
+        }
+    }
+
+    private func file(_ text: String, mode: mode_t = 0o600) throws -> String {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("netrc-\(UUID())").path
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        chmod(path, mode)
+        return path
+    }
+
+    @Test func finds() throws {
+        let path = try file(
+            """
+            machine a.test login one password 1
+            machine a.test login two password 2
+            machine b.test login none
+            """)
+        defer { unlink(path) }
+        let netrc = try NetrcFile(path: path)
+        let space = ProtectionSpace(.origin, scheme: "https", host: "A.test.", port: 8443, realm: "r")
+        #expect(netrc.find(CredentialQuery(space))?.user == "one")
+        #expect(netrc.find(CredentialQuery(space))?.space == space)
+        #expect(netrc.find(CredentialQuery(space, user: "two"))?.password == Secret("2"))
+        #expect(netrc.find(CredentialQuery(space, user: "three")) == nil)
+        for host in ["b.test", "x.a.test", "a.test.evil", "test"] {
+            let other = ProtectionSpace(.origin, scheme: "https", host: host, port: 443)
+            #expect(netrc.find(CredentialQuery(other)) == nil)
+        }
+        #expect(throws: HTTPAuthError.self) { try netrc.save(Credential(user: "a", password: "b", for: space)) }
+    }
+
+    @Test(arguments: [(0o644, false), (0o640, false), (0o666, true)])
+    func notPrivate(_ mode: Int, _ shared: Bool) throws {
+        let path = try file("machine a login b password c", mode: mode_t(mode))
+        defer { unlink(path) }
+        do throws(HTTPAuthError) {
+            _ = try NetrcFile(path: path, sharedWithOthers: shared)
+            Issue.record("read")
+        } catch {
+            #expect(error.code == .storeNotPrivate)
+        }
+    }
+
+    @Test func unavailable() throws {
+        for path in ["/nonexistent/netrc", "/", "/dev/null"] {
+            do throws(HTTPAuthError) {
+                _ = try NetrcFile(path: path)
+                Issue.record("read")
+            } catch {
+                #expect(error.code == .storeUnavailable)
+            }
+        }
+        let readable = try file("machine a login b password c", mode: 0o644)
+        defer { unlink(readable) }
+        #expect(try NetrcFile(path: readable, sharedWithOthers: true).isWritable == false)
+    }
+}
