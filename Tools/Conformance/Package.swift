@@ -13,6 +13,7 @@ let package = Package(
     name: "Conformance",
     dependencies: [
         .package(path: "../../Packages/FTPStream"),
+        .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/ServiceDiscovery"),
     ],
@@ -21,6 +22,7 @@ let package = Package(
             name: "conform",
             dependencies: [
                 .product(name: "FTPListing", package: "FTPStream"),
+                .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
             ],

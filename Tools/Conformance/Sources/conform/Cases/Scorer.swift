@@ -14,4 +14,6 @@ let scorers: [any Scorer] = [
     SemanticsScorer(),
     MessageScorer(),
     TXTRecordScorer(),
+    ChallengeScorer(),
+    DigestScorer(),
 ]

@@ -5,6 +5,9 @@ enum Rules {
         RFC 9112 §3.2: a target has one of four forms, * is for OPTIONS, host:port for CONNECT; RFC 3986: no \
         byte above 0x7F (flags nonASCIITarget, anyTargetForm)
         """,
+        "malformedChallenge":
+            "RFC 9110 §11: a challenge that breaks the grammar is dropped with what follows in its line",
+        "unsupportedChallenge": "RFC 7616 §3.3: a challenge with an unknown algorithm or qop is ignored",
         "unsupportedVersion": "RFC 9112 §2.3: this is a parser of HTTP/1.0 and 1.1 (flag anyVersion)",
         "malformedVersion": "RFC 9112 §2.3: HTTP in upper case, a digit, a dot, a digit, and nothing after it",
         "malformedStartLine": "RFC 9112 §3, §4: single spaces between the parts (flag extraSpacesInStartLine)",
