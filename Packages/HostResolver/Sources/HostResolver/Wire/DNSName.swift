@@ -99,21 +99,25 @@ public struct DNSName: Sendable {
         return joined.count <= Self.longestWireForm ? DNSName(wire: Array(joined)) : nil
     }
 
-    /// The wire form in lower case, which is how names are compared. Length bytes are below 64 and stay.
-    var folded: [UInt8] {
-        wire.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+    /// A byte in lower case, which is how names are compared. Length bytes are below 64 and stay.
+    private static func folded(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }
 
 extension DNSName: Hashable {
     /// Equal but for the case of ASCII letters (RFC 4343 §3).
     public static func == (one: DNSName, other: DNSName) -> Bool {
-        one.wire.count == other.wire.count && one.folded == other.folded
+        one.wire.count == other.wire.count
+            && (one.wire == other.wire || zip(one.wire, other.wire).allSatisfy { folded($0) == folded($1) })
     }
 
     /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(folded)
+        withUnsafeTemporaryAllocation(byteCount: wire.count, alignment: 1) { buffer in
+            for (place, byte) in wire.enumerated() { buffer[place] = Self.folded(byte) }
+            hasher.combine(bytes: UnsafeRawBufferPointer(buffer))
+        }
     }
 }
 

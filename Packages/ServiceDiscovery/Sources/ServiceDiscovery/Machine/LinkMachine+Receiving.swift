@@ -1,0 +1,98 @@
+internal import HostResolver
+
+/// Packets that come in (RFC 6762 §6, §11, §18). Anybody may have sent them.
+extension LinkMachine {
+    mutating func receive(_ datagram: Datagram, now: Moment) {
+        if link.isOwn(datagram.source), echoes.isEcho(datagram.bytes, from: datagram.source, now: now) { return }
+        statistics.packetsReceived += 1
+        guard datagram.bytes.count <= limits.packetSize,
+            // §11: what was sent to the group can only come from the link; anything else must look like it.
+            datagram.isMulticast || link.contains(datagram.source),
+            let message = try? DNSMessage(wire: datagram.bytes),
+            // §18.3, §18.11: other operations and failures are none of ours.
+            message.header.opcode == 0, message.header.shortResponseCode == 0
+        else {
+            statistics.packetsRefused += 1
+            return
+        }
+        if message.header.isResponse {
+            receiveResponse(message, datagram, now: now)
+        } else {
+            receiveQuery(message, datagram, now: now)
+        }
+    }
+
+    private mutating func receiveQuery(_ query: DNSMessage, _ datagram: Datagram, now: Moment) {
+        let isLegacy = datagram.sourcePort != MulticastRules.port
+        if !query.authorities.isEmpty { breakTies(query, now: now) }
+        if query.questions.isEmpty {
+            _ = continueHeld(query, datagram)
+            return
+        }
+        if !isLegacy, datagram.isMulticast, !query.header.isTruncated {
+            for question in query.questions where question.isInternet {
+                noteForeignQuestion(question, known: query.answers, now: now)
+            }
+        }
+        if !isLegacy, query.header.isTruncated {
+            hold(query, datagram, now: now)
+        } else {
+            // §7.1: a plain resolver has no list of known answers.
+            answer(query, known: isLegacy ? [] : query.answers, datagram, isComplete: false, now: now)
+        }
+    }
+
+    private mutating func receiveResponse(_ response: DNSMessage, _ datagram: Datagram, now: Moment) {
+        // §6: answers come from port 5353.
+        guard datagram.sourcePort == MulticastRules.port else {
+            statistics.packetsRefused += 1
+            return
+        }
+        var complete: [RecordKey: Set<DNSRecordData>] = [:]
+        for record in response.answers + response.additionals where record.isInternet && record.type != .opt {
+            checkForConflict(record, now: now)
+            meet(record, now: now)
+            if case .nsec(_, let types) = record.data { receiveDenial(of: record.name, types: types) }
+            if record.isUnique { complete[record.key, default: []].insert(record.data) }
+            keep(record, from: datagram.source, now: now)
+        }
+        // After all are in: records of one set may stand anywhere in the packet (§10.2).
+        for (key, data) in complete { cache.flush(key, except: data, now: now) }
+    }
+
+    /// What somebody else's answer means for answers of ours.
+    private mutating func meet(_ record: DNSRecord, now: Moment) {
+        guard let ours = owned[record.name]?[record.data] else { return }
+        if record.timeToLive >= ours.record.timeToLive / 2 {
+            // §7.4: said already.
+            if record.timeToLive >= ours.record.timeToLive { pending[record.identity] = nil }
+        } else {
+            // §6.6, §10.1: it is still ours and as good as ever; tell everybody before they forget it.
+            schedule(ours.record, at: now, pause: .zero)
+        }
+    }
+
+    private mutating func keep(_ record: DNSRecord, from sender: IPAddress, now: Moment) {
+        let key = record.key
+        if record.timeToLive == 0 {
+            // The second that is left is used to ask whether it is true: anybody can say goodbye for anybody.
+            if cache.goodbye(record, now: now), questions[key] != nil { urgent.append(key) }
+            return
+        }
+        let isWanted = questions[key] != nil
+        switch cache.insert(record, from: sender, now: now, isWanted: isWanted, random: &random) {
+        case .added: if isWanted { events.append(.added(record)) }
+        case .refreshed: break
+        case .refused: statistics.recordsRefused += 1
+        }
+    }
+
+    /// §6.1: the owner says which types it has; of the others there is nothing to wait for.
+    private mutating func receiveDenial(of name: DNSName, types: [DNSRecordType]) {
+        // Asked by type, not by going through all questions: a packet may hold many denials.
+        for type in [DNSRecordType.a, .aaaa, .srv, .txt, .ptr] where !types.contains(type) {
+            let key = RecordKey(name, type)
+            if questions[key] != nil, cache.isEmpty(key) { events.append(.absent(key)) }
+        }
+    }
+}
