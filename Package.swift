@@ -37,8 +37,9 @@ let rows: [Row] = [
             "HostResolverTesting",
         ]),
 
+    Row("HTTPAuth", .system, "CGSSAPI", apt: ["libkrb5-dev"]),
     Row("HTTPAuth", .system, "CLibcrypto", apt: ["libssl-dev"]),
-    Row("HTTPAuth", .library, "HTTPAuth", ["CLibcrypto", "HTTPMessage"]),
+    Row("HTTPAuth", .library, "HTTPAuth", ["CGSSAPI", "CLibcrypto", "HTTPMessage"]),
     Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "HTTPMessage"]),
 
     Row("FTPStream", .library, "FTPListing"),

@@ -18,10 +18,11 @@ let package = Package(
         .package(path: "../HTTPMessage")
     ],
     targets: [
+        .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
         .systemLibrary(name: "CLibcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "HTTPAuth",
-            dependencies: ["CLibcrypto", .product(name: "HTTPMessage", package: "HTTPMessage")],
+            dependencies: ["CGSSAPI", "CLibcrypto", .product(name: "HTTPMessage", package: "HTTPMessage")],
             swiftSettings: settings
         ),
         .testTarget(

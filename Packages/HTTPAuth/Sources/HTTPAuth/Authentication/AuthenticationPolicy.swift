@@ -9,7 +9,7 @@ public struct AuthenticationPolicy: Sendable {
     /// The schemes that are known, the first choice first. A scheme that stands here twice counts where it stands first.
     ///
     /// By default those of this package, the strongest first.
-    public var methods: [AuthenticationMethod] = [.ntlm, .digest, .basic]
+    public var methods: [AuthenticationMethod] = [.negotiate, .ntlm, .digest, .basic]
 
     /// Schemes that are never used.
     public var banned: Set<AuthenticationMethod> = []

@@ -1,0 +1,70 @@
+/// Reads values in DER, one behind the other, never beyond the bytes given (X.690 section 10).
+///
+/// Lengths that are indefinite, or written with more bytes than they need, are refused: two readers that differ on them
+/// differ on what a signature covers.
+struct DERReader {
+    private(set) var rest: ArraySlice<UInt8>
+
+    init(_ bytes: some Sequence<UInt8>) {
+        rest = ArraySlice(bytes)
+    }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    /// The tag of the next value; nil at the end.
+    var nextTag: UInt8? { rest.first }
+
+    /// The contents of the next value, which must have this tag.
+    mutating func value(_ tag: UInt8, _ name: String) throws(HTTPAuthError) -> ArraySlice<UInt8> {
+        guard let found = rest.first else { throw .spnego("\(name) is missing") }
+        guard found == tag else { throw .spnego("tag \(found) instead of \(tag) for \(name)") }
+        var cursor = rest.dropFirst()
+        guard let first = cursor.popFirst() else { throw .spnego("\(name) is cut off") }
+        var length = Int(first)
+        if first >= 0x80 {
+            // Four bytes of length: more than any message that gets this far has.
+            let count = Int(first & 0x7f)
+            guard (1...4).contains(count), cursor.count >= count else { throw .spnego("the length of \(name)") }
+            length = cursor.prefix(count).reduce(0) { $0 << 8 | Int($1) }
+            guard cursor.first != 0, length >= 0x80 else { throw .spnego("the length of \(name) is not the shortest") }
+            cursor = cursor.dropFirst(count)
+        }
+        guard length <= cursor.count else { throw .spnego("\(name) is cut off") }
+        rest = cursor.dropFirst(length)
+        return cursor.prefix(length)
+    }
+
+    /// The contents of the next value if it has this tag, else nil.
+    mutating func optional(_ tag: UInt8, _ name: String) throws(HTTPAuthError) -> ArraySlice<UInt8>? {
+        nextTag == tag ? try value(tag, name) : nil
+    }
+
+    /// The contents of a value of `tag` that is alone in a value of `outer`; nil if the next value is not `outer`.
+    mutating func optional(_ outer: UInt8, _ tag: UInt8, _ name: String) throws(HTTPAuthError) -> ArraySlice<UInt8>? {
+        guard let contents = try optional(outer, name) else { return nil }
+        var inner = DERReader(contents)
+        let value = try inner.value(tag, name)
+        try inner.end(name)
+        return value
+    }
+
+    /// Throws if anything is left.
+    func end(_ name: String) throws(HTTPAuthError) {
+        guard rest.isEmpty else { throw .spnego("\(rest.count) bytes too many behind \(name)") }
+    }
+}
+
+/// The tags that SPNEGO and the outside of Kerberos use.
+enum DERTag {
+    static let integer: UInt8 = 0x02
+    static let bitString: UInt8 = 0x03
+    static let octetString: UInt8 = 0x04
+    static let identifier: UInt8 = 0x06
+    static let enumerated: UInt8 = 0x0a
+    static let generalString: UInt8 = 0x1b
+    static let sequence: UInt8 = 0x30
+
+    static func application(_ number: UInt8) -> UInt8 { 0x60 | number }
+
+    static func context(_ number: UInt8) -> UInt8 { 0xa0 | number }
+}

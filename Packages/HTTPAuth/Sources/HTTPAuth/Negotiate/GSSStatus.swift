@@ -1,0 +1,67 @@
+internal import CGSSAPI
+
+/// The outcome of one call of GSSAPI: the one place where results are checked and become errors.
+struct GSSStatus {
+    var major: OM_uint32
+    var minor: OM_uint32 = 0
+
+    /// Makes a call, which puts its minor status into its argument.
+    init(_ call: (UnsafeMutablePointer<OM_uint32>) -> OM_uint32) {
+        var minor: OM_uint32 = 0
+        major = call(&minor)
+        self.minor = minor
+    }
+
+    var isError: Bool { netkit_GSS_ERROR(major) != 0 }
+
+    var needsMore: Bool { !isError && major & netkit_GSS_S_CONTINUE_NEEDED != 0 }
+
+    /// Throws if the call failed; `what` says in a few words what was tried.
+    func check(_ what: String) throws(HTTPAuthError) {
+        if isError { throw .negotiate(code, "\(what): \(text)") }
+    }
+
+    /// What the numbers mean to a user.
+    private var code: HTTPAuthError.Code {
+        // Kerberos's own number is the sharper one; GSSAPI's class says what kind where that number is a general one.
+        switch Int(Int32(bitPattern: minor)) {
+        case KRB5KRB_AP_ERR_TKT_EXPIRED, KRB5KDC_ERR_NAME_EXP, KRB5KRB_AP_ERR_TKT_NYV: return .ticketExpired
+        case KRB5KRB_AP_ERR_SKEW, KRB5_KDCREP_SKEW, KRB5KDC_ERR_NEVER_VALID: return .clockSkew
+        case KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN, KRB5_ERR_HOST_REALM_UNKNOWN: return .serviceUnknown
+        case KRB5_KDC_UNREACH, KRB5_REALM_CANT_RESOLVE, KRB5_REALM_UNKNOWN: return .kerberosUnreachable
+        case KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN, KRB5KDC_ERR_PREAUTH_FAILED, KRB5KRB_AP_ERR_BAD_INTEGRITY,
+            KRB5KDC_ERR_KEY_EXP, KRB5KDC_ERR_CLIENT_REVOKED:
+            return .credentialRefused
+        case KRB5_FCC_NOFILE, KRB5_CC_NOTFOUND, KRB5_FCC_PERM, KRB5_KT_NOTFOUND:
+            return .ticketMissing
+        case KRB5KRB_AP_ERR_MODIFIED, KRB5KRB_AP_WRONG_PRINC, KRB5KRB_AP_ERR_NOT_US, KRB5KRB_AP_ERR_BADKEYVER:
+            return .exchangeRefused
+        default: break
+        }
+        switch netkit_GSS_ROUTINE_ERROR(major) {
+        case netkit_GSS_S_NO_CRED: return .ticketMissing
+        case netkit_GSS_S_CREDENTIALS_EXPIRED: return .ticketExpired
+        case netkit_GSS_S_BAD_BINDINGS: return .serverNotAuthentic
+        case netkit_GSS_S_DEFECTIVE_TOKEN: return .malformedToken
+        default: return .mechanismFailed
+        }
+    }
+
+    /// The library's words: Kerberos's, or if it has none those for the class of error.
+    private var text: String {
+        let words = minor == 0 ? [] : GSSStatus.messages(minor, GSS_C_MECH_CODE, netkit_gss_mech_krb5())
+        return (words.isEmpty ? GSSStatus.messages(major, GSS_C_GSS_CODE, nil) : words).joined(separator: "; ")
+    }
+
+    private static func messages(_ number: OM_uint32, _ kind: Int32, _ mechanism: gss_OID?) -> [String] {
+        var messages: [String] = []
+        var context: OM_uint32 = 0
+        repeat {
+            var minor: OM_uint32 = 0
+            let message = GSSBuffer()
+            guard gss_display_status(&minor, number, kind, mechanism, &context, message.address) == 0 else { break }
+            messages.append(String(decoding: message.bytes, as: UTF8.self))
+        } while context != 0 && messages.count < 8
+        return messages
+    }
+}

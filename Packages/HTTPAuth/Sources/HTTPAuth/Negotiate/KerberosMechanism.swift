@@ -1,0 +1,89 @@
+/// Kerberos as a mechanism of SPNEGO, through GSSAPI. Nothing is asked of the system before the first step.
+final class KerberosMechanism: SecurityMechanism {
+    /// What a login needs to know.
+    struct Plan: Sendable {
+        var host: String
+        var options: NegotiateOptions
+        var channelBinding: [UInt8]?
+        /// User name and password, for an identity that needs them.
+        var credential: Credential?
+    }
+
+    let identifier = MechanismIdentifier.kerberos
+    private let plan: Plan
+    private var context: GSSContext?
+
+    init(_ plan: Plan) {
+        self.plan = plan
+    }
+
+    var isComplete: Bool { context?.isEstablished ?? false }
+
+    var isServerProven: Bool { isComplete && context?.granted.contains(.mutual) == true }
+
+    var alwaysSigns: Bool { false }
+
+    func step(_ token: [UInt8]?) throws(HTTPAuthError) -> [UInt8]? {
+        guard let token else {
+            let context = GSSContext(
+                target: try target(), credential: try credential(), request: request,
+                channelBinding: plan.channelBinding)
+            self.context = context
+            return try context.step(nil)
+        }
+        guard let context else { throw .negotiate(.outOfOrder) }
+        let answer = try context.step(token)
+        return answer.isEmpty ? nil : answer
+    }
+
+    func signature(of list: [UInt8]) throws(HTTPAuthError) -> [UInt8] {
+        guard let context else { throw .negotiate(.outOfOrder) }
+        return try context.signature(of: list)
+    }
+
+    func check(_ signature: [UInt8], of list: [UInt8]) throws(HTTPAuthError) {
+        guard let context else { throw .negotiate(.outOfOrder) }
+        try context.check(signature, of: list)
+    }
+
+    private var request: GSSContext.Request {
+        var request: GSSContext.Request = [.integrity]
+        if plan.options.mutualAuthentication != .off { request.insert(.mutual) }
+        switch plan.options.delegation {
+        case .never: break
+        case .ifTrusted: request.insert(.delegationIfTrusted)
+        case .toHosts(let hosts):
+            if hosts.contains(where: { $0.lowercased() == plan.host.lowercased() }) { request.insert(.delegation) }
+        }
+        return request
+    }
+
+    private func target() throws(HTTPAuthError) -> GSSName {
+        if let service = plan.options.serviceName { return try GSSName(principal: service) }
+        // What separates the parts of a principal's name is in no host's name; a URL can hold anything.
+        guard plan.host.utf8.allSatisfy({ AuthGrammar.isAlphanumeric($0) || "-._:".utf8.contains($0) }) else {
+            throw .negotiate(.serviceUnknown, "the host's name \(plan.host)")
+        }
+        if plan.options.canonicalizesHostName { return try GSSName(hostBased: "HTTP@\(plan.host)") }
+        return try GSSName(principal: "HTTP/\(plan.host)@\(try KerberosRealm.of(host: plan.host))")
+    }
+
+    private func credential() throws(HTTPAuthError) -> GSSCredential {
+        let principal = plan.options.identity.principal
+        switch plan.options.identity.source {
+        case .system:
+            return try GSSCredential(principal: principal, store: [])
+        case .cache(let name):
+            return try GSSCredential(principal: principal, store: [("ccache", name)])
+        case .keytab(let path):
+            // The tickets need a place. One of the same name is used again, so there are no more than identities.
+            let place = "MEMORY:netkit \(path) \(principal ?? "")"
+            return try GSSCredential(principal: principal, store: [("client_keytab", path), ("ccache", place)])
+        case .password:
+            guard let credential = plan.credential else { throw .negotiate(.missingUserName) }
+            guard let password = credential.password else { throw .negotiate(.missingPassword) }
+            let domain = credential.accountDomain.map { $0.isEmpty ? "" : "@\($0)" } ?? ""
+            return try GSSCredential(principal: principal ?? credential.user + domain, password: password)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+/// Negotiate, RFC 4559: SPNEGO over HTTP, with Kerberos and, if asked, NTLM inside.
+///
+/// Some servers authenticate the connection (Windows, NTLM), some each request (Apache by default), and none says which.
+/// So nothing is sent on a connection that is authenticated; if the server then asks anew, it is one of the latter, and
+/// from there on each request carries a token.
+struct NegotiateScheme: AuthenticationScheme {
+    private enum State {
+        case idle
+        /// A step is made elsewhere.
+        case working(NegotiateExchange)
+        /// A token is on its way.
+        case sent(NegotiateExchange)
+        /// The server's token is here.
+        case challenged(NegotiateExchange, [UInt8])
+        case authenticated
+    }
+
+    private let space: ProtectionSpace
+    private let options: NegotiateOptions
+    private var state = State.idle
+    private var authenticatesEachRequest = false
+
+    init(_ space: ProtectionSpace, _ options: NegotiateOptions) {
+        self.space = space
+        self.options = options
+    }
+
+    var traits: SchemeTraits {
+        SchemeTraits(
+            isConnectionBound: true, requiresOrderedRequests: true,
+            requiresUserNameAndPassword: options.allowsNTLM || options.identity.source == .password,
+            requiresAccountDomain: options.allowsNTLM)
+    }
+
+    var realm: String? { nil }
+
+    mutating func receive(
+        _ challenge: Challenge, answering sent: [UInt8]?
+    ) throws(HTTPAuthError) -> ChallengeVerdict {
+        let before = state
+        state = .idle
+        guard sent != nil else {
+            if case .authenticated = before { authenticatesEachRequest = true }
+            return .fresh
+        }
+        let token = try TokenField.token(of: challenge)
+        switch (before, token) {
+        case (.sent, nil):
+            return .refused
+        case (.sent(let exchange), let token?):
+            if case .reply(let reply) = try SPNEGOToken(token), reply.state == .reject, reply.token == nil {
+                return .refused
+            }
+            state = .challenged(exchange, token)
+            return .continues
+        case (.authenticated, nil):
+            // A login that the server has forgotten; the token that it had taken was not this request's.
+            return .fresh
+        case (.idle, _), (.working, _), (.challenged, _), (.authenticated, _?):
+            throw .negotiate(.outOfOrder)
+        }
+    }
+
+    mutating func respond(
+        to input: AuthenticationInput, with credential: Credential?
+    ) throws(HTTPAuthError) -> AuthenticationStep {
+        switch state {
+        case .authenticated where !authenticatesEachRequest:
+            return .nothing
+        case .idle, .authenticated:
+            let exchange = NegotiateExchange(try mechanisms(for: input, credential))
+            state = .working(exchange)
+            return .work(BlockingWork { NegotiateScheme.outcome { () throws(HTTPAuthError) in try exchange.start() } })
+        case .challenged(let exchange, let token):
+            state = .working(exchange)
+            return .work(
+                BlockingWork { NegotiateScheme.outcome { () throws(HTTPAuthError) in try exchange.receive(token) } })
+        case .working, .sent:
+            throw .negotiate(.outOfOrder)
+        }
+    }
+
+    mutating func resume(with output: BlockingWork.Output) throws(HTTPAuthError) -> AuthenticationStep {
+        guard case .working(let exchange) = state else { throw .negotiate(.outOfOrder) }
+        state = .idle
+        guard !output.bytes.isEmpty else {
+            throw .negotiate(.exchangeRefused, "it says that all is well, and asks again")
+        }
+        state = .sent(exchange)
+        return .send(TokenField.value("Negotiate", output.bytes))
+    }
+
+    mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {
+        guard case .sent(let exchange) = state else { return }
+        state = .idle
+        // Whoever asks for no proof has none to check, unless the choice between two mechanisms needs it.
+        if options.mutualAuthentication != .off || options.allowsNTLM {
+            if let challenge = acceptance.challenge, let token = try TokenField.token(of: challenge) {
+                do {
+                    _ = try exchange.receive(token)
+                } catch {
+                    throw .negotiate(.serverNotAuthentic, error.detail ?? error.code.sentence)
+                }
+            }
+        }
+        if options.mutualAuthentication == .required, !exchange.isServerProven {
+            throw .negotiate(.serverNotAuthentic, "its answer carries no proof")
+        }
+        state = .authenticated
+    }
+
+    mutating func disconnected() {
+        state = .idle
+    }
+
+    private func mechanisms(
+        for input: AuthenticationInput, _ credential: Credential?
+    ) throws(HTTPAuthError) -> sending [any SecurityMechanism] {
+        let binding = input.channelBinding?.applicationData
+        let plan = KerberosMechanism.Plan(
+            host: space.host, options: options, channelBinding: binding, credential: credential)
+        var mechanisms: [any SecurityMechanism] = [KerberosMechanism(plan)]
+        if options.allowsNTLM, let credential {
+            let account = try NTLMAccount(
+                user: credential.user, domain: credential.accountDomain, workstation: options.ntlm.workstation,
+                proof: credential.proof)
+            let machine = NTLMMachine(
+                account: account, channelBinding: binding,
+                targetName: options.ntlm.serviceName ?? "HTTP/\(space.host)")
+            mechanisms.append(
+                NTLMMechanism(
+                    machine, time: FileTime.of(unixNanoseconds: input.time),
+                    random: Array(input.random.prefix(NTLMMachine.randomByteCount))))
+        }
+        return mechanisms
+    }
+
+    private static func outcome(
+        _ body: () throws(HTTPAuthError) -> BlockingWork.Output
+    ) -> Result<BlockingWork.Output, HTTPAuthError> {
+        do {
+            return .success(try body())
+        } catch {
+            return .failure(error)
+        }
+    }
+}

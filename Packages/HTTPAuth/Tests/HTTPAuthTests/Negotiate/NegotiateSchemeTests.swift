@@ -1,0 +1,135 @@
+import Testing
+
+@testable import HTTPAuth
+
+/// The scheme around a login with NTLM inside: what needs a Kerberos server is an integration test.
+@Suite struct NegotiateSchemeTests {
+    private let space = ProtectionSpace(.origin, scheme: "http", host: "host.invalid/", port: 80)
+    private let acceptor = NTLMAcceptor()
+    private var credential: Credential { Credential(user: "alice", password: "open sesame", for: space) }
+
+    private var input: AuthenticationInput {
+        AuthenticationInput(
+            method: .get, target: "/", body: .bytes([]), space: space, time: 0,
+            random: Array(repeating: 1, count: 32))
+    }
+
+    /// The host's name is none that Kerberos can be asked about, so that only NTLM can begin.
+    private func scheme(_ change: (inout NegotiateOptions) -> Void = { _ in }) -> NegotiateScheme {
+        var options = NegotiateOptions(identity: KerberosIdentity(.cache("FILE:/nonexistent/tickets")))
+        options.allowsNTLM = true
+        change(&options)
+        return NegotiateScheme(space, options)
+    }
+
+    private func challenge(_ token: [UInt8]? = nil) -> Challenge {
+        Challenge(scheme: "Negotiate", token: token.map { String(decoding: Base64.encode($0), as: UTF8.self) })
+    }
+
+    private func sent(_ scheme: inout NegotiateScheme) throws -> [UInt8] {
+        guard case .work(let work) = try scheme.respond(to: input, with: credential),
+            case .send(let field) = try scheme.resume(with: try work.run().get())
+        else { throw HTTPAuthError(.outOfOrder) }
+        return field
+    }
+
+    private func token(of field: [UInt8]) throws -> SPNEGOToken {
+        try SPNEGOToken(try #require(Base64.decode(String(decoding: field.dropFirst(10), as: UTF8.self))))
+    }
+
+    private func answered(_ scheme: inout NegotiateScheme) throws -> (field: [UInt8], session: NTLMSession) {
+        #expect(try scheme.receive(challenge(), answering: nil) == .fresh)
+        let first = try sent(&scheme)
+        guard case .initial(let opening) = try token(of: first) else { throw HTTPAuthError(.outOfOrder) }
+        #expect(opening.mechanisms == [.ntlm])
+        let reply = SPNEGOReplyToken(
+            state: .acceptIncomplete, mechanism: .ntlm, token: acceptor.message, signature: nil)
+        #expect(try scheme.receive(challenge(reply.bytes), answering: first) == .continues)
+        let second = try sent(&scheme)
+        guard case .reply(let answer) = try token(of: second) else { throw HTTPAuthError(.outOfOrder) }
+        let third = try #require(answer.token)
+        let key = try acceptor.accept(third, first: try #require(opening.token), password: "open sesame")
+        return (second, NTLMSession(key: try #require(key), flags: try NTLMAuthenticateMessage(third).flags))
+    }
+
+    private func proof(_ session: NTLMSession) throws -> [UInt8] {
+        let list = SPNEGOInitialToken.signedList([.ntlm])
+        return SPNEGOReplyToken(
+            state: .acceptCompleted, token: nil, signature: try session.signature(of: list, by: .server)
+        ).bytes
+    }
+
+    @Test func connectionIsAuthenticated() throws {
+        var scheme = scheme { $0.mutualAuthentication = .required }
+        let (field, session) = try answered(&scheme)
+        try scheme.finish(Acceptance(status: .ok, sent: field, challenge: challenge(try proof(session))))
+        guard case .nothing = try scheme.respond(to: input, with: credential) else { throw HTTPAuthError(.outOfOrder) }
+    }
+
+    /// A server that asks anew on a connection that it had let in wants a token with each request.
+    @Test func requestsAreAuthenticated() throws {
+        var scheme = scheme()
+        let (field, session) = try answered(&scheme)
+        try scheme.finish(Acceptance(status: .ok, sent: field, challenge: challenge(try proof(session))))
+        let (again, other) = try answered(&scheme)
+        try scheme.finish(Acceptance(status: .ok, sent: again, challenge: challenge(try proof(other))))
+        #expect(try sent(&scheme).starts(with: Array("Negotiate Y".utf8)))
+    }
+
+    @Test(arguments: [NegotiateOptions.MutualAuthentication.off, .optional, .required])
+    func missingProof(_ mutual: NegotiateOptions.MutualAuthentication) throws {
+        var scheme = scheme { $0.mutualAuthentication = mutual }
+        let (field, _) = try answered(&scheme)
+        let error = failure(of: { try scheme.finish(Acceptance(status: .ok, sent: field)) })
+        #expect(error?.code == (mutual == .required ? .serverNotAuthentic : nil))
+    }
+
+    @Test(arguments: [NegotiateOptions.MutualAuthentication.off, .optional, .required])
+    func wrongProof(_ mutual: NegotiateOptions.MutualAuthentication) throws {
+        var scheme = scheme { $0.mutualAuthentication = mutual }
+        let (field, _) = try answered(&scheme)
+        let wrong = SPNEGOReplyToken(state: .acceptCompleted, token: nil, signature: [1, 2, 3]).bytes
+        let error = failure(of: {
+            try scheme.finish(Acceptance(status: .ok, sent: field, challenge: challenge(wrong)))
+        })
+        #expect(error?.code == .serverNotAuthentic)
+    }
+
+    @Test func refusals() throws {
+        var scheme = scheme()
+        let (field, _) = try answered(&scheme)
+        var other = scheme
+        #expect(try scheme.receive(challenge(), answering: field) == .refused)
+        let reject = SPNEGOReplyToken(state: .reject, token: nil, signature: nil).bytes
+        #expect(try other.receive(challenge(reject), answering: field) == .refused)
+        #expect(failure(of: { _ = try other.receive(challenge(reject), answering: field) })?.code == .outOfOrder)
+    }
+
+    @Test func ntlmOnlyIfAsked() throws {
+        var scheme = scheme { $0.allowsNTLM = false }
+        #expect(!scheme.traits.requiresUserNameAndPassword && !scheme.traits.requiresAccountDomain)
+        #expect(scheme.traits.isConnectionBound && scheme.traits.requiresOrderedRequests)
+        _ = try scheme.receive(challenge(), answering: nil)
+        guard case .work(let work) = try scheme.respond(to: input, with: credential) else {
+            throw HTTPAuthError(.outOfOrder)
+        }
+        #expect(throws: HTTPAuthError.self) { try work.run().get() }
+    }
+
+    @Test func traits() {
+        #expect(scheme().traits.requiresUserNameAndPassword && scheme().traits.requiresAccountDomain)
+        let password = scheme {
+            $0.allowsNTLM = false
+            $0.identity = KerberosIdentity(.password)
+        }
+        #expect(password.traits.requiresUserNameAndPassword && !password.traits.requiresAccountDomain)
+    }
+
+    @Test func disconnectedBeginsAnew() throws {
+        var scheme = scheme()
+        let (field, session) = try answered(&scheme)
+        try scheme.finish(Acceptance(status: .ok, sent: field, challenge: challenge(try proof(session))))
+        scheme.disconnected()
+        guard case .initial = try token(of: try sent(&scheme)) else { throw HTTPAuthError(.outOfOrder) }
+    }
+}
