@@ -21,6 +21,19 @@ let package = Package(
         .package(path: "../Peers"),
     ],
     targets: [
+        .executableTarget(
+            name: "watch-network",
+            dependencies: [.product(name: "HostResolver", package: "HostResolver")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NetworkTests",
+            dependencies: [
+                "watch-network",
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HTTPStreamTests",
             dependencies: [
@@ -33,7 +46,7 @@ let package = Package(
                 .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings
-        )
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

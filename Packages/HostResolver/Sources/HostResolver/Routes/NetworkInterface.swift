@@ -58,6 +58,14 @@ extension NetworkInterface {
     private static let lowerUp: UInt32 = 1 << 16  // IFF_LOWER_UP
     private static let headerSize = 16  // struct ifinfomsg
 
+    /// The kernel's question for the interface with this number.
+    static func query(of index: UInt32, sequence: UInt32) -> NetlinkMessage {
+        var payload = [UInt8](repeating: 0, count: 4)  // family, padding, type
+        for field in [index, 0, 0] { payload.appendNative(field) }  // flags, mask of changes
+        return NetlinkMessage(
+            type: RouteNetlink.getLink, flags: RouteNetlink.request, sequence: sequence, payload: payload)
+    }
+
     /// Reads the kernel's message about a link; nil if it is none.
     init?(_ message: NetlinkMessage) {
         guard message.type == RouteNetlink.newLink, message.payload.count >= NetworkInterface.headerSize else {

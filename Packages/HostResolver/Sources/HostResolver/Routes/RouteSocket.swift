@@ -3,18 +3,35 @@ internal import Glibc
 
 /// Talks with the kernel's routing over netlink (rtnetlink(7)).
 enum RouteSocket {
-    /// Asks for one route. The kernel has put the answer into the socket before `send` returns, so nothing waits here.
+    /// Asks for one route, and for the state of its link.
     static func route(to address: IPAddress) throws(ResolverError) -> Route? {
         let descriptor = try open(groups: 0)
         defer { close(descriptor) }
-        let query = Route.query(to: address, sequence: 1).bytes
+        let query = Route.query(to: address, sequence: 1)
+        guard let answer = try ask(descriptor, query, about: address), var route = Route(answer) else { return nil }
+        // The kernel goes on sending into a cable that has been pulled out, and says nothing of it here.
+        if route.kind != .local, let index = route.interfaceIndex,
+            let link = try ask(descriptor, NetworkInterface.query(of: index, sequence: 2), about: address)
+        {
+            route.isDead = route.isDead || NetworkInterface(link)?.hasCarrier == false
+        }
+        return route
+    }
+
+    /// Sends a question and gives the answer to it; nil if the kernel says that there is none.
+    ///
+    /// The kernel has put the answer into the socket before `send` returns, so nothing waits here.
+    private static func ask(
+        _ descriptor: CInt, _ question: NetlinkMessage, about address: IPAddress
+    ) throws(ResolverError) -> NetlinkMessage? {
+        let query = question.bytes
         guard send(descriptor, query, query.count, CInt(MSG_DONTWAIT)) == query.count else {
             throw ResolverError(errno: errno)
         }
         guard let datagram = receive(descriptor) else { throw ResolverError(errno: errno) }
         for message in NetlinkMessage.messages(in: datagram) {
-            if let route = Route(message) { return route }
-            if message.type == RouteNetlink.error, message.payload.count >= 4 {
+            guard message.type == RouteNetlink.error else { return message }
+            if message.payload.count >= 4 {
                 let failure = -message.payload[...].native(Int32.self, at: 0)
                 // No way there: no route, a route that refuses, no such interface, or no such family on this machine.
                 let noWay = [

@@ -20,15 +20,16 @@ public final class NetworkNamespace: Sendable {
     /// Makes a namespace whose loopback is up.
     ///
     /// - Parameters:
-    ///   - addresses: addresses besides loopback's, as `10.77.9.1/24`, on an interface of their own. Without one,
-    ///     `getaddrinfo` with `AI_ADDRCONFIG` finds nothing, because loopback addresses do not count for it.
+    ///   - addresses: addresses besides loopback's, as `10.77.9.1/24`, on an interface of their own called `outside`; the
+    ///     other end of its cable is `far`. Without one, `getaddrinfo` with `AI_ADDRCONFIG` finds nothing, because
+    ///     loopback addresses do not count for it.
     ///   - setup: shell commands to run inside.
     ///   - files: files of the machine, by path, to be covered by others with these contents.
     /// - Throws: ``PeerError/Code/refused`` with the kernel's words if namespaces are not permitted or `setup` fails.
     public init(addresses: [String] = [], setup: [String] = [], files: [String: String] = [:]) throws(PeerError) {
         scratch = try ScratchFolder("namespace")
         var script = ["set -e", "ip link set lo up"]
-        if !addresses.isEmpty { script += ["ip link add outside type bridge", "ip link set outside up"] }
+        if !addresses.isEmpty { script += Self.outside }
         for address in addresses {
             script.append("ip address add \(address) dev outside\(address.contains(":") ? " nodad" : "")")
         }
@@ -57,6 +58,13 @@ public final class NetworkNamespace: Sendable {
             usleep(2000)
         }
     }
+
+    /// Makes two interfaces with a cable between them, and waits until the kernel has noticed that it is in. They choose no
+    /// addresses of their own, which would come later.
+    private static let outside =
+        ["ip link add outside type veth peer name far"]
+        + ["far", "outside"].flatMap { ["ip link set \($0) addrgenmode none", "ip link set \($0) up"] }
+        + ["far", "outside"].map { "until ip link show \($0) | grep -q 'state UP'; do :; done" }
 
     /// Whether the kernel lets this user make network namespaces.
     public static var isPermitted: Bool { (try? NetworkNamespace()) != nil }

@@ -1,0 +1,93 @@
+import Foundation
+import Peers
+import Testing
+
+/// What a monitor tells of real changes, in a network of its own.
+@Suite struct NetworkChangeTests {
+    /// SwiftPM puts executables beside the bundle of tests.
+    private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appendingPathComponent("watch-network").path
+
+    /// A command, and what it makes the monitor tell.
+    private struct Step {
+        let command: String
+        let told: String
+
+        init(_ command: String, _ told: String) {
+            self.command = command
+            self.told = told
+        }
+    }
+
+    private func watch(_ address: String, from start: String, _ steps: Step...) async throws {
+        // No IPv6 address yet: the kernel would still be telling of it when the monitor begins.
+        let namespace = try NetworkNamespace(addresses: ["192.0.2.1/24"])
+        defer { namespace.remove() }
+        let arguments = [Self.tool, address] + steps.map(\.command)
+        let result = try await Command(Program("env", package: "coreutils"), arguments, in: namespace).run()
+        #expect(result.text.split(separator: "\n").map(String.init) == [start] + steps.map(\.told), "\(result)")
+    }
+
+    /// A command that returns when the kernel has noticed: it looks at the cable in the background.
+    private func link(_ end: String, _ state: String, until noticed: String) -> String {
+        "ip link set \(end) \(state); until ip link show outside | grep -q '\(noticed)'; do :; done"
+    }
+
+    @Test func anInterfaceGoesDownAndUp() async throws {
+        try await watch(
+            "192.0.2.9", from: "reachable, direct",
+            Step(link("outside", "down", until: "state DOWN"), "links+routes: unreachable"),
+            Step(link("outside", "up", until: "state UP"), "links+routes: reachable, direct"))
+    }
+
+    @Test func aCableIsPulledOutAndPutBack() async throws {
+        try await watch(
+            "192.0.2.9", from: "reachable, direct",
+            Step(link("far", "down", until: "state LOWERLAYERDOWN"), "links+routes: unreachable"),
+            Step(link("far", "up", until: "state UP"), "links+routes: reachable, direct"))
+    }
+
+    @Test func anInterfaceIsTakenAway() async throws {
+        try await watch(
+            "192.0.2.9", from: "reachable, direct",
+            Step("ip link delete outside", "links+addresses+routes: unreachable"))
+    }
+
+    @Test(arguments: [("198.51.100.1/24", "198.51.100.9"), ("2001:db8::1/64", "2001:db8::9")])
+    func anAddressIsAddedAndRemoved(address: String, neighbour: String) async throws {
+        try await watch(
+            neighbour, from: "unreachable",
+            Step("ip address add \(address) dev outside nodad", "addresses+routes: reachable, direct"),
+            Step("ip address delete \(address) dev outside", "addresses+routes: unreachable"))
+    }
+
+    @Test func theLastAddressIsThisMachines() async throws {
+        try await watch(
+            "192.0.2.77", from: "reachable, direct",
+            Step("ip address add 192.0.2.77/24 dev outside", "addresses+routes: reachable, local address, direct"),
+            Step("ip address delete 192.0.2.77/24 dev outside", "addresses+routes: reachable, direct"))
+    }
+
+    @Test func aDefaultRouteIsAddedAndRemoved() async throws {
+        try await watch(
+            "198.51.100.1", from: "unreachable",
+            Step("ip route add default via 192.0.2.254", "routes: reachable"),
+            Step("ip route add 203.0.113.0/24 via 192.0.2.254", "routes"),
+            Step("ip route delete default via 192.0.2.254", "routes: unreachable"))
+    }
+
+    @Test func aDefaultRouteOfIPv6IsAddedAndRemoved() async throws {
+        try await watch(
+            "2001:db8:1::1", from: "unreachable",
+            Step("ip address add 2001:db8::1/64 dev outside nodad", "addresses+routes"),
+            Step("ip route add default via 2001:db8::fe", "routes: reachable"),
+            Step("ip route delete default via 2001:db8::fe", "routes: unreachable"))
+    }
+
+    @Test func aRouteThatRefusesLeadsNowhere() async throws {
+        try await watch(
+            "192.0.2.9", from: "reachable, direct",
+            Step("ip route add unreachable 192.0.2.9/32", "routes: unreachable"),
+            Step("ip route delete unreachable 192.0.2.9/32", "routes: reachable, direct"))
+    }
+}
