@@ -16,6 +16,7 @@ let package = Package(
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/ServiceDiscovery"),
+        .package(path: "../../Packages/StreamKit"),
     ],
     targets: [
         .executableTarget(
@@ -25,6 +26,7 @@ let package = Package(
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
+                .product(name: "StreamKit", package: "StreamKit"),
             ],
             swiftSettings: settings)
     ],

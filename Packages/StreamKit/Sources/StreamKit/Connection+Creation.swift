@@ -5,9 +5,15 @@ internal import HostResolver
 extension Connection {
     /// A connection made at open.
     convenience init(to endpoint: Endpoint, _ properties: StreamProperties, loop: EventLoop) {
-        self.init(point: WaitPoint(loop: loop), to: endpoint) { connection in
-            .continues { () async throws(StreamError) in
-                try await StreamConnector(to: endpoint, connection.details.withLock { $0.properties }).open(connection)
+        self.init(point: WaitPoint(loop: loop), to: endpoint) { (connection) throws(StreamError) in
+            let properties = connection.details.withLock { $0.properties }
+            if let routes = properties.proxyRoutes {
+                let opening = try ProxiedOpening(to: endpoint, through: routes, properties, loop: loop)
+                connection.details.withLock { $0.transport = opening }
+                return try connection.open(opening) { opening.engine ?? .other(opening) }
+            }
+            return .continues { () async throws(StreamError) in
+                try await StreamConnector(to: endpoint, properties).open(connection)
             }
         }
         details.withLock { $0.properties = properties }
@@ -38,19 +44,26 @@ extension Connection {
     /// A transport of the user's own.
     convenience init(transport: any StreamTransport, only half: StreamHalf?) {
         self.init(point: WaitPoint(loop: transport.loop), only: half) { (connection) throws(StreamError) in
-            guard case .wouldBlock(let first) = try transport.tryOpen() else { return .opened(.other(transport)) }
-            return .continues { () async throws(StreamError) in
-                var interest = first
-                while true {
-                    let wake = await transport.waitPoint.readerWait(for: interest, until: nil)
-                    if wake == .cancelled { transport.close() }
-                    try connection.resume(wake, half ?? .reader)
-                    guard case .wouldBlock(let next) = try transport.tryOpen() else { return .other(transport) }
-                    interest = next
-                }
-            }
+            try connection.open(transport, half ?? .reader) { .other(transport) }
         }
         details.withLock { $0.transport = transport }
+    }
+
+    /// Opens a transport, as far as that goes at once, and then as a task.
+    private func open(
+        _ transport: any StreamTransport, _ half: StreamHalf = .reader, _ engine: @escaping @Sendable () -> Engine
+    ) throws(StreamError) -> Opening {
+        guard case .wouldBlock(let first) = try transport.tryOpen() else { return .opened(engine()) }
+        return .continues { [self] () async throws(StreamError) in
+            var interest = first
+            while true {
+                let wake = await transport.waitPoint.readerWait(for: interest, until: nil)
+                if wake == .cancelled { transport.close() }
+                try resume(wake, half)
+                guard case .wouldBlock(let next) = try transport.tryOpen() else { return engine() }
+                interest = next
+            }
+        }
     }
 }
 

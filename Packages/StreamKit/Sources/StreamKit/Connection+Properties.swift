@@ -12,6 +12,12 @@ extension Connection {
         return details.withLock { $0.properties.value(named: name) } ?? endpointProperty(named: name)
     }
 
+    /// The descriptor, also of a connection to a proxy below; nil if there is none.
+    var nativeDescriptor: Int32? {
+        if point.descriptor >= 0 { return point.descriptor }
+        return value(named: StreamProperty<Int32>.nativeDescriptor.name) as? Int32
+    }
+
     var report: ConnectionReport {
         value(named: StreamProperty<ConnectionReport>.report.name) as? ConnectionReport ?? ConnectionReport()
     }

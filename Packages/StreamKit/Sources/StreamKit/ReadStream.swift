@@ -72,7 +72,7 @@ public final class ReadStream: Sendable {
     ///
     /// With TLS, bytes may be available though the descriptor has none: ask ``hasBytesAvailable`` first.
     public var descriptor: Int32? {
-        connection.isOpen(.reader) && connection.point.descriptor >= 0 ? connection.point.descriptor : nil
+        connection.isOpen(.reader) ? connection.nativeDescriptor : nil
     }
 
     /// True if a read would not wait: for bytes, for the end, or for an error. False unless the stream is open.

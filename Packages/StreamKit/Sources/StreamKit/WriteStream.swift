@@ -59,7 +59,7 @@ public final class WriteStream: Sendable {
 
     /// The descriptor to give to `poll` or `epoll` of your own, nil if there is none. It stays the stream's.
     public var descriptor: Int32? {
-        connection.isOpen(.writer) && connection.point.descriptor >= 0 ? connection.point.descriptor : nil
+        connection.isOpen(.writer) ? connection.nativeDescriptor : nil
     }
 
     /// True if a write would not wait: for room, or for an error. False unless the stream is open.

@@ -20,6 +20,20 @@ struct ReportRecorder {
         report.steps[step].outcome = outcome
     }
 
+    /// Takes over the steps of a connection below this one, which was opened at `time`.
+    mutating func join(_ steps: [ConnectionReport.Step], begun time: Moment) {
+        let start = start ?? time
+        self.start = start
+        let offset = start.duration(to: time)
+        let moved = steps.map { step in
+            var step = step
+            step.start += offset
+            return step
+        }
+        // They came before every step of this connection's own that began later; numbers given out stay good.
+        report.steps += moved
+    }
+
     /// Ends every step that still goes on.
     mutating func endAll(_ outcome: ConnectionReport.Outcome, now: Moment) {
         for step in report.steps.indices { end(step, outcome, now: now) }

@@ -66,6 +66,11 @@ public struct StreamProperties: Sendable {
         index(of: name).map { values[$0].value }
     }
 
+    /// Takes over all values of `other`.
+    mutating func merge(_ other: StreamProperties) {
+        for (name, value) in other.values { set(value, named: name) }
+    }
+
     /// A value by its property's name, for transports.
     public mutating func set(_ value: (any Sendable)?, named name: String) {
         switch (index(of: name), value) {

@@ -22,7 +22,10 @@ struct TLSPeer: Sendable, Hashable {
     let sessionKey: TLSSessionTable<TLSSession>.Key?
     private let port: UInt16?
 
-    init(_ configuration: TLSConfiguration, streamName: String?, port: UInt16?) throws(StreamError) {
+    /// - Parameter route: the proxies on the way; sessions are not shared with other ways.
+    init(
+        _ configuration: TLSConfiguration, streamName: String?, port: UInt16?, through route: String? = nil
+    ) throws(StreamError) {
         self.port = port
         guard configuration.role == .client else {
             subject = nil
@@ -44,7 +47,9 @@ struct TLSPeer: Sendable, Hashable {
         self.indicatedName = indicatedName
         let scope = configuration.sessionGroup.map { "group " + $0 } ?? port.map { "port \($0)" }
         if configuration.resumesSessions, let subject, let scope {
-            sessionKey = .init(peerName: subject.text, indicatedName: indicatedName, scope: scope)
+            sessionKey = .init(
+                peerName: subject.text, indicatedName: indicatedName,
+                scope: route.map { "\(scope) through \($0)" } ?? scope)
         } else {
             sessionKey = nil
         }

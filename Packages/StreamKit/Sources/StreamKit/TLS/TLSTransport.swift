@@ -15,12 +15,13 @@ final class TLSTransport: StreamTransport {
     /// - Parameters:
     ///   - peerName: the name or address that the stream was made with, if the configuration has no other.
     ///   - port: with the name, tells whose sessions can be resumed.
+    ///   - route: the proxies on the way; so does this.
     /// - Throws: ``TLSFailure/badConfiguration`` if this can't work, whatever the peer does.
     init(
-        _ configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil, over lower: Engine,
-        contexts: TLSContextCache = .shared
+        _ configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil, through route: String? = nil,
+        over lower: Engine, contexts: TLSContextCache = .shared
     ) throws(StreamError) {
-        let peer = try TLSPeer(configuration, streamName: peerName, port: port)
+        let peer = try TLSPeer(configuration, streamName: peerName, port: port, through: route)
         let context = try contexts.context(for: configuration)
         self.lower = lower
         endpoint = Locked(try TLSEndpoint(configuration, context, peer, over: lower))

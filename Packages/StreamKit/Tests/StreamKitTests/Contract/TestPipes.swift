@@ -25,6 +25,8 @@ enum PipeKind: String, CaseIterable, CustomTestStringConvertible {
     case lockstep
     case tls
     case fragmentedTLS
+    case proxied
+    case proxiedTLS
 
     var testDescription: String { rawValue }
 
@@ -63,6 +65,8 @@ enum PipeKind: String, CaseIterable, CustomTestStringConvertible {
             return .over(pair.reading, pair.writing)
         case .tls: return try Wire.tcp(.v4(.loopback)).secured()
         case .fragmentedTLS: return try Wire.tcp(.v4(.loopback)).securedInPieces()
+        case .proxied: return try await proxied()
+        case .proxiedTLS: return try await proxied(isSecured: true)
         }
     }
 

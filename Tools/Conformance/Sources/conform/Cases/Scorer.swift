@@ -16,4 +16,5 @@ let scorers: [any Scorer] = [
     TXTRecordScorer(),
     ChallengeScorer(),
     DigestScorer(),
+    ProxyBypassScorer(),
 ]

@@ -1,0 +1,55 @@
+internal import EventLoops
+internal import HostResolver
+
+/// An open connection as the transport below a layer.
+///
+/// Every call goes through the connection's own entry and exit, so that its descriptor cannot go away, or be another's,
+/// while a call is under way.
+final class ConnectionTransport: StreamTransport {
+    private let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    var waitPoint: WaitPoint { connection.placeForLayers(.reader) }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        guard let count = try connection.tryRead(into: &buffer) else { return .wouldBlock(.readable) }
+        return count == 0 ? .ended : .moved(count)
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        guard let count = try connection.tryWrite(bytes) else { return .wouldBlock(.writable) }
+        return count == 0 ? .ended : .moved(count)
+    }
+
+    func peek() throws(StreamError) -> Attempt { try connection.look(.reader) }
+
+    func writability() throws(StreamError) -> Attempt { try connection.look(.writer) }
+
+    func tryFlush() throws(StreamError) -> Attempt { try connection.tryFlush() ? .ended : .wouldBlock(.writable) }
+
+    func tryFinish() throws(StreamError) -> Attempt { try connection.tryFinish() ? .ended : .wouldBlock(.writable) }
+
+    func close() {
+        connection.close(.writer)
+        connection.close(.reader)
+    }
+
+    /// What is true of the descriptor is true above; the rest is about the proxy, and its own business.
+    func property(named name: String) -> (any Sendable)? {
+        ConnectionTransport.passedOn.contains(name) ? connection.value(named: name) : nil
+    }
+
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
+        try connection.setValue(value, named: name, isReadOnly: false, isAlways: true)
+        return true
+    }
+
+    private static let passedOn: Set<String> = [
+        StreamProperty<Int32>.nativeDescriptor.name, StreamProperty<Bool>.closesDescriptor.name,
+        StreamProperty<SocketAddress>.localAddress.name, StreamProperty<SocketAddress>.remoteAddress.name,
+    ]
+}

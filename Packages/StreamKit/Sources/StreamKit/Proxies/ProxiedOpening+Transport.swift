@@ -1,0 +1,70 @@
+internal import EventLoops
+
+/// What opening through proxies tells, and the transport that it is once open.
+extension ProxiedOpening {
+    func end(_ step: Int, _ outcome: ConnectionReport.Outcome) {
+        state.withLock { $0.recorder.end(step, outcome, now: .now) }
+    }
+
+    func remember(_ properties: StreamProperties) {
+        state.withLock { $0.told.merge(properties) }
+    }
+
+    func property(named name: String) -> (any Sendable)? {
+        let (phase, engine, told) = state.withLock { ($0.phase, $0.engine, $0.told) }
+        switch name {
+        case StreamProperty<ConnectionReport>.report.name:
+            return state.withLock { state in
+                var state = state  // the connection's steps change while it opens
+                state.joinFirst()
+                return state.recorder.report
+            }
+        case StreamProperty<ProxyRoute>.proxyRoute.name:
+            if case .open(let route) = phase { return route } else { return nil }
+        default:
+            if let value = told.value(named: name) { return value }
+            guard case .open = phase else { return nil }
+            return engine?.transport.property(named: name)
+        }
+    }
+
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        try engine?.transport.setProperty(value, named: name) ?? false
+    }
+
+    // MARK: Once open, for who has no engine
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        guard let engine else { throw .closed }
+        return try engine.tryRead(into: &buffer)
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        guard let engine else { throw .closed }
+        return try engine.tryWrite(bytes)
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        guard let engine else { throw .closed }
+        return try engine.transport.peek()
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        guard let engine else { throw .closed }
+        return try engine.transport.writability()
+    }
+}
+
+extension ProxiedOpening.State {
+    /// Takes the steps of the present try's connection into the report, once.
+    mutating func joinFirst() {
+        guard let first, let began = firstBegan.take() else { return }
+        recorder.join(first.report.steps, begun: began)
+    }
+
+    /// Takes the present try's connection out, and its steps into the report.
+    mutating func takeFirst() -> Connection? {
+        joinFirst()
+        return first.take()
+    }
+}

@@ -1,0 +1,179 @@
+internal import Glibc
+internal import HostResolver
+
+/// A proxy as settings name it: what it speaks, where it is, and who one is there.
+///
+/// ```swift
+/// let proxy = try ProxyServer("socks5h://me:secret@localhost:9050")
+/// ```
+///
+/// A value without behaviour: ``route`` makes a way of a SOCKS proxy, and NetKit does of an HTTP proxy. Replaces the
+/// dictionaries of `CFNetworkCopyProxiesForURL` with their keys `kCFProxyTypeKey`, `kCFProxyHostNameKey`,
+/// `kCFProxyPortNumberKey`, `kCFProxyUsernameKey` and `kCFProxyPasswordKey`.
+public struct ProxyServer: Sendable, Hashable {
+    /// What a proxy speaks.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// HTTP: `http` URLs in absolute form, all others through CONNECT (`kCFProxyTypeHTTP`, `kCFProxyTypeHTTPS`).
+        case http
+        /// The same, and TLS up to the proxy.
+        case https
+        /// SOCKS 4, names looked up here.
+        case socks4
+        /// SOCKS 4, names sent to the proxy.
+        case socks4a
+        /// SOCKS 5, names looked up here.
+        case socks5
+        /// SOCKS 5, names sent to the proxy (`kCFProxyTypeSOCKS`).
+        case socks5h
+
+        /// Where such a proxy is unless its port is named: 80, 443 or 1080.
+        public var defaultPort: UInt16 {
+            switch self {
+            case .http: 80
+            case .https: 443
+            case .socks4, .socks4a, .socks5, .socks5h: 1080
+            }
+        }
+    }
+
+    /// What it speaks.
+    public var kind: Kind
+    /// Its name or address; IPv6 without brackets.
+    public var host: String
+    /// Its port.
+    public var port: UInt16
+    /// The user there.
+    public var user: String?
+    /// The user's password. Never in descriptions or errors.
+    public var password: String?
+
+    /// Names a proxy; without a port, its kind's.
+    public init(_ kind: Kind, host: String, port: UInt16? = nil, user: String? = nil, password: String? = nil) {
+        self.kind = kind
+        self.host = host
+        self.port = port ?? kind.defaultPort
+        self.user = user
+        self.password = password
+    }
+
+    /// Reads `[kind://][user[:password]@]host[:port]`, with user and password percent-encoded.
+    ///
+    /// Without a kind it is `http`; `socks` is SOCKS 5 with names sent to the proxy. curl differs: to it `socks` is
+    /// SOCKS 4, and an HTTP proxy without a port has 1080.
+    ///
+    /// - Throws: `EINVAL`, with a sentence that repeats neither user nor password.
+    public init(_ text: String) throws(StreamError) {
+        var rest = text[...]
+        kind = .http
+        if let separator = text.firstRange(of: "://") {
+            let scheme = text[..<separator.lowerBound].lowercased()
+            guard let named = scheme == "socks" ? .socks5h : Kind(rawValue: scheme) else {
+                throw StreamError(posix: EINVAL, .proxyUnreadable("“\(scheme)” is no kind of proxy that is known here"))
+            }
+            kind = named
+            rest = text[separator.upperBound...]
+        }
+        if let end = rest.firstIndex(where: { "/?#".contains($0) }) {
+            guard rest[end...] == "/" else {
+                throw StreamError(posix: EINVAL, .proxyUnreadable("there is a path behind its port"))
+            }
+            rest = rest[..<end]
+        }
+        if let at = rest.lastIndex(of: "@") {
+            let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            user = try ProxyServer.decode(parts[0])
+            password = parts.count > 1 ? try ProxyServer.decode(parts[1]) : nil
+            rest = rest[rest.index(after: at)...]
+        }
+        var portText: Substring?
+        if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") {
+            host = String(rest[rest.index(after: rest.startIndex)..<end])
+            let behind = rest[rest.index(after: end)...]
+            guard behind.isEmpty || behind.hasPrefix(":"), case .v6? = IPAddress(host) else {
+                throw StreamError(posix: EINVAL, .proxyUnreadable("what is in its brackets is no IPv6 address"))
+            }
+            portText = behind.isEmpty ? nil : behind.dropFirst()
+        } else {
+            let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count <= 2 else {
+                throw StreamError(posix: EINVAL, .proxyUnreadable("an IPv6 address must stand in brackets"))
+            }
+            host = parts.first.map(String.init) ?? ""
+            portText = parts.count > 1 ? parts[1] : nil
+        }
+        do throws(ResolverError) {
+            _ = try HostName(host)
+        } catch {
+            throw StreamError(posix: EINVAL, .proxyUnreadable("it names no possible host"), underlying: error)
+        }
+        port = kind.defaultPort
+        if let portText, !portText.isEmpty {
+            guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(portText), number > 0
+            else { throw StreamError(posix: EINVAL, .proxyUnreadable("its port is not between 1 and 65535")) }
+            port = number
+        }
+    }
+
+    /// The way through this proxy alone, if StreamKit speaks its protocol; nil for HTTP proxies, which NetKit makes ways of.
+    public var route: ProxyRoute? { socksProxy.map { ProxyRoute($0) } }
+
+    /// The proxy for ``StreamProperty/socksProxy``; nil if it speaks no SOCKS.
+    public var socksProxy: SOCKSProxy? {
+        switch kind {
+        case .http, .https: nil
+        case .socks4, .socks4a:
+            SOCKSProxy(
+                host: host, port: port, version: .v4, user: user, password: password,
+                resolvesNamesHere: kind == .socks4)
+        case .socks5, .socks5h:
+            SOCKSProxy(
+                host: host, port: port, version: .v5, user: user, password: password,
+                resolvesNamesHere: kind == .socks5)
+        }
+    }
+
+    /// Undoes percent-encoding (RFC 3986 §2.1).
+    private static func decode(_ text: Substring) throws(StreamError) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(hexDigit), let low = rest.popFirst().flatMap(hexDigit) else {
+                throw StreamError(posix: EINVAL, .proxyUnreadable("a % of its user or password begins no %XX"))
+            }
+            bytes.append(high << 4 | low)
+        }
+        guard let decoded = String(validating: bytes, as: UTF8.self) else {
+            throw StreamError(posix: EINVAL, .proxyUnreadable("its user or password is not UTF-8"))
+        }
+        return decoded
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+extension ProxyServer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// `kind://host:port`: no user, no password.
+    public var description: String {
+        host.utf8.contains(UInt8(ascii: ":"))
+            ? "\(kind.rawValue)://[\(host)]:\(port)" : "\(kind.rawValue)://\(host):\(port)"
+    }
+
+    /// The same.
+    public var debugDescription: String { description }
+
+    /// No password here either.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["kind": kind, "host": host, "port": port, "user": user ?? "none"])
+    }
+}

@@ -1,0 +1,146 @@
+internal import EventLoops
+internal import Glibc
+
+/// Carries a ``TunnelMachine``'s conversation over the transport below, and then the target's bytes.
+///
+/// Once open it adds nothing but what the machine received too much; without that the one below can be used directly.
+final class TunnelTransport: StreamTransport {
+    private struct State {
+        var machine: any TunnelMachine
+        var outgoing: [UInt8] = []
+        var sent = 0
+        /// What the machine has asked to receive and has not got yet.
+        var wanted: Int?
+        var surplus: [UInt8] = []
+        var taken = 0
+        var summary: String?
+        var failure: StreamError?
+    }
+
+    /// Most bytes that one read of the conversation takes, whatever the machine asks for.
+    private static let largestRead = 16 << 10
+
+    private let lower: Engine
+    private let state: Locked<State>
+
+    init(_ machine: any TunnelMachine, over lower: Engine) {
+        self.lower = lower
+        state = Locked(State(machine: machine))
+    }
+
+    var waitPoint: WaitPoint { lower.waitPoint }
+
+    /// What came of the conversation, in words; nil before its end.
+    var summary: String? { state.withLock { $0.summary } }
+
+    /// What can be asked about the conversation, also if it failed.
+    var properties: StreamProperties { state.withLock { $0.machine.properties } }
+
+    /// What the proxy refused, if that is why it failed.
+    var refusal: TunnelRefusal? { state.withLock { $0.machine.refusal } }
+
+    /// True if bytes of the target came together with the proxy's answer.
+    var hasSurplus: Bool { state.withLock { $0.surplus.count > $0.taken } }
+
+    func tryOpen() throws(StreamError) -> OpenAttempt {
+        try state.withLock { (state) throws(StreamError) in
+            if let failure = state.failure { throw failure }
+            if state.summary != nil { return .opened }
+            do throws(StreamError) {
+                return try converse(&state)
+            } catch {
+                state.failure = error
+                throw error
+            }
+        }
+    }
+
+    private func converse(_ state: inout State) throws(StreamError) -> OpenAttempt {
+        if let interest = try send(&state) { return .wouldBlock(interest) }
+        while true {
+            let action =
+                if let limit = state.wanted { TunnelAction.receive(upTo: limit) } else { try state.machine.next() }
+            switch action {
+            case .send(let bytes):
+                state.outgoing = bytes
+                state.sent = 0
+                if let interest = try send(&state) { return .wouldBlock(interest) }
+            case .receive(let limit):
+                state.wanted = limit
+                var buffer = [UInt8](repeating: 0, count: max(1, min(limit, TunnelTransport.largestRead)))
+                var span = buffer.mutableSpan
+                var bytes = span.mutableBytes
+                switch try lower.tryRead(into: &bytes) {
+                case .moved(let count):
+                    state.wanted = nil
+                    try state.machine.receive(Array(buffer[..<count]))
+                case .ended:
+                    state.wanted = nil
+                    try state.machine.receiveEnd()
+                case .wouldBlock(let interest): return .wouldBlock(interest)
+                }
+            case .established(let summary, let surplus):
+                state.surplus = surplus
+                state.summary = summary
+                return .opened
+            }
+        }
+    }
+
+    /// Sends what is outgoing, down to the bottom; the interest to wait for if it does not all go.
+    private func send(_ state: inout State) throws(StreamError) -> Interest? {
+        while state.sent < state.outgoing.count {
+            switch try lower.tryWrite(state.outgoing.span.bytes.extracting(droppingFirst: state.sent)) {
+            case .moved(let count): state.sent += count
+            case .wouldBlock(let interest): return interest
+            case .ended: throw StreamError(posix: EPIPE, .connectionLost(EPIPE))
+            }
+        }
+        while true {
+            switch try lower.tryFlush() {
+            case .moved: continue
+            case .wouldBlock(let interest): return interest
+            case .ended:
+                state.outgoing = []
+                state.sent = 0
+                return nil
+            }
+        }
+    }
+
+    // MARK: Once open
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        let capacity = buffer.byteCount
+        let first = state.withLock { state -> ArraySlice<UInt8> in
+            let part = state.surplus[state.taken...].prefix(capacity)
+            state.taken += part.count
+            if state.taken == state.surplus.count { (state.surplus, state.taken) = ([], 0) }
+            return part
+        }
+        if first.isEmpty { return try lower.tryRead(into: &buffer) }
+        buffer.withUnsafeMutableBytes { $0.copyBytes(from: first) }
+        return .moved(first.count)
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        let ahead = state.withLock { $0.surplus.count - $0.taken }
+        return ahead > 0 ? .moved(ahead) : try lower.transport.peek()
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try lower.tryWrite(bytes) }
+
+    func writability() throws(StreamError) -> Attempt { try lower.transport.writability() }
+
+    func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
+
+    func tryFinish() throws(StreamError) -> Attempt { try lower.transport.tryFinish() }
+
+    func close() { lower.transport.close() }
+
+    func property(named name: String) -> (any Sendable)? { lower.transport.property(named: name) }
+
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        try lower.transport.setProperty(value, named: name)
+    }
+}

@@ -1,0 +1,163 @@
+import Glibc
+import HostResolver
+import Testing
+
+@testable import StreamKit
+
+@Suite("which way to go, without I/O") struct ProxyRouteMachineTests {
+    private static let lost = StreamError(posix: ECONNREFUSED)
+    private static let refused = StreamError(.connectionRefused, .closed)
+
+    private func machine(
+        _ routes: ProxyRoute..., host: String = "www.test", addresses: [String] = []
+    ) -> ProxyRouteMachine {
+        ProxyRouteMachine(routes, host: host, port: 80, addresses: addresses.compactMap(IPAddress.init))
+    }
+
+    private func socks(_ host: String, here: Bool = false, version: SOCKSProxy.Version = .v5) -> SOCKSProxy {
+        SOCKSProxy(host: host, version: version, resolvesNamesHere: here)
+    }
+
+    /// What is done next, in a few words, with what the last proxy is asked for.
+    private func next(_ machine: inout ProxyRouteMachine) -> String {
+        switch machine.next() {
+        case .lookUp(let name, let families): return "look up \(name) \(families == .all ? "all" : "v4")"
+        case .failed(let error): return "failed \(error.domain.rawValue) \(error.code)"
+        case .go(let way):
+            guard var last = way.machines.last else { return "go direct" }
+            guard case .success(.send(let bytes)?) = Result(catching: { try Self.request(&last) }) else { return "?" }
+            let target =
+                switch (bytes[0], bytes[3]) {
+                case (5, 3): String(decoding: bytes[5..<5 + Int(bytes[4])], as: UTF8.self)
+                case (5, _): bytes[4..<8].map(String.init).joined(separator: ".")
+                case (_, _) where bytes[4..<8] == [0, 0, 0, 1]: String(decoding: bytes[9...].dropLast(), as: UTF8.self)
+                default: bytes[4..<8].map(String.init).joined(separator: ".")
+                }
+            return "go \(way.route), ask for \(target)"
+        }
+    }
+
+    private static func request(_ machine: inout any TunnelMachine) throws -> TunnelAction? {
+        let first = try machine.next()
+        guard first == .send([5, 1, 0]) else { return first }
+        _ = try machine.next()
+        try machine.receive([5, 0])
+        return try machine.next()
+    }
+
+    @Test("SK-124: a proxy that cannot be reached is passed by, the next is tried; the last failure counts")
+    func passesBy() {
+        var machine = machine(ProxyRoute(socks("a")), ProxyRoute(socks("b")), .direct)
+        #expect(machine.remainingRoutes == 3)
+        #expect(next(&machine) == "go SOCKS5 a:1080, ask for www.test")
+        machine.failed(Self.lost, at: nil, nil)
+        #expect(next(&machine) == "go SOCKS5 b:1080, ask for www.test")
+        machine.failed(StreamError(.badState, .closed), at: 0, nil)
+        #expect(machine.remainingRoutes == 1)
+        #expect(next(&machine) == "go direct")
+        machine.failed(Self.lost, at: nil, nil)
+        #expect(next(&machine) == "failed 1 \(ECONNREFUSED)")
+        machine.failed(Self.refused, at: nil, nil)
+        #expect(next(&machine) == "failed 1 \(ECONNREFUSED)")
+    }
+
+    @Test("what a proxy decides is final", arguments: [TunnelRefusal.request, .address])
+    func decisions(_ refusal: TunnelRefusal) {
+        var machine = machine(ProxyRoute(socks("a")), .direct)
+        _ = next(&machine)
+        machine.failed(Self.refused, at: 0, refusal)
+        #expect(next(&machine) == "failed 5 \(5 << 16 + 5)")
+    }
+
+    @Test("curl#17222: names looked up here, one address after the other on one proxy")
+    func addresses() {
+        var machine = machine(ProxyRoute(socks("a", here: true)), .direct)
+        #expect(next(&machine) == "look up www.test all")
+        machine.found([IPAddress("192.0.2.1")!, IPAddress("192.0.2.2")!])
+        #expect(next(&machine) == "go SOCKS5 a:1080, ask for 192.0.2.1")
+        machine.failed(Self.refused, at: 0, .address)
+        #expect(next(&machine) == "go SOCKS5 a:1080, ask for 192.0.2.2")
+        machine.failed(Self.refused, at: 0, .address)
+        #expect(next(&machine) == "failed 5 \(5 << 16 + 5)")
+    }
+
+    @Test("at most eight addresses of one host")
+    func mostAddresses() {
+        var machine = machine(ProxyRoute(socks("a", here: true)))
+        _ = next(&machine)
+        machine.found((1...20).map { .v4(IPv4Address(192, 0, 2, $0)) })
+        var tries = 0
+        while next(&machine).hasPrefix("go") {
+            tries += 1
+            machine.failed(Self.refused, at: 0, .address)
+        }
+        #expect(tries == ProxyRouteMachine.mostAddresses)
+    }
+
+    @Test("SK-112: version 4 looks IPv4 up; a host that has none is asked for by name (4a)")
+    func version4() {
+        var machine = machine(ProxyRoute(socks("a", here: true, version: .v4)))
+        #expect(next(&machine) == "look up www.test v4")
+        machine.found([IPAddress("::1")!, IPAddress("192.0.2.1")!])
+        #expect(next(&machine) == "go SOCKS4 a:1080, ask for 192.0.2.1")
+        var without = self.machine(ProxyRoute(socks("a", here: true, version: .v4)))
+        _ = next(&without)
+        without.lookupFailed(Self.lost, hasNoData: true)
+        #expect(next(&without) == "go SOCKS4 a:1080, ask for www.test")
+    }
+
+    @Test("a lookup that fails is the end: nobody is told the name then")
+    func lookupFails() {
+        for hasNoData in [false, true] {
+            var machine = machine(ProxyRoute(socks("a", here: true)), ProxyRoute(socks("b")))
+            _ = next(&machine)
+            machine.lookupFailed(Self.lost, hasNoData: hasNoData)
+            #expect(next(&machine) == "failed 1 \(ECONNREFUSED)")
+        }
+    }
+
+    @Test("known addresses are not looked up; an address never is")
+    func knownAddresses() {
+        var known = machine(ProxyRoute(socks("a", here: true)), addresses: ["192.0.2.1"])
+        #expect(next(&known) == "go SOCKS5 a:1080, ask for 192.0.2.1")
+        var named = machine(ProxyRoute(socks("a")), addresses: ["192.0.2.1"])
+        #expect(next(&named) == "go SOCKS5 a:1080, ask for www.test")
+        var address = machine(ProxyRoute(socks("a", here: true)), host: "192.0.2.9")
+        #expect(next(&address) == "go SOCKS5 a:1080, ask for 192.0.2.9")
+    }
+
+    @Test("chains: names of proxies behind a proxy are looked up where it says; a refused hop is passed by")
+    func chains() {
+        var machine = machine(ProxyRoute(socks("a", here: true), socks("b.test")), .direct)
+        #expect(next(&machine) == "look up b.test all")
+        machine.found([IPAddress("192.0.2.1")!])
+        guard case .go(let way) = machine.next() else {
+            Issue.record("no way")
+            return
+        }
+        #expect(way.machines.count == 2)
+        var again = machine
+        machine.failed(Self.refused, at: 0, .address)
+        #expect(next(&machine) == "go direct")
+        again.failed(Self.refused, at: 0, .request)
+        #expect(next(&again).hasPrefix("failed"))
+    }
+
+    @Test("what cannot be asked for is refused at once, and no other way is taken")
+    func unaskable() {
+        var long = machine(ProxyRoute(socks("a")), .direct, host: String(repeating: "a", count: 256))
+        #expect(next(&long) == "failed 1 \(EINVAL)")
+        var zone = machine(ProxyRoute(socks("a")), .direct, host: "fe80::1%lo")
+        #expect(next(&zone) == "failed 1 \(EINVAL)")
+    }
+
+    @Test("ways are equal if all that makes them up is")
+    func equality() {
+        let proxy = SOCKSProxy(host: "a", user: "me", password: "x")
+        var other = proxy
+        other.password = "y"
+        #expect(ProxyRoute(proxy) == ProxyRoute(proxy) && ProxyRoute(proxy) != ProxyRoute(other))
+        #expect(ProxyRoute(proxy) != ProxyRoute(proxy, proxy) && ProxyRoute() == .direct)
+        #expect("\(ProxyRoute(proxy, SOCKSProxy(host: "::1", version: .v4)))" == "SOCKS5 a:1080, SOCKS4 [::1]:1080")
+    }
+}

@@ -1,0 +1,63 @@
+import Glibc
+import HostResolver
+import Testing
+
+@testable import StreamKit
+
+@Suite("proxies as settings name them") struct ProxyServerTests {
+    @Test(
+        "kinds, ports, users",
+        arguments: [
+            ("proxy.example", ProxyServer(.http, host: "proxy.example", port: 80)),
+            ("proxy.example:3128/", ProxyServer(.http, host: "proxy.example", port: 3128)),
+            ("HTTP://proxy.example", ProxyServer(.http, host: "proxy.example", port: 80)),
+            ("https://proxy.example", ProxyServer(.https, host: "proxy.example", port: 443)),
+            ("socks4://10.0.0.1", ProxyServer(.socks4, host: "10.0.0.1", port: 1080)),
+            ("socks4a://10.0.0.1:9", ProxyServer(.socks4a, host: "10.0.0.1", port: 9)),
+            ("socks5://[::1]:9050", ProxyServer(.socks5, host: "::1", port: 9050)),
+            ("socks5h://[::1]", ProxyServer(.socks5h, host: "::1", port: 1080)),
+            ("socks://p", ProxyServer(.socks5h, host: "p", port: 1080)),
+            ("http://me@p:1", ProxyServer(.http, host: "p", port: 1, user: "me")),
+            ("http://me:a%40b%3Ac@p:1", ProxyServer(.http, host: "p", port: 1, user: "me", password: "a@b:c")),
+            ("http://me:a:b@c@p:1", ProxyServer(.http, host: "p", port: 1, user: "me", password: "a:b@c")),
+            ("http://:@p", ProxyServer(.http, host: "p", port: 80, user: "", password: "")),
+        ])
+    func reads(_ text: String, _ server: ProxyServer) throws {
+        #expect(try ProxyServer(text) == server)
+    }
+
+    @Test(
+        "what cannot be read, and is not repeated",
+        arguments: [
+            "", "http://", "ldap://s3cr3t@p", "http://me:s3cr3t@p:0", "http://me:s3cr3t@p:65536",
+            "http://me:s3cr3t@p:x",
+            "http://me:s3cr3t@p:1:2", "http://me:s3cr3t@p/path", "http://me:s3cr3t@p?q", "http://me:s3cr3t%4@p",
+            "http://me:s3cr3t%ff@p", "http://me:s3cr3t@[p]", "http://me:s3cr3t@[::1]x", "http://me:s3cr3t@a b",
+            "http://me:s3cr3t@::1", "http://me:s3cr3t@p:+1", "http://s3cr3t:1:2",
+        ])
+    func refuses(_ text: String) throws {
+        let error = try #require(throws: StreamError.self) { try ProxyServer(text) }
+        #expect(error.isPOSIX(EINVAL))
+        #expect(!error.debugDescription.contains("s3cr3t"))
+    }
+
+    @Test("no description has the password")
+    func secrets() throws {
+        let server = try ProxyServer("socks5://me:s3cr3t@p")
+        var dumped = "\(server) \(String(reflecting: server)) \(ProxyChoice.server(server))"
+        dump(server, to: &dumped)
+        #expect(!dumped.contains("s3cr3t"))
+        #expect("\(server)" == "socks5://p:1080")
+    }
+
+    @Test("SOCKS proxies as hops; HTTP proxies are another package's")
+    func routes() throws {
+        let proxy = try #require(try ProxyServer("socks4a://me:x@p").socksProxy)
+        #expect(proxy == SOCKSProxy(host: "p", version: .v4, user: "me", password: "x", resolvesNamesHere: false))
+        #expect(try ProxyServer("socks5://p").socksProxy?.nameLookup == .here(.all))
+        #expect(try ProxyServer("socks4://p").socksProxy?.nameLookup == .here(.v4))
+        #expect(try ProxyServer("socks5h://p").socksProxy?.nameLookup == .byProxy)
+        #expect(try ProxyServer("http://p").route == nil)
+        #expect(try ProxyServer("socks5h://p").route?.description == "SOCKS5 p:1080")
+    }
+}

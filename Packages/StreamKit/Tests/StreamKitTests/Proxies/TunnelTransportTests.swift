@@ -1,0 +1,123 @@
+import EventLoops
+import HostResolver
+import StreamKitTesting
+import Testing
+
+@testable import StreamKit
+
+@Suite("tunnels over any transport") struct TunnelTransportTests {
+    private static let request: [UInt8] = [5, 1, 0, 1, 192, 0, 2, 7, 0, 80]
+    private static let reply: [UInt8] = [5, 0, 0, 1, 192, 0, 2, 9, 0x04, 0x38]
+
+    private func tunnel(over wire: TestWire) throws -> TunnelTransport {
+        let machine = try SOCKSProxy(host: "p").machine(for: try TunnelTarget(host: "192.0.2.7", port: 80))
+        return TunnelTransport(machine, over: .other(wire))
+    }
+
+    /// Opens it against a proxy that answers what it should, as long as anything moves.
+    private func open(_ tunnel: TunnelTransport, _ proxy: TestWire, _ answers: [[UInt8]]) throws -> Bool {
+        var answers = answers[...]
+        var expected = [3, 10][...]
+        var heard = 0
+        for _ in 0..<200 {
+            if case .opened = try tunnel.tryOpen() { return true }
+            var buffer = [UInt8](repeating: 0, count: 64)
+            var span = buffer.mutableSpan
+            var bytes = span.mutableBytes
+            if case .moved(let count) = try proxy.tryRead(into: &bytes) { heard += count }
+            if let next = expected.first, heard >= next {
+                heard -= next
+                expected.removeFirst()
+                if let answer = answers.popFirst() {
+                    #expect(try proxy.tryWrite(answer.span.bytes) == .moved(answer.count))
+                }
+            }
+        }
+        return false
+    }
+
+    private func readAll(_ transport: any StreamTransport) throws -> [UInt8] {
+        var all: [UInt8] = []
+        var isStuck = false
+        while true {
+            var buffer = [UInt8](repeating: 0, count: 3)
+            var span = buffer.mutableSpan
+            var bytes = span.mutableBytes
+            guard case .moved(let count) = try transport.tryRead(into: &bytes) else {
+                if isStuck { return all }
+                isStuck = true
+                continue
+            }
+            isStuck = false
+            all += buffer[..<count]
+        }
+    }
+
+    @Test(
+        "the target's first bytes are not taken, however the wire moves them", arguments: [1, 2, 7, 1000],
+        [false, true])
+    func opens(_ most: Int, _ stutters: Bool) throws {
+        let (near, far) = TestWire.pair()
+        near.set {
+            $0.most = most
+            $0.stutters = stutters
+        }
+        let tunnel = try tunnel(over: near)
+        #expect(try open(tunnel, far, [[5, 0], Self.reply + Array("220 hello".utf8)]))
+        #expect(near.transcript == [5, 1, 0] + Self.request)
+        #expect(tunnel.summary == "connected to 192.0.2.7:80, from 192.0.2.9:1080")
+        #expect(tunnel.properties[.socksBoundAddress]?.description == "192.0.2.9:1080")
+        #expect(!tunnel.hasSurplus)
+        #expect(try readAll(tunnel) == Array("220 hello".utf8))
+    }
+
+    @Test("a failure stays")
+    func fails() throws {
+        let (near, far) = TestWire.pair()
+        let tunnel = try tunnel(over: near)
+        #expect(throws: StreamError(.noAcceptableMethod, .closed)) { try open(tunnel, far, [[5, 255]]) }
+        #expect(throws: StreamError(.noAcceptableMethod, .closed)) { try tunnel.tryOpen() }
+    }
+
+    @Test("the lower transport's failure and end come through")
+    func lowerFails() throws {
+        let (near, far) = TestWire.pair()
+        near.set { $0.readFailsAfter = 1 }
+        let broken = try tunnel(over: near)
+        #expect(throws: TestWire.failure) { try open(broken, far, [[5, 0]]) }
+        let (other, end) = TestWire.pair()
+        other.set { $0.readEndsAfter = 2 }
+        let ended = try tunnel(over: other)
+        #expect(throws: StreamError(.badState, .closed)) { try open(ended, end, [[5, 0], Self.reply]) }
+    }
+
+    /// Takes everything at once, as HTTP must.
+    private struct Greedy: TunnelMachine {
+        var bytes: [UInt8] = []
+        var refusal: TunnelRefusal? { nil }
+
+        mutating func next() throws(StreamError) -> TunnelAction {
+            bytes.isEmpty ? .receive(upTo: 1 << 20) : .established("in", surplus: Array(bytes.dropFirst(3)))
+        }
+
+        mutating func receive(_ bytes: [UInt8]) throws(StreamError) { self.bytes += bytes }
+
+        mutating func receiveEnd() throws(StreamError) { throw .closed }
+    }
+
+    @Test("what a machine received too much is read first")
+    func surplus() throws {
+        let (near, far) = TestWire.pair()
+        let tunnel = TunnelTransport(Greedy(), over: .other(near))
+        #expect(try tunnel.tryOpen() == .wouldBlock(.readable))
+        let first = Array("ok.220 hel".utf8)
+        #expect(try far.tryWrite(first.span.bytes) == .moved(first.count))
+        #expect(try tunnel.tryOpen() == .opened)
+        #expect(tunnel.hasSurplus)
+        #expect(try tunnel.peek() == .moved(7))
+        #expect(try far.tryWrite(Array("lo".utf8).span.bytes) == .moved(2))
+        #expect(try readAll(tunnel) == Array("220 hello".utf8))
+        #expect(!tunnel.hasSurplus)
+        #expect(try tunnel.peek() == .wouldBlock(.readable))
+    }
+}
