@@ -12,12 +12,12 @@ internal import Glibc
 /// other modules an unspecialized `withLock` would cost a thousand instructions and more.
 ///
 /// Never hold the lock while calling out (continuations, callbacks, `deinit` of values you do not know).
-public struct Locked<State>: ~Copyable {
+public struct Locked<State: ~Copyable>: ~Copyable {
     @usableFromInline let mutex: MutexAddress
 
     /// Puts `state` behind a new lock.
     @inlinable
-    public init(_ state: sending State) {
+    public init(_ state: consuming sending State) {
         let offset = Self.offset
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: offset + MemoryLayout<State>.size, alignment: MutexAddress.alignment(with: State.self))
@@ -59,7 +59,7 @@ public struct Locked<State>: ~Copyable {
 
 // The state is reachable only inside `withLock`, one thread at a time; a non-Sendable state came in as `sending`, so
 // nobody else holds it.
-extension Locked: @unchecked Sendable {}
+extension Locked: @unchecked Sendable where State: ~Copyable {}
 
 /// The address of a `pthread_mutex_t`, whose type stays out of sight of code that is inlined elsewhere.
 @usableFromInline
@@ -78,7 +78,7 @@ struct MutexAddress {
     }
 
     @inlinable
-    static func alignment<State>(with type: State.Type) -> Int {
+    static func alignment<State: ~Copyable>(with type: State.Type) -> Int {
         Swift.max(16, MemoryLayout<State>.alignment)
     }
 
