@@ -35,6 +35,13 @@ public protocol StreamTransport: AnyObject, Sendable {
     /// Reads 1…n bytes into the front of `buffer`, which is not empty.
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt
 
+    /// As ``tryRead(into:)``, but may wait on the calling thread, where that costs less than being tried, waited for and
+    /// tried again. Default: ``tryRead(into:)``.
+    ///
+    /// Called by blocking reads without a limit. ``close()``, or closing the wait point, must end the wait; looking and
+    /// writing go on meanwhile.
+    func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt
+
     /// Writes 1…n bytes from the front of `bytes`, which is not empty.
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt
 
@@ -69,6 +76,9 @@ extension StreamTransport {
 
     /// Nothing to open.
     public func tryOpen() throws(StreamError) -> OpenAttempt { .opened }
+
+    /// Never waits.
+    public func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { try tryRead(into: &buffer) }
 
     /// Holds nothing.
     public func tryFlush() throws(StreamError) -> Attempt { .ended }

@@ -34,11 +34,11 @@ enum Syscalls {
         }
     }
 
-    /// What a `recv` would give, taking nothing.
-    static func peek(_ descriptor: CInt) throws(StreamError) -> Attempt {
+    /// What a `recv` would give, taking nothing. With `waits` the kernel waits until it would give something.
+    static func peek(_ descriptor: CInt, waits: Bool = false) throws(StreamError) -> Attempt {
         while true {
             var byte: UInt8 = 0
-            let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK) | dontWait)
+            let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK) | (waits ? 0 : dontWait))
             if count > 0 { return .moved(count) }
             if count == 0 { return .ended }
             let number = errno

@@ -31,6 +31,16 @@ enum Engine: Sendable {
         }
     }
 
+    /// As `tryRead`, but may wait in the system call.
+    @inline(__always)
+    func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        switch self {
+        case .socket(let socket): try socket.read(into: &buffer)
+        case .tls(let tls): try tls.tryRead(into: &buffer)
+        case .other(let other): try other.read(into: &buffer)
+        }
+    }
+
     /// Hands down what is held; a socket holds nothing.
     @inline(__always)
     func tryFlush() throws(StreamError) -> Attempt {

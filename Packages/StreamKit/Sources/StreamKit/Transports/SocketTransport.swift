@@ -16,6 +16,15 @@ final class SocketTransport: StreamTransport {
         }
     }
 
+    /// Waits inside `recv`, if the socket is ours: only such a one is shut down by ``WaitPoint/close(_:)``, which wakes the call.
+    @inline(__always)
+    func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        let waits = waitPoint.ownership == .owned
+        return try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
+            try Syscalls.receive(waitPoint.descriptor, into: bytes, waits: waits)
+        }
+    }
+
     @inline(__always)
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.send(waitPoint.descriptor, bytes) }
