@@ -7,7 +7,7 @@ internal import StreamKit
 ///
 /// All state is one ``HTTPLoad`` behind a lock; reading, looking and closing may come from different threads.
 final class HTTPExchange: StreamTransport {
-    private struct State {
+    private struct State: ~Copyable {
         var load: HTTPLoad
         var hasBegun = false
         /// Rings when the total limit is over.
@@ -45,14 +45,28 @@ final class HTTPExchange: StreamTransport {
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try step { (load) throws(StreamError) in
-            if let interest = try load.advanceToBody() { return .wouldBlock(interest) }
-            return try load.readBody(into: &buffer)
+        try step { (load) throws(StreamError) in try load.read(into: &buffer) }
+    }
+
+    func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        while true {
+            var input: ReadStream?
+            let attempt = try step { (load) throws(StreamError) in
+                let attempt = try load.read(into: &buffer)
+                if case .wouldBlock = attempt { input = load.lendInput() }
+                return attempt
+            }
+            guard let input else { return attempt }
+            // What ends the wait is told by the next try.
+            try? input.ready()
+            state.withLock { $0.load.isInputLent = false }
         }
     }
 
     func peek() throws(StreamError) -> Attempt {
         try step { (load) throws(StreamError) in
+            // Whoever waits for bytes must find them.
+            if load.isInputLent { return .wouldBlock(.readable) }
             if let interest = try load.advanceToBody() { return .wouldBlock(interest) }
             return try load.peekBody()
         }

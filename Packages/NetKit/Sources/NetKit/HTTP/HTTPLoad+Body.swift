@@ -14,8 +14,21 @@ extension BodyFraming {
 
 /// The body of the answer.
 extension HTTPLoad {
-    /// Reads payload into `target`; call after ``advanceToBody()`` gave nil.
-    mutating func readBody(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
+    /// Goes on to the body, and reads payload into `target`.
+    mutating func read(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        if let interest = try advanceToBody() { return .wouldBlock(interest) }
+        return try readBody(into: &target)
+    }
+
+    /// The connection's input, if all there is to do now is to wait until it has bytes. Until the caller takes
+    /// ``isInputLent`` back, nobody else may read.
+    mutating func lendInput() -> ReadStream? {
+        guard settings.totalLimit == nil, leaveTimer == nil, sender?.isDone == true, let connection else { return nil }
+        isInputLent = true
+        return connection.pair.input
+    }
+
+    private mutating func readBody(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
         if contentDecoder == nil { return try readPayload(into: &target) }
         let attempt = try prepareDecoded()
         guard case .moved = attempt, let count = contentDecoder?.read(into: &target) else { return attempt }

@@ -13,7 +13,7 @@ internal import StreamKit
 /// Sending and receiving overlap: a server may answer before it has read the whole request, and one that answers while it
 /// reads would wait for ever for a client that stops. So whoever waits to receive sends on meanwhile, unless the answer
 /// was a refusal.
-struct HTTPLoad: Sendable {
+struct HTTPLoad: ~Copyable, Sendable {
     enum Phase: Sendable {
         case idle
         /// Nothing of the answer has come.
@@ -58,6 +58,8 @@ struct HTTPLoad: Sendable {
     var hasReceived = false
     /// The request has gone out just now: its answer cannot be there yet.
     var hasJustSent = false
+    /// A thread waits in the connection's input; see ``lendInput()``.
+    var isInputLent = false
     var response: HTTPResponse?
     /// After this answer the connection can carry another request, as far as the head says.
     var isReusable = false
