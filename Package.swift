@@ -48,7 +48,12 @@ let rows: [Row] = [
     Row("ServiceDiscovery", .library, "ServiceDiscovery", ["EventLoops", "HostResolver"]),
     Row("ServiceDiscovery", .tests, "ServiceDiscoveryTests", ["ServiceDiscovery", "HostResolver"]),
 
-    Row("NetKit", .library, "NetKit", ["EventLoops", "HTTPMessage", "HostResolver", "StreamKit"]),
+    Row("NetDiag", .library, "NetDiag", ["HTTPMessage", "HostResolver", "StreamKit"]),
+    Row(
+        "NetDiag", .tests, "NetDiagTests",
+        ["NetDiag", "HTTPMessage", "HostResolver", "HostResolverTesting", "StreamKit"]),
+
+    Row("NetKit", .library, "NetKit", ["EventLoops", "HTTPMessage", "HostResolver", "NetDiag", "StreamKit"]),
     Row("NetKit", .tests, "NetKitTests", ["NetKit"]),
 ]
 

@@ -18,6 +18,7 @@ let package = Package(
         .package(path: "../EventLoops"),
         .package(path: "../HTTPMessage"),
         .package(path: "../HostResolver"),
+        .package(path: "../NetDiag"),
         .package(path: "../StreamKit"),
     ],
     targets: [
@@ -27,6 +28,7 @@ let package = Package(
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "NetDiag", package: "NetDiag"),
                 .product(name: "StreamKit", package: "StreamKit"),
             ],
             swiftSettings: settings

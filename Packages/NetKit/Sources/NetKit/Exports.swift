@@ -2,4 +2,5 @@
 @_exported public import EventLoops
 @_exported public import HTTPMessage
 @_exported public import HostResolver
+@_exported public import NetDiag
 @_exported public import StreamKit

@@ -25,6 +25,6 @@ struct NetKitCommand: AsyncParsableCommand {
               1  anything else
             """,
         version: "0.1.0",
-        subcommands: [GetCommand.self, ResolveCommand.self]
+        subcommands: [GetCommand.self, ResolveCommand.self, DiagnoseCommand.self]
     )
 }

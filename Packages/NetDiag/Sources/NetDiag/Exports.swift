@@ -1,0 +1,3 @@
+// Their types stand in this package's API.
+@_exported public import HostResolver
+@_exported public import StreamKit

@@ -1,0 +1,152 @@
+public import FoundationEssentials
+internal import Glibc
+
+/// Tells why the network does not work: for a URL, for a stream that failed, or for this machine.
+///
+/// ```swift
+/// do {
+///     try await stream.opened()
+/// } catch {
+///     let diagnosis = await NetDiagnostic(read: stream, write: nil).diagnose()
+///     print(diagnosis)     // what is broken, and what to do about it
+/// }
+/// ```
+///
+/// It climbs the ladder from this machine's links to an answer of the server and names the lowest rung that is broken. What
+/// a stream's ``ConnectionReport`` knows already is not tried again. Nothing is sent to anybody but the target, the
+/// configured name servers and the routers on the way; nothing is changed; no privileges are needed.
+///
+/// Replaces `CFNetDiagnosticRef`. One diagnostic may be used from several threads, and several at once.
+public final class NetDiagnostic: Sendable {
+    /// How long each step may take, and who does it.
+    public struct Options: Sendable {
+        /// For looking the name up. Default 5 s.
+        public var lookupLimit: Duration = .seconds(5)
+        /// For each name server. Default 2 s.
+        public var nameServerLimit: Duration = .seconds(2)
+        /// For connecting, and for a TLS handshake. Default 5 s.
+        public var connectionLimit: Duration = .seconds(5)
+        /// For the head of an answer. Default 10 s.
+        public var answerLimit: Duration = .seconds(10)
+        /// Whom to trust. Default: the machine's roots.
+        public var tls = TLSConfiguration()
+        /// Who looks names up. Default: the system, as every other program.
+        public var resolver: any Resolver = SystemResolver.shared
+
+        /// The program's name, shown to people. Default: that of the process. Replaces `CFNetDiagnosticSetName`.
+        public var name = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "this program"
+
+        /// The defaults.
+        public init() {}
+    }
+
+    private let target: DiagnosisTarget
+    private let read: ReadStream?
+    private let write: WriteStream?
+    private let options: Options
+
+    private init(_ target: DiagnosisTarget, read: ReadStream? = nil, write: WriteStream? = nil, _ options: Options) {
+        self.target = target
+        self.read = read
+        self.write = write
+        self.options = options
+    }
+
+    /// For this machine's network in general.
+    public convenience init(options: Options = Options()) {
+        self.init(.machine, options)
+    }
+
+    /// For the way to a URL. Its user name, password and query are not used and not told to anyone.
+    ///
+    /// Replaces `CFNetDiagnosticCreateWithURL`.
+    ///
+    /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
+    public convenience init(url: URL, options: Options = Options()) throws(StreamError) {
+        self.init(try DiagnosisTarget(url), options)
+    }
+
+    /// For streams, failed or not: where they go, and what their errors and reports know. With neither, for this machine.
+    ///
+    /// Keeps them alive, and changes nothing about them. Replaces `CFNetDiagnosticCreateWithStreams`.
+    public convenience init(read: ReadStream?, write: WriteStream?, options: Options = Options()) {
+        let report = read?.report ?? write?.report ?? ConnectionReport()
+        let target = DiagnosisTarget(
+            name: read?[.remoteHostName] ?? write?[.remoteHostName], port: read?[.remotePort] ?? write?[.remotePort],
+            address: read?[.remoteAddress] ?? write?[.remoteAddress], report: report)
+        self.init(target, read: read, write: write, options)
+    }
+
+    /// The status of the network on the way to the target, at once and without a packet.
+    ///
+    /// A stream that could not look its name up, found no way or no answer makes it at best indeterminate; one that is open
+    /// makes it up. Replaces `CFNetDiagnosticCopyNetworkStatusPassively`.
+    public func passiveStatus() -> PassiveStatus {
+        let halves = [read?.status, write?.status].compactMap(\.self)
+        if halves.contains(where: { [.open, .reading, .writing, .atEnd].contains($0) }) {
+            return PassiveStatus(status: .up, sentence: .networkFine)
+        }
+        let facts = knownFacts
+        let status = PassiveStatus.current(to: facts.addresses(of: target))
+        guard status.status == .up, let error = read?.error ?? write?.error, NetDiagnostic.isAboutNetwork(error) else {
+            return status
+        }
+        return PassiveStatus(status: .indeterminate, sentence: error.sentence)
+    }
+
+    /// Finds out what is broken. Ends by itself, after the longest single limit at most a few times over; cancelling the task
+    /// ends it early, with what is known by then.
+    public func diagnose() async -> Diagnosis {
+        var machine = LadderMachine(target, knowing: knownFacts)
+        let runner = ProbeRunner(target: target, options: options)
+        await withTaskGroup(of: ProbeResult.self) { group in
+            while true {
+                for probe in machine.next() { group.addTask { await runner.run(probe) } }
+                guard !machine.isOver, !Task.isCancelled, let result = await group.next() else { break }
+                machine.receive(result)
+            }
+            group.cancelAll()
+        }
+        return Diagnosis(
+            target: target.place, findings: machine.findings, checked: machine.checked, needed: target.rungs)
+    }
+
+    /// Starts a diagnosis for a person, and returns at once: the presenter is told, and the task gives the result to the
+    /// program as well.
+    ///
+    /// Replaces `CFNetDiagnosticDiagnoseProblemInteractively`. May be called while a stream's error is being delivered.
+    @discardableResult
+    public func diagnoseInteractively(
+        with presenter: any DiagnosisPresenter = StandardErrorPresenter()
+    ) -> Task<Diagnosis, Never> {
+        Task { [self] in
+            presenter.began(target.place, for: options.name)
+            let diagnosis = await diagnose()
+            presenter.finished(diagnosis)
+            return diagnosis
+        }
+    }
+
+    private var knownFacts: LadderFacts {
+        guard read != nil || write != nil else { return LadderFacts() }
+        return LadderFacts(
+            read?.report ?? write?.report ?? ConnectionReport(), error: read?.error ?? write?.error)
+    }
+
+    private static func isAboutNetwork(_ error: StreamError) -> Bool {
+        error.domain == .netDB || [ENETUNREACH, EHOSTUNREACH, ETIMEDOUT, ENETDOWN].contains { error.isPOSIX($0) }
+    }
+}
+
+extension DiagnosisTarget {
+    /// The rungs that the way to this target has.
+    var rungs: [Rung] {
+        if host == nil { return [.link, .address, .route] }
+        var rungs: [Rung] = [.link, .address, .route, .gateway]
+        if literal == nil { rungs.append(.name) }
+        if port > 0 { rungs.append(.connection) }
+        if isSecure { rungs.append(.security) }
+        if service != .bytes { rungs += [.answer, .authentication] }
+        return rungs
+    }
+}

@@ -1,0 +1,67 @@
+internal import FoundationEssentials
+
+/// What is to be reached: the host, the port, and what is spoken there.
+struct DiagnosisTarget: Sendable, Hashable {
+    /// What is spoken once connected.
+    enum Service: Sendable, Hashable {
+        /// Nothing that is known here: connecting is all that is tried.
+        case bytes
+        /// HTTP, with the path to ask for.
+        case http(path: String)
+    }
+
+    /// A name, or an address as text; nil for this machine's network in general.
+    var host: String?
+    var port: UInt16
+    var isSecure: Bool
+    var service: Service
+
+    /// No target: the machine alone.
+    static let machine = DiagnosisTarget(host: nil, port: 0, isSecure: false, service: .bytes)
+
+    /// The host if it is written as an address.
+    var literal: IPAddress? { host.flatMap { IPAddress($0) } }
+
+    /// `host:port`, for people.
+    var place: String {
+        guard let host else { return "this machine" }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    private static let ports: [String: (UInt16, isSecure: Bool)] = [
+        "http": (80, false), "https": (443, true), "ftp": (21, false), "ftps": (990, true),
+    ]
+
+    init(host: String?, port: UInt16, isSecure: Bool, service: Service) {
+        self.host = host
+        self.port = port
+        self.isSecure = isSecure
+        self.service = service
+    }
+
+    /// The target of a URL; any scheme will do if the URL names its port.
+    init(_ url: URL) throws(StreamError) {
+        guard let scheme = url.scheme?.lowercased() else { throw .undiagnosable("it names no scheme.") }
+        guard let host = url.host(percentEncoded: false), !host.isEmpty else {
+            throw .undiagnosable("it names no host.")
+        }
+        let known = DiagnosisTarget.ports[scheme]
+        guard let port = UInt16(exactly: url.port ?? Int(known?.0 ?? 0)), port > 0 else {
+            throw .undiagnosable(
+                url.port == nil
+                    ? "its scheme has no port known here; name one." : "its port is not between 1 and 65535.")
+        }
+        let path = url.path(percentEncoded: true)
+        self.init(
+            host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, port: port,
+            isSecure: known?.isSecure ?? false,
+            // The query stays here: it may hold a secret.
+            service: scheme.hasPrefix("http") ? .http(path: path.isEmpty ? "/" : path) : .bytes)
+    }
+}
+
+extension StreamError {
+    static func undiagnosable(_ reason: String) -> StreamError {
+        StreamError(posix: 22, Sentence("diag.badURL", "The URL cannot be diagnosed: %1", reason))  // EINVAL
+    }
+}

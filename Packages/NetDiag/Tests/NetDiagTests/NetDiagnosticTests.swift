@@ -1,0 +1,138 @@
+import FoundationEssentials
+import Glibc
+import HostResolverTesting
+import Synchronization
+import Testing
+
+@testable import NetDiag
+
+/// Diagnoses of real failures on this machine's loopback.
+@Suite struct NetDiagnosticTests {
+    /// A listener that answers each connection with these bytes and closes it.
+    private final class Answering: Sendable {
+        let socket: Socket
+        let port: UInt16
+
+        init(_ answer: String?) async throws {
+            socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+            guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
+            self.port = port
+            let socket = socket
+            Task {
+                while let pair = try? await socket.accept().makeStreams() {
+                    try pair.open()
+                    _ = try? await pair.input.read(upTo: 4096)
+                    if let answer { try? await pair.output.writeAll(Array(answer.utf8)) }
+                    try? await pair.output.finish()
+                    pair.close()
+                }
+            }
+        }
+
+        deinit { socket.invalidate() }
+    }
+
+    private func diagnose(_ url: String) async throws -> Diagnosis {
+        try await NetDiagnostic(url: URL(string: url)!).diagnose()
+    }
+
+    private func freePort() throws -> UInt16 {
+        let socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+        defer { socket.invalidate() }
+        guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
+        return port
+    }
+
+    @Test func aRefusedPort() async throws {
+        let diagnosis = try await diagnose("http://127.0.0.1:\(freePort())/")
+        #expect(diagnosis.cause?.code == .portRefused)
+        #expect(diagnosis.unchecked == [.security, .answer, .authentication].filter { $0 != .security })
+    }
+
+    @Test(
+        arguments: [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", nil),
+            ("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 404 Not Found\r\n\r\n", .requestRefused),
+            ("HTTP/1.1 500 Broken\r\n\r\n", .serverBroken), ("HTTP/1.1 401 No\r\n\r\n", .credentialsWanted),
+            ("220 ftp.example.org ready\r\n\r\n", .notHTTP), (nil, .answerMissing),
+        ] as [(String?, FindingCode?)])
+    func whatAServerAnswers(answer: String?, code: FindingCode?) async throws {
+        let server = try await Answering(answer)
+        let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/page?token=secret")
+        #expect(diagnosis.cause?.code == code, "\(diagnosis)")
+        #expect(!"\(diagnosis)".contains("secret"))
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func aServerWithoutTLS() async throws {
+        let server = try await Answering("HTTP/1.1 400 Bad Request\r\n\r\n")
+        let diagnosis = try await diagnose("https://127.0.0.1:\(server.port)/")
+        #expect(diagnosis.cause?.code == .notTLS, "\(diagnosis)")
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func aNameThatIsNone() async throws {
+        var options = NetDiagnostic.Options()
+        options.resolver = ScriptedResolver()
+        options.nameServerLimit = .zero
+        let url = URL(string: "http://no-such-host.invalid/")!
+        let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
+        #expect(diagnosis.brokenRung.map { $0 <= .name } == true)
+        #expect((diagnosis.consequences + [diagnosis.cause].compactMap(\.self)).contains { $0.rung == .name })
+    }
+
+    @Test func aStreamThatFailedIsNotOpenedAgain() async throws {
+        let stream = StreamPair(host: "127.0.0.1", port: try freePort())
+        try stream.open()
+        await #expect(throws: StreamError(posix: ECONNREFUSED)) { try await stream.input.opened() }
+        let diagnosis = await NetDiagnostic(read: stream.input, write: nil).diagnose()
+        #expect(diagnosis.cause?.code == .portRefused)
+        // What it was about to say is still there.
+        #expect(stream.input.error == StreamError(posix: ECONNREFUSED))
+        #expect(stream.input.status == .error)
+    }
+
+    @Test func anOpenStreamIsUp() async throws {
+        let server = try await Answering("hello")
+        let stream = StreamPair(host: "127.0.0.1", port: server.port)
+        try stream.open()
+        try await stream.output.opened()
+        #expect(NetDiagnostic(read: nil, write: stream.output).passiveStatus().status == .up)
+        stream.close()
+    }
+
+    @Test func aFailedLookupIsIndeterminateAtBest() async throws {
+        let stream = StreamPair(host: "no-such-host.test", port: 80)
+        try stream.set(.resolver, to: ScriptedResolver())
+        try stream.open()
+        await #expect(throws: StreamError.self) { try await stream.input.opened() }
+        #expect(NetDiagnostic(read: stream.input, write: nil).passiveStatus().status != .up)
+    }
+
+    @Test func withoutStreamsItIsAboutTheMachine() async {
+        let diagnosis = await NetDiagnostic(read: nil, write: nil).diagnose()
+        #expect(diagnosis.target == "this machine")
+    }
+
+    @Test func urlsThatCannotBeDiagnosed() {
+        for text in ["mailto:a@example.org", "gopher://example.org/", "http:///path", "http://example.org:70000/"] {
+            guard let url = URL(string: text) else { continue }
+            #expect(throws: StreamError.self, "\(text)") { try NetDiagnostic(url: url) }
+        }
+    }
+
+    @Test func thePresenterIsToldAndTheProgramGetsTheResult() async throws {
+        final class Listening: DiagnosisPresenter {
+            let began = Atomic<Int>(0)
+            let finished = Atomic<Int>(0)
+            func began(_ target: String, for name: String) { began.wrappingAdd(1, ordering: .relaxed) }
+            func finished(_ diagnosis: Diagnosis) { finished.wrappingAdd(1, ordering: .relaxed) }
+        }
+        let presenter = Listening()
+        let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
+        let diagnosis = await (try NetDiagnostic(url: url)).diagnoseInteractively(with: presenter).value
+        #expect(diagnosis.cause?.code == .portRefused)
+        #expect(presenter.began.load(ordering: .relaxed) == 1)
+        #expect(presenter.finished.load(ordering: .relaxed) == 1)
+    }
+}
