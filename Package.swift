@@ -53,7 +53,8 @@ let rows: [Row] = [
         "NetDiag", .tests, "NetDiagTests",
         ["NetDiag", "HTTPMessage", "HostResolver", "HostResolverTesting", "StreamKit"]),
 
-    Row("NetKit", .library, "NetKit", ["EventLoops", "HTTPMessage", "HostResolver", "NetDiag", "StreamKit"]),
+    Row(
+        "NetKit", .library, "NetKit", ["EventLoops", "HTTPAuth", "HTTPMessage", "HostResolver", "NetDiag", "StreamKit"]),
     Row("NetKit", .tests, "NetKitTests", ["NetKit"]),
 ]
 

@@ -16,6 +16,7 @@ let package = Package(
     ],
     dependencies: [
         .package(path: "../EventLoops"),
+        .package(path: "../HTTPAuth"),
         .package(path: "../HTTPMessage"),
         .package(path: "../HostResolver"),
         .package(path: "../NetDiag"),
@@ -26,6 +27,7 @@ let package = Package(
             name: "NetKit",
             dependencies: [
                 .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "NetDiag", package: "NetDiag"),

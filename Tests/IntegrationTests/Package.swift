@@ -14,6 +14,7 @@ let package = Package(
     name: "IntegrationTests",
     dependencies: [
         .package(path: "../../Packages/EventLoops"),
+        .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetKit"),
@@ -30,6 +31,17 @@ let package = Package(
             name: "NetworkTests",
             dependencies: [
                 "watch-network",
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "AuthenticationTests",
+            dependencies: [
+                .product(name: "HTTPAuth", package: "HTTPAuth"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "StreamKit", package: "StreamKit"),
                 .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings

@@ -9,7 +9,7 @@ import Peers
         Starts a server on free ports of loopback, and runs COMMAND against it, or else waits for Ctrl-C. The
         server ends with this process, however that ends.
 
-        NAME   nginx apache python tls echo dnsmasq unbound
+        NAME   nginx apache lighttpd python tls echo dnsmasq unbound
         COMMAND sees   PEER_PORT, and of a web server PEER_URL and PEER_TLS_URL; PEER_ROOT is the root certificate.
         Example   peer nginx sh -c 'curl -L --cacert "$PEER_ROOT" "$PEER_TLS_URL/chain"'
         """
@@ -52,6 +52,7 @@ import Peers
         return switch name {
         case "nginx": Nginx()
         case "apache": Apache()
+        case "lighttpd": Lighttpd()
         case "python": PythonHTTPServer()
         case "tls": OpenSSLServer(.statusPage)
         case "echo": Socat(.echo)
@@ -66,6 +67,7 @@ import Peers
         switch peer {
         case let nginx as Nginx: nginx.listeners.map { ($0.name, nginx.url($0, "")) }
         case let apache as Apache: apache.listeners.map { ($0.name, apache.url($0, "")) }
+        case let lighttpd as Lighttpd: [(HTTPListener.plain.name, lighttpd.url(""))]
         case let python as PythonHTTPServer: [(HTTPListener.plain.name, python.url(""))]
         case is OpenSSLServer: [(HTTPListener.tls.name, "https://localhost:\(peer.port)")]
         default: []

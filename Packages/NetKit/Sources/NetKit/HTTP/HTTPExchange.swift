@@ -137,6 +137,7 @@ extension HTTPExchange {
             case StreamProperty<Int64>.httpBodyLength.name: state.load.bodyLength
             case StreamProperty<ConnectionReport>.report.name: state.load.log.report
             case StreamProperty<TLSInformation>.tlsInformation.name: state.load.tlsInformation
+            case StreamProperty<[UInt8]>.serverEndPointBinding.name: state.load.serverEndPointBinding
             default: state.load.settings.value(named: name)
             }
         }

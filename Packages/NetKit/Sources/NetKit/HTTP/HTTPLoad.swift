@@ -51,6 +51,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     var sender: RequestSender?
     private var sentHead: [UInt8] = []
     private var lastTLS: TLSInformation?
+    private var lastBinding: [UInt8]?
     /// Rings when a body that waits for a 100 (Continue) goes out without.
     var leaveTimer: LoopTimer?
 
@@ -103,6 +104,9 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     /// What TLS agreed on, on the connection used last.
     var tlsInformation: TLSInformation? { connection?.pair[.tlsInformation] ?? lastTLS }
+
+    /// What binds authentication to the connection used last.
+    var serverEndPointBinding: [UInt8]? { connection?.pair[.serverEndPointBinding] ?? lastBinding }
 
     var bodyBytesSent: Int64 { sender?.bodyBytesSent ?? 0 }
     var trailers: HTTPFields { decoder.trailers }
@@ -228,7 +232,10 @@ extension HTTPLoad {
     mutating func letGo() {
         guard let connection else { return }
         phase = .done
-        if connection.key.origin.isSecure { lastTLS = connection.pair[.tlsInformation] }
+        if connection.key.origin.isSecure {
+            lastTLS = connection.pair[.tlsInformation]
+            lastBinding = connection.pair[.serverEndPointBinding]
+        }
         log.endConnection()
         guard isReusable, sender?.isComplete == true, connection.buffer.isEmpty else {
             sender?.stop()

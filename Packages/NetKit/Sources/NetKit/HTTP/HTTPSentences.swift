@@ -1,3 +1,4 @@
+internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
@@ -80,6 +81,16 @@ extension StreamError {
         .parseFailure,
         Sentence("http.noZlib", "The body is compressed, but libz.so.1 (Debian: zlib1g) is not installed to decode it.")
     )
+
+    static func bodyTooLong(_ limit: Int) -> StreamError {
+        http(.parseFailure, Sentence("http.bodyTooLong", "The body is larger than the limit of %1 bytes.", "\(limit)"))
+    }
+
+    static func authentication(_ error: HTTPAuthError) -> StreamError {
+        http(
+            error.number ?? .authenticationTypeUnsupported,
+            Sentence("http.authentication", "Authentication failed: %1.", error.description), underlying: error)
+    }
 
     static func timedOut(_ step: String) -> StreamError {
         StreamError(

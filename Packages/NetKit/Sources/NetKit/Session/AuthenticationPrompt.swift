@@ -1,0 +1,55 @@
+public import FoundationEssentials
+public import HTTPAuth
+
+/// What a user is asked when a server or proxy wants to know who it is.
+public struct AuthenticationPrompt: Sendable {
+    /// Who asks, in which realm.
+    public let space: ProtectionSpace
+
+    /// The scheme that will carry the answer.
+    public let method: AuthenticationMethod
+
+    /// Whether a Windows domain is to be asked for, too.
+    public let requiresAccountDomain: Bool
+
+    /// The URL that was asked for.
+    public let url: URL
+
+    /// Why the user is asked again; nil the first time.
+    public let failure: HTTPAuthError?
+
+    /// The question, for people: who asks, for what, and whether others can listen.
+    public var text: String {
+        let host = space.host.contains(":") ? "[\(space.host)]" : space.host
+        let asker = space.role == .proxy ? "The proxy" : "The server"
+        var text = failure.map { "\($0). " } ?? ""
+        text += "\(asker) at \(space.scheme)://\(host):\(space.port) asks for a user name and a password"
+        if let realm = space.realm, !requiresAccountDomain { text += " for \"\(realm)\"" }
+        return text + (space.isEncrypted ? "." : "; the connection is not encrypted.")
+    }
+
+    /// What the user says.
+    public struct Answer: Sendable {
+        /// The user name.
+        public var user: String
+        /// The password.
+        public var password: Secret
+        /// The Windows domain, where one is asked for.
+        public var accountDomain: String?
+        /// Whether to keep it in the first store that outlives the process, once the server has accepted it.
+        public var saves: Bool
+
+        /// Makes an answer.
+        public init(user: String, password: Secret, accountDomain: String? = nil, saves: Bool = false) {
+            self.user = user
+            self.password = password
+            self.accountDomain = accountDomain
+            self.saves = saves
+        }
+
+        /// Makes an answer of text.
+        public init(user: String, password: String, accountDomain: String? = nil, saves: Bool = false) {
+            self.init(user: user, password: Secret(password), accountDomain: accountDomain, saves: saves)
+        }
+    }
+}

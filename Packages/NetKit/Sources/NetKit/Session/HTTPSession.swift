@@ -1,0 +1,118 @@
+public import EventLoops
+internal import HTTPAuth
+public import HTTPMessage
+public import StreamKit
+
+/// Requests with all that goes round them: authentication, credentials that are found or asked for, redirects, connections
+/// that are kept.
+///
+/// ```swift
+/// var configuration = HTTPSession.Configuration()
+/// configuration.prompt = { question in
+///     print(question.text)                    // The server at http://example.org:80 asks for a user name and …
+///     return .init(user: "joe", password: readPassword())
+/// }
+/// let session = HTTPSession(configuration)
+/// let stream = try await session.open(HTTPRequest(method: .get, url: url))
+/// for try await chunk in stream.chunks() { … }
+/// ```
+///
+/// Each load goes the way of the guide's figures 4-1 and 4-2: the request is sent; a 401 makes an
+/// ``HTTPAuth/HTTPAuthentication`` object, or finds the one that this session has for the place; credentials come from the
+/// URL, from ``Configuration/stores``, or from ``Configuration/prompt``; the request is sent again, until it is answered with
+/// something else, or nobody has another credential. Then the answer is what the server said last.
+///
+/// Nothing is sent before a challenge of the same server, and nothing to another server, whatever redirects say. A
+/// connection that was authenticated as a whole (NTLM, Negotiate) is used for its own user only.
+public final class HTTPSession: Sendable {
+    /// How loads are made.
+    public let configuration: Configuration
+
+    let loop: EventLoop
+    private let known = Locked<[KnownAuthentication]>([])
+    /// Lets one load at a time deal with a challenge, so that several that meet the same one ask once.
+    let turnstile = Turnstile()
+
+    /// Makes a session.
+    public init(_ configuration: Configuration = Configuration(), loop: EventLoop = .shared) {
+        self.configuration = configuration
+        self.loop = loop
+    }
+
+    /// Sends a request and returns the stream of the final answer, whose head has come: see ``StreamKit/StreamProperty/httpResponse``.
+    /// Read the stream to its end, or close it.
+    ///
+    /// - Parameters:
+    ///   - request: An own `Authorization` is sent as it is, and switches authentication off.
+    ///   - body: What is sent besides the head. One that can be read once only is sent once the server agrees
+    ///     (`100-continue`), since it cannot be sent again.
+    ///
+    /// - Throws: what the load failed with. An answer of 401 is no failure: nobody had a credential, or the user was asked
+    ///   and gave none.
+    public func open(_ request: HTTPRequest, body: HTTPBody? = nil) async throws(StreamError) -> ReadStream {
+        var load = try SessionLoad(request, body: body, session: self)
+        return try await load.run()
+    }
+
+    /// Sends a request and reads the whole answer.
+    ///
+    /// - Parameter limit: The most bytes that the body may have; more is an error.
+    public func load(
+        _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20
+    ) async throws(StreamError) -> HTTPResponse {
+        let stream = try await open(request, body: body)
+        defer { stream.close() }
+        var response = try await stream.response()
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+        while case let count = try await stream.read(into: &piece), count > 0 {
+            guard bytes.count + count <= limit else { throw .bodyTooLong(limit) }
+            bytes += piece[..<count]
+        }
+        response.body = bytes
+        return response
+    }
+
+    /// Forgets every credential and all that was negotiated with them, and closes the idle connections that they belong to.
+    /// What ``Configuration/stores`` hold stays there.
+    public func forgetCredentials() {
+        let dropped = known.withLock { known in
+            defer { known = [] }
+            return known
+        }
+        for entry in dropped { entry.pool?.drain() }
+    }
+}
+
+extension HTTPSession {
+    /// What this session knows that is good for a request.
+    func find(_ request: HTTPRequest) -> KnownAuthentication? {
+        known.withLock { $0.last { $0.authentication.isValid && $0.isFree && $0.authentication.appliesTo(request) } }
+    }
+
+    /// What was learned for the same place and realm while others waited.
+    func find(like authentication: HTTPAuthentication, besides old: KnownAuthentication?) -> KnownAuthentication? {
+        known.withLock { known in
+            known.last {
+                $0 !== old && $0.authentication.isValid && $0.isFree && !$0.authentication.isConnectionBound
+                    && $0.authentication.space == authentication.space
+            }
+        }
+    }
+
+    func remember(_ entry: KnownAuthentication) {
+        known.withLock { known in
+            known.append(entry)
+            // A server that makes up realms must not make this grow for ever.
+            if known.count > Self.knownLimit { known.removeFirst() }
+        }
+    }
+
+    func forget(_ entry: KnownAuthentication) {
+        known.withLock { $0.removeAll { $0 === entry } }
+        entry.pool?.drain()
+    }
+
+    /// How many places and realms one session keeps authentication for; the oldest goes first.
+    static let knownLimit = 256
+}

@@ -1,0 +1,73 @@
+import Foundation
+import HTTPAuth
+import HTTPMessage
+import NetKit
+import Peers
+import StreamKit
+import Testing
+
+/// HTTPAuth with plain streams, as its users have it with any client: the field is put on by hand.
+@Suite(.serialized) struct ByHandTests {
+    @Test(arguments: Servers.names)
+    func rightAndWrong(_ name: String) async throws {
+        var request = try HTTPRequest(method: .get, url: Servers.url(name))
+        let asked = try await send(request)
+        #expect(asked.response.status == .unauthorized)
+        let authentication = try #require(HTTPAuthentication(response: asked.response))
+        #expect(authentication.isValid && authentication.realm == "peers" && authentication.appliesTo(request))
+        #expect(authentication.method == (name.hasSuffix("basic") ? .basic : .digest))
+
+        try await authentication.apply(to: &request, user: "alice", password: "open sesame")
+        let answer = try await send(request)
+        #expect(answer.text == "treasure")
+        #expect(try authentication.update(with: answer.response, to: request) == .accepted)
+
+        try await authentication.apply(to: &request, user: "alice", password: "wrong")
+        // What was good a moment ago may only have become stale: that is looked at once.
+        var verdict = try authentication.update(with: try await send(request).response, to: request)
+        if verdict == .apply {
+            try await authentication.apply(to: &request, user: "alice", password: "wrong")
+            verdict = try authentication.update(with: try await send(request).response, to: request)
+        }
+        #expect(verdict == .refused && authentication.error?.number == .badUserName)
+    }
+
+    @Test(arguments: Servers.names.filter { $0.hasPrefix("lighttpd") })
+    func otherLetters(_ name: String) async throws {
+        var request = try HTTPRequest(method: .get, url: Servers.url(name))
+        let authentication = try #require(HTTPAuthentication(response: try await send(request).response))
+        try await authentication.apply(to: &request, user: "Jäsøn", password: "sésame")
+        #expect(try await send(request).text == "treasure")
+    }
+
+    /// One nonce for many requests, and Apache's proof of each.
+    @Test(arguments: ["apache digest", "lighttpd sha512"])
+    func oneNonce(_ name: String) async throws {
+        var request = try HTTPRequest(method: .get, url: Servers.url(name))
+        var options = DigestOptions()
+        options.requiresServerProof = name.hasPrefix("apache")
+        var policy = AuthenticationPolicy()
+        policy.methods = [.digest(options)]
+        let first = try await send(request).response
+        let authentication = try #require(HTTPAuthentication(response: first, policy: policy))
+        for _ in 0..<25 {
+            try await authentication.apply(to: &request, user: "alice", password: "open sesame")
+            let answer = try await send(request)
+            #expect(answer.text == "treasure")
+            #expect(try authentication.update(with: answer.response, to: request) == .accepted)
+        }
+        #expect(request.fields[.authorization]?.contains("nc=00000019") == true)
+    }
+
+    /// A proof that somebody changed on the way is not believed.
+    @Test func changedProof() async throws {
+        var request = try HTTPRequest(method: .get, url: Servers.url("apache digest"))
+        let authentication = try #require(HTTPAuthentication(response: try await send(request).response))
+        try await authentication.apply(to: &request, user: "alice", password: "open sesame")
+        var answer = try await send(request).response
+        let info = try #require(answer.fields[.authenticationInfo])
+        #expect(info.contains("rspauth"))
+        try answer.fields.set(info.replacing("rspauth=\"", with: "rspauth=\"0"), for: .authenticationInfo)
+        #expect(throws: HTTPAuthError.self) { try authentication.update(with: answer, to: request) }
+    }
+}

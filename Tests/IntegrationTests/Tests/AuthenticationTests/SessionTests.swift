@@ -1,0 +1,287 @@
+import Foundation
+import HTTPAuth
+import HTTPMessage
+import NetKit
+import Peers
+import StreamKit
+import Testing
+
+/// The flow chart of the guide's chapter 4, against servers in this process that record what reaches them.
+@Suite struct SessionTests {
+    /// A server that lets in who knows "joe" and "right" by Basic, with a realm for each first folder.
+    private static func guarded(
+        _ more: @escaping @Sendable (Origin.Request) -> Origin.Response? = { _ in nil }
+    ) throws -> Origin {
+        try Origin { request in
+            if request["Authorization"] == ["Basic am9lOnJpZ2h0"] { return more(request) ?? .init(body: "in") }
+            let realm = request.target.split(separator: "/").first ?? "root"
+            return .init(401, fields: [.init("WWW-Authenticate", "Basic realm=\"\(realm)\"")], body: "out")
+        }
+    }
+
+    /// What a user was asked, and answers.
+    private final class User: Sendable {
+        private let state: LockedState
+        init(_ answers: AuthenticationPrompt.Answer?...) { state = LockedState(answers) }
+        var questions: [AuthenticationPrompt] { state.with { $0.questions } }
+        func answer(_ question: AuthenticationPrompt) -> AuthenticationPrompt.Answer? {
+            state.with { state in
+                state.questions.append(question)
+                return state.answers.isEmpty ? nil : state.answers.removeFirst()
+            }
+        }
+    }
+
+    private final class LockedState: @unchecked Sendable {
+        // Touched under the lock only.
+        private let lock = NSLock()
+        var answers: [AuthenticationPrompt.Answer?]
+        var questions: [AuthenticationPrompt] = []
+        init(_ answers: [AuthenticationPrompt.Answer?]) { self.answers = answers }
+        func with<Result>(_ body: (LockedState) -> Result) -> Result { lock.withLock { body(self) } }
+    }
+
+    private func session(
+        _ user: User, _ change: (inout HTTPSession.Configuration) -> Void = { _ in }
+    ) -> HTTPSession {
+        var configuration = HTTPSession.Configuration()
+        configuration.pool = HTTPConnectionPool()
+        configuration.prompt = { user.answer($0) }
+        change(&configuration)
+        return HTTPSession(configuration)
+    }
+
+    private func request(_ origin: Origin, _ path: String = "/a/x", user: String = "") throws -> HTTPRequest {
+        let url = try #require(URL(string: "http://\(user)127.0.0.1:\(origin.port)\(path)"))
+        return try HTTPRequest(method: .get, url: url)
+    }
+
+    private let right = AuthenticationPrompt.Answer(user: "joe", password: "right")
+    private let wrong = AuthenticationPrompt.Answer(user: "joe", password: "wrong")
+
+    @Test func wrongWrongRight() async throws {
+        let origin = try Self.guarded()
+        let user = User(wrong, wrong, right)
+        let session = session(user)
+        #expect(try await session.load(request(origin)).body == Array("in".utf8))
+        #expect(origin.requests.count == 4)
+        #expect(origin.requests[0]["Authorization"].isEmpty)
+        #expect(user.questions.map { $0.failure?.code } == [nil, .credentialRefused, .credentialRefused])
+        #expect(user.questions[0].space.realm == "a" && user.questions[0].method == .basic)
+        #expect(
+            user.questions[0].text == """
+                The server at http://127.0.0.1:\(origin.port) asks for a user name and a password for "a"; the \
+                connection is not encrypted.
+                """)
+        // Below the same folder the credential goes along at once; elsewhere the server has to ask first.
+        #expect(try await session.load(request(origin, "/a/y")).status == .ok)
+        #expect(origin.requests.count == 5)
+        #expect(try await session.load(request(origin, "/b/z")).status == .unauthorized)
+        #expect(origin.requests.count == 6 && origin.requests[5]["Authorization"].isEmpty)
+        #expect(user.questions.count == 4 && user.questions[3].space.realm == "b")
+    }
+
+    /// Nobody answers: the server's 401 is the answer, with its body.
+    @Test func cancelled() async throws {
+        let origin = try Self.guarded()
+        let response = try await session(User()).load(request(origin))
+        #expect(response.status == .unauthorized && response.body == Array("out".utf8))
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func neverEnds() async throws {
+        let origin = try Self.guarded()
+        let user = User(wrong, wrong, wrong, wrong, wrong)
+        #expect(try await session(user).load(request(origin)).status == .unauthorized)
+        #expect(user.questions.count == 3 && origin.requests.count == 4)
+        let stale = try Origin { _ in
+            .init(401, fields: [.init("WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", stale=true")])
+        }
+        let endless = try HTTPRequest(method: .get, url: #require(URL(string: stale.url())))
+        do throws(StreamError) {
+            _ = try await session(User(right)).load(endless)
+            Issue.record("an end")
+        } catch {
+            #expect(error.description.contains("asks again and again"))
+        }
+        #expect(stale.requests.count == 11)
+    }
+
+    /// Stores are asked before the user, and what they have is sent after a challenge only.
+    @Test func stores() async throws {
+        let origin = try Self.guarded()
+        let memory = MemoryCredentialStore()
+        let space = ProtectionSpace(.origin, scheme: "http", host: "127.0.0.1", port: origin.port, realm: "a")
+        memory.save(Credential(user: "joe", password: "right", for: space))
+        let user = User()
+        let session = session(user) { $0.stores = CredentialStores(origins: [memory]) }
+        #expect(try await session.load(request(origin)).status == .ok)
+        #expect(origin.requests[0]["Authorization"].isEmpty && user.questions.isEmpty)
+
+        // One that is refused gives way to the user's, which is kept once it was accepted.
+        memory.save(Credential(user: "joe", password: "old", for: space))
+        let asked = User(right)
+        let other = self.session(asked) { $0.stores = CredentialStores(origins: [memory]) }
+        #expect(try await other.load(request(origin)).status == .ok)
+        #expect(asked.questions.count == 1)
+        #expect(memory.find(CredentialQuery(space))?.password == Secret("right"))
+    }
+
+    /// Two loads that meet the same challenge ask once.
+    @Test func asksOnce() async throws {
+        let origin = try Self.guarded()
+        let user = User(right)
+        let session = session(user)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<8 {
+                group.addTask { try await session.load(request(origin, "/a/\(number)")).status.code }
+            }
+            for try await status in group { #expect(status == 200) }
+        }
+        #expect(user.questions.count == 1)
+    }
+
+    /// Whatever leads from A to B, nothing of A's reaches B.
+    @Test func nothingCrosses() async throws {
+        let b = try Origin { request in
+            request.target == "/open"
+                ? .init(body: "open") : .init(401, fields: [.init("WWW-Authenticate", "Basic realm=\"a\"")])
+        }
+        let port = b.port
+        let a = try Self.guarded { request in
+            let path = request.target == "/a/to-open" ? "/open" : "/a/x"
+            return request.target.hasPrefix("/a/to")
+                ? .init(302, fields: [.init("Location", "http://127.0.0.1:\(port)\(path)")]) : nil
+        }
+        let netrc = User(right)
+        let session = session(netrc) { $0.followsRedirects = true }
+        #expect(try await session.load(request(a, "/a/first")).status == .ok)
+        #expect(try await session.load(request(a, "/a/to-open")).body == Array("open".utf8))
+        #expect(try await session.load(request(a, "/a/to-closed", user: "joe:right@")).status == .unauthorized)
+        #expect(try await session.load(request(b, "/a/x")).status == .unauthorized)
+        #expect(try await session.load(request(b, "/open")).status == .ok)
+        #expect(b.requests.allSatisfy { $0["Authorization"].isEmpty })
+        #expect(netrc.questions.map(\.space.port) == [a.port, b.port, b.port])
+        #expect(b.recordings.allSatisfy { !String(decoding: $0.received, as: UTF8.self).contains("am9l") })
+    }
+
+    /// The URL's user comes first, and chooses among what a store has.
+    @Test func userInURL() async throws {
+        let origin = try Self.guarded()
+        let user = User()
+        #expect(try await session(user).load(request(origin, user: "joe:right@")).status == .ok)
+        #expect(try await session(user).load(request(origin, user: "joe:wrong@")).status == .unauthorized)
+        let memory = MemoryCredentialStore()
+        let space = ProtectionSpace(.origin, scheme: "http", host: "127.0.0.1", port: origin.port, realm: "a")
+        memory.save(Credential(user: "joe", password: "right", for: space))
+        memory.save(Credential(user: "ann", password: "other", for: space))
+        let session = session(user) { $0.stores = CredentialStores(origins: [memory]) }
+        #expect(try await session.load(request(origin, user: "joe@")).status == .ok)
+        #expect(origin.requests.allSatisfy { !$0.target.contains("joe") })
+    }
+
+    @Test func forgets() async throws {
+        let origin = try Self.guarded()
+        let session = session(User(right, nil)) { $0.stores = CredentialStores(origins: []) }
+        #expect(try await session.load(request(origin)).status == .ok)
+        session.forgetCredentials()
+        #expect(try await session.load(request(origin)).status == .unauthorized)
+        #expect(origin.requests.last?["Authorization"].isEmpty == true)
+    }
+
+    @Test func ownField() async throws {
+        let origin = try Self.guarded()
+        let user = User(right)
+        var request = try request(origin)
+        try request.fields.set("Bearer mine", for: .authorization)
+        #expect(try await session(user).load(request).status == .unauthorized)
+        #expect(origin.requests.map { $0["Authorization"] } == [["Bearer mine"]] && user.questions.isEmpty)
+    }
+
+    /// Bodies that can be made again are; one that cannot waits for the server's leave.
+    @Test func bodies() async throws {
+        let origin = try Self.guarded { .init(body: "\($0.body.count)") }
+        let large = [UInt8](repeating: 9, count: 200_000)
+        let bodies: [HTTPBody] = [.bytes(large), .stream(length: 200_000) { ReadStream(bytes: large) }]
+        for body in bodies {
+            var post = try request(origin)
+            post = try HTTPRequest(method: .post, url: #require(post.url))
+            let answer = try await session(User(right)).load(post, body: body)
+            #expect(answer.body == Array("200000".utf8))
+        }
+        let put = try HTTPRequest(method: .put, url: #require(request(origin).url))
+        let session = session(User(right))
+        #expect(try await session.load(request(origin)).status == .ok)
+        let answer = try await session.load(put, body: .stream(once: ReadStream(bytes: large)))
+        #expect(answer.body == Array("200000".utf8))
+        // This server gives its leave before it looks at the field, so the body is gone when it asks.
+        do throws(StreamError) {
+            _ = try await self.session(User(right)).load(put, body: .stream(once: ReadStream(bytes: large)))
+            Issue.record("sent twice")
+        } catch {
+            #expect(error.description.contains("401"))
+        }
+    }
+
+    /// A scheme of three messages on one connection, which then is its user's alone.
+    @Test func boundToAConnection() async throws {
+        let origin = try Origin { request in
+            switch request["Authorization"].first?.split(separator: " ").last {
+            case "first": .init(401, fields: [.init("WWW-Authenticate", "Legs \(request.connection)=")])
+            case "second.\(request.connection)": .init(body: "in")
+            case nil where request.target == "/a/again": .init(body: "again")
+            default: .init(401, fields: [.init("WWW-Authenticate", "Legs")])
+            }
+        }
+        let session = session(User(right)) { $0.policy.methods = [Legs.method] }
+        #expect(try await session.load(request(origin)).body == Array("in".utf8))
+        #expect(try await session.load(request(origin, "/a/again")).body == Array("again".utf8))
+        let connections = origin.requests.map(\.connection)
+        #expect(connections.count == 4)
+        #expect(
+            connections[1] == connections[2] && connections[2] == connections[3] && connections[0] != connections[1])
+        // Another user of another session, and nobody's requests, go over others.
+        #expect(try await self.session(User()).load(request(origin, "/a/open")).status == .unauthorized)
+        #expect(origin.requests.last?.connection != connections[1])
+    }
+
+    /// The legs of a made-up scheme: `first`, then `second.` and what the server said.
+    private struct Legs: AuthenticationScheme {
+        static let method = AuthenticationMethod("Legs") { _ in Legs() }
+        var traits: SchemeTraits { SchemeTraits(isConnectionBound: true, requiresOrderedRequests: true) }
+        var realm: String? { nil }
+        private enum State { case idle, sentFirst, challenged(String), sentSecond, authenticated }
+        private var state = State.idle
+
+        mutating func receive(
+            _ challenge: Challenge, answering sent: [UInt8]?
+        ) throws(HTTPAuthError) -> ChallengeVerdict {
+            guard sent != nil else {
+                state = .idle
+                return .fresh
+            }
+            guard case .sentFirst = state, let token = challenge.token else { return .refused }
+            state = .challenged(String(token.dropLast()))
+            return .continues
+        }
+
+        mutating func respond(
+            to input: AuthenticationInput, with credential: Credential?
+        ) throws(HTTPAuthError) -> AuthenticationStep {
+            switch state {
+            case .idle:
+                state = .sentFirst
+                return .send(Array("Legs first".utf8))
+            case .challenged(let text):
+                state = .sentSecond
+                return .send(Array("Legs second.\(text)".utf8))
+            case .authenticated: return .nothing
+            case .sentFirst, .sentSecond: throw HTTPAuthError(.outOfOrder)
+            }
+        }
+
+        mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) { state = .authenticated }
+
+        mutating func disconnected() { state = .idle }
+    }
+}
