@@ -17,6 +17,7 @@ let package = Package(
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HostResolver"),
+        .package(path: "../../Packages/NetDiag"),
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/StreamKit"),
         .package(path: "../Peers"),
@@ -25,6 +26,16 @@ let package = Package(
         .executableTarget(
             name: "watch-network",
             dependencies: [.product(name: "HostResolver", package: "HostResolver")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "diagnose-here",
+            dependencies: [.product(name: "NetDiag", package: "NetDiag")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "DiagnosisTests",
+            dependencies: ["diagnose-here", .product(name: "Peers", package: "Peers")],
             swiftSettings: settings
         ),
         .testTarget(

@@ -33,6 +33,8 @@ public final class NetDiagnostic: Sendable {
         /// Who looks names up. Default: the system, as every other program.
         public var resolver: any Resolver = SystemResolver.shared
 
+        /// The name servers that are asked when a name is in doubt. Default: those of `/etc/resolv.conf`.
+        public var nameServers: [SocketAddress]?
         /// The program's name, shown to people. Default: that of the process. Replaces `CFNetDiagnosticSetName`.
         public var name = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "this program"
 

@@ -19,7 +19,8 @@ struct ProbeRunner: Sendable {
         do throws(ResolverError) {
             return .surroundings(
                 Surroundings(
-                    network: try NetworkSnapshot.current(), nameServers: ResolverConfiguration.system.servers,
+                    network: try NetworkSnapshot.current(),
+                    nameServers: options.nameServers ?? ResolverConfiguration.system.servers,
                     hostsEntry: target.host.map { HostsFile.system.addresses(of: $0) } ?? []))
         } catch {
             return .surroundingsUnknown(error)

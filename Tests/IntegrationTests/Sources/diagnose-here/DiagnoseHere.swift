@@ -1,0 +1,29 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import NetDiag
+
+/// Diagnoses the way to a URL in the network that it runs in.
+///
+///     diagnose-here URL
+///
+/// prints the code of the cause, or `fine`, and then those of the remarks. Its limits are short, since in a network of one
+/// machine what has not answered after a second never will. It is a program because a process sees one network only.
+@main struct DiagnoseHere {
+    static func main() async throws {
+        guard CommandLine.arguments.count == 2, let url = URL(string: CommandLine.arguments[1]) else {
+            print("usage: diagnose-here URL")
+            exit(2)
+        }
+        var options = NetDiagnostic.Options()
+        options.lookupLimit = .seconds(20)
+        options.nameServerLimit = .seconds(2)
+        options.connectionLimit = .seconds(2)
+        let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
+        let remarks = diagnosis.remarks.filter { $0.severity == .warning }.map(\.code.rawValue)
+        print(([diagnosis.cause?.code.rawValue ?? "fine"] + remarks).joined(separator: " "))
+        print(diagnosis)
+        for finding in [diagnosis.cause].compactMap(\.self) + diagnosis.consequences + diagnosis.remarks {
+            print(finding.code.rawValue, finding.severity, finding.evidence)
+        }
+    }
+}
