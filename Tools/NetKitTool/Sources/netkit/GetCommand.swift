@@ -13,6 +13,7 @@ struct GetCommand: AsyncParsableCommand {
               netkit get -o film.mkv --resume https://www.example.org/film.mkv
               netkit get -X PUT -d @notes.txt -H 'Content-Type: text/plain' http://localhost/notes.txt
               netkit get --report --head https://www.example.org/
+              netkit get -u joe https://www.example.org/private/
 
             The body goes to standard output, or to FILE with -o. Progress is shown on a terminal, unless the body goes
             there, too. What failed, at which step and why is said in one sentence; --report tells every step.
@@ -59,6 +60,8 @@ struct GetCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The key of --cert (PEM), if it is in a file of its own.", valueName: "FILE"))
     var key: String?
 
+    @OptionGroup(title: "Authentication") var login: LoginOptions
+
     @Flag(help: "Go on where FILE of -o ends.")
     var resume = false
 
@@ -87,14 +90,16 @@ struct GetCommand: AsyncParsableCommand {
             load = try makeLoad()
         } catch let error as StreamError {
             try fail(error.description, ExitStatus(error, after: nil))
+        } catch let error as HTTPAuthError {
+            try fail("The passwords cannot be had: \(error).", .localFile)
         } catch let error as HTTPMessageError {
             try fail("The request cannot be sent: \(error).", .badURL)
         } catch let error as OutputFile.Failure {
             try fail(error.description, .localFile)
         }
         let outcome = await withNetworkExecutor { await load.run() }
-        if report { Terminal.say(Terminal.shownLines(load.stream.report.description)) }
-        if json { print(outcome.json(url: url, load: load)) }
+        if report, let stream = outcome.stream { Terminal.say(Terminal.shownLines(stream.report.description)) }
+        if json { print(outcome.json(url: url)) }
         switch outcome.result {
         case .success where outcome.status >= 400:
             try fail("The server answered: \(Terminal.shown(outcome.response?.statusLine ?? "")).", .serverError)
@@ -112,7 +117,7 @@ struct GetCommand: AsyncParsableCommand {
     // MARK: From the command line to a load
 
     private func makeLoad() throws -> Load {
-        guard let address = URL(string: url), address.scheme != nil else {
+        guard let address = URL(string: url).map(login.url(for:)), address.scheme != nil else {
             throw ValidationError("'\(url)' is no URL; it begins with http:// or https://.")
         }
         _ = try HTTPOrigin(address)
@@ -132,12 +137,39 @@ struct GetCommand: AsyncParsableCommand {
             offset = OutputFile.size(of: output)
             if offset > 0 { try request.fields.set("bytes=\(offset)-", for: .range) }
         }
-        let stream = ReadStream(request: request, body: try body(&request))
-        try configure(stream)
         return Load(
-            stream: stream, path: output, offset: offset, printsHead: head && !json,
+            open: try opening(request, try body(&request)), path: output, offset: offset, printsHead: head && !json,
             discardsBody: json && output == nil,
             showsProgress: Terminal.isInteractive && (output != nil || !Terminal.showsOutput))
+    }
+
+    /// A plain stream, or a session where there may be passwords to send.
+    private func opening(
+        _ request: HTTPRequest, _ body: HTTPBody?
+    ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
+        let tls = try tlsConfiguration()
+        let prepare = { @Sendable [followsRedirects, compressed, timeout] (stream: ReadStream) throws(StreamError) in
+            try stream.set(.httpFollowsRedirects, to: followsRedirects)
+            try stream.set(.httpDecodesContent, to: compressed)
+            if let timeout {
+                try stream.set(.httpTotalLimit, to: .seconds(timeout))
+                try stream.set(.openLimit, to: .seconds(timeout))
+            }
+            if let tls { try stream.set(.tls, to: tls) }
+        }
+        if login.isUsed || request.url?.user() != nil {
+            var configuration = try login.configuration()
+            configuration.followsRedirects = followsRedirects
+            configuration.prepare = prepare
+            let session = HTTPSession(configuration)
+            return { () async throws(StreamError) in try await session.open(request, body: body) }
+        }
+        let stream = ReadStream(request: request, body: body)
+        try prepare(stream)
+        return { () async throws(StreamError) in
+            try stream.open()
+            return stream
+        }
     }
 
     private func body(_ request: inout HTTPRequest) throws -> HTTPBody? {
@@ -150,18 +182,12 @@ struct GetCommand: AsyncParsableCommand {
         return .stream(length: OutputFile.size(of: path)) { ReadStream(path: path) }
     }
 
-    private func configure(_ stream: ReadStream) throws {
-        try stream.set(.httpFollowsRedirects, to: followsRedirects)
-        try stream.set(.httpDecodesContent, to: compressed)
-        if let timeout {
-            try stream.set(.httpTotalLimit, to: .seconds(timeout))
-            try stream.set(.openLimit, to: .seconds(timeout))
-        }
-        guard cacert != nil || cert != nil else { return }
+    private func tlsConfiguration() throws -> TLSConfiguration? {
+        guard cacert != nil || cert != nil else { return nil }
         var tls = TLSConfiguration()
         if let cacert { tls.trust = .only(file: cacert) }
         if let cert { tls.identity = try TLSIdentity(file: cert, keyFile: key) }
-        try stream.set(.tls, to: tls)
+        return tls
     }
 }
 

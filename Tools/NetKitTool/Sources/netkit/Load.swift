@@ -15,11 +15,14 @@ struct Load: Sendable {
         var count: Int64 = 0
         var time: Duration = .zero
         var result: Result<Void, Failure> = .success(())
+        /// What was read: of a session the stream of the last answer, if there was one.
+        var stream: ReadStream?
 
         var status: Int { response?.status.code ?? 0 }
     }
 
-    let stream: ReadStream
+    /// Opens the stream that is read.
+    let open: @Sendable () async throws(StreamError) -> ReadStream
     let path: String?
     /// How much of the file is there already.
     let offset: Int64
@@ -34,17 +37,19 @@ struct Load: Sendable {
             try await transfer(&outcome)
         } catch {
             outcome.result = .failure(error)
-            outcome.response = stream[.httpResponse]
+            outcome.response = outcome.stream?[.httpResponse]
         }
         outcome.time = start.duration(to: .now)
-        stream.close()
+        outcome.stream?.close()
         return outcome
     }
 
     private func transfer(_ outcome: inout Outcome) async throws(Failure) {
+        let stream: ReadStream
         let response: HTTPResponse
         do throws(StreamError) {
-            try stream.open()
+            stream = try await open()
+            outcome.stream = stream
             response = try await stream.response()
         } catch {
             throw .stream(error)
@@ -63,9 +68,9 @@ struct Load: Sendable {
         let isWanted = response.status.code < 400
         do {
             if let path, isWanted {
-                try await copy(to: try OutputFile(path: path, keeping: begin), from: begin, &outcome)
+                try await copy(stream, to: try OutputFile(path: path, keeping: begin), from: begin, &outcome)
             } else {
-                try await copy(to: OutputFile(), from: 0, &outcome)
+                try await copy(stream, to: OutputFile(), from: 0, &outcome)
             }
         } catch let error as StreamError {
             throw .stream(error)
@@ -76,7 +81,9 @@ struct Load: Sendable {
         }
     }
 
-    private func copy(to file: consuming OutputFile, from begin: Int64, _ outcome: inout Outcome) async throws {
+    private func copy(
+        _ stream: ReadStream, to file: consuming OutputFile, from begin: Int64, _ outcome: inout Outcome
+    ) async throws {
         var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
         let total = stream[.httpBodyLength].map { $0 + begin }
         var progress = showsProgress ? ProgressBar(total: total, offset: begin) : nil
@@ -102,16 +109,16 @@ struct Load: Sendable {
 
 extension Load.Outcome {
     /// The load as one JSON object.
-    func json(url: String, load: Load) -> String {
+    func json(url: String) -> String {
         var object: [String: Any] = ["url": url, "bytes": count, "seconds": time / .seconds(1)]
-        object["finalURL"] = load.stream[.httpFinalURL]?.absoluteString
+        object["finalURL"] = stream?[.httpFinalURL]?.absoluteString
         if let response {
             object["status"] = response.status.code
             object["reason"] = response.reason
             object["version"] = response.version.description
             object["headers"] = response.fields.map { ["name": $0.name.description, "value": $0.value] }
         }
-        if let tls = load.stream[.tlsInformation] {
+        if let tls = stream?[.tlsInformation] {
             object["tls"] = ["version": "\(tls.version)", "cipher": tls.cipher]
         }
         if case .failure(let failure) = result {
@@ -124,7 +131,7 @@ extension Load.Outcome {
                 object["error"] = ["sentence": failure.description]
             }
         }
-        object["steps"] = load.stream.report.steps.map { step in
+        object["steps"] = (stream?.report.steps ?? []).map { step in
             [
                 "step": step.kind.description, "start": step.start / .seconds(1),
                 "seconds": step.time.map { $0 / .seconds(1) } as Any, "outcome": step.outcome.description,

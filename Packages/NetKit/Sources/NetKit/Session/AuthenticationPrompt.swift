@@ -15,6 +15,9 @@ public struct AuthenticationPrompt: Sendable {
     /// The URL that was asked for.
     public let url: URL
 
+    /// The user name that the URL has, without a password; nil if it has none.
+    public let user: String?
+
     /// Why the user is asked again; nil the first time.
     public let failure: HTTPAuthError?
 

@@ -25,9 +25,9 @@ struct SessionLoad {
     init(_ request: HTTPRequest, body: HTTPBody?, session: HTTPSession) throws(StreamError) {
         guard let url = request.url else { throw .badURL("the request was made without one.") }
         self.session = session
-        self.request = request
+        self.request = try request.withoutLogin(url)
         self.body = body ?? request.body.map { .bytes($0) }
-        self.url = url
+        self.url = self.request.url ?? url
         origin = try HTTPOrigin(url)
         login = url.user(percentEncoded: false).map { ($0, url.password(percentEncoded: false)) }
     }
@@ -179,12 +179,10 @@ struct SessionLoad {
         let entry: KnownAuthentication
         if !authentication.requiresUserNameAndPassword {
             entry = KnownAuthentication(authentication, nil, isStored: true, saves: false)
-        } else if let credential = try stored(authentication.space) {
+        } else if let credential = try stored(authentication) {
             entry = KnownAuthentication(authentication, credential, isStored: true, saves: false)
         } else if let answer = await ask(authentication, failure) {
-            let credential = Credential(
-                user: answer.user, accountDomain: answer.accountDomain, proof: .password(answer.password),
-                for: authentication.space)
+            let credential = authentication.credential(answer.user, answer.password, answer.accountDomain)
             entry = KnownAuthentication(authentication, credential, isStored: false, saves: answer.saves)
         } else {
             return nil
@@ -194,13 +192,13 @@ struct SessionLoad {
     }
 
     /// What the URL says, or a store; not what was refused already.
-    private func stored(_ space: ProtectionSpace) throws(StreamError) -> Credential? {
+    private func stored(_ authentication: HTTPAuthentication) throws(StreamError) -> Credential? {
         if let login, let password = login.password {
-            let credential = Credential(user: login.user, password: password, for: space)
+            let credential = authentication.credential(login.user, Secret(password), nil)
             if !refused.contains(credential) { return credential }
         }
         do throws(HTTPAuthError) {
-            let found = try session.configuration.stores.find(CredentialQuery(space, user: login?.user))
+            let found = try session.configuration.stores.find(CredentialQuery(authentication.space, user: login?.user))
             return found.flatMap { refused.contains($0) ? nil : $0 }
         } catch {
             throw .authentication(error)
@@ -217,7 +215,8 @@ struct SessionLoad {
         return await prompt(
             AuthenticationPrompt(
                 space: authentication.space, method: method,
-                requiresAccountDomain: authentication.requiresAccountDomain, url: url, failure: failure))
+                requiresAccountDomain: authentication.requiresAccountDomain, url: url, user: login?.user,
+                failure: failure))
     }
 
     /// The server has accepted what is not stored yet.
@@ -262,5 +261,36 @@ struct SessionLoad {
             // It is closed anyway, and with it the connection.
         }
         stream.close()
+    }
+}
+
+extension HTTPAuthentication {
+    /// A credential for this object's space. Where a domain belongs to the account and none is given, `DOMAIN\user` is split.
+    fileprivate func credential(_ user: String, _ password: Secret, _ domain: String?) -> Credential {
+        var (user, domain) = (user, domain)
+        if requiresAccountDomain, domain?.isEmpty != false, let mark = user.firstIndex(of: "\\") {
+            domain = String(user[..<mark])
+            user = String(user[user.index(after: mark)...])
+        }
+        return Credential(user: user, accountDomain: domain, proof: .password(password), for: space)
+    }
+}
+
+extension HTTPRequest {
+    /// The same request for its URL without user and password, which are nobody else's business.
+    fileprivate func withoutLogin(_ url: URL) throws(StreamError) -> HTTPRequest {
+        guard url.user(percentEncoded: true) != nil || url.password(percentEncoded: true) != nil,
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        else { return self }
+        (parts.user, parts.password) = (nil, nil)
+        guard let plain = parts.url else { throw .badURL("it has no form without a user.") }
+        do throws(HTTPMessageError) {
+            var request = try HTTPRequest(method: method, url: plain, version: version)
+            request.fields = fields
+            request.body = body
+            return request
+        } catch {
+            throw StreamError(error)
+        }
     }
 }
