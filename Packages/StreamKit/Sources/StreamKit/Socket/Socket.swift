@@ -124,6 +124,9 @@ extension Socket {
     /// The native descriptor, -1 once there is none. It stays the socket's. Replaces `CFSocketGetNative`.
     public var descriptor: Int32 { point.withDescriptor { $0 } ?? -1 }
 
+    /// Where a transport of your own waits after a try that gave nil, as an active FTP transfer waits for its connection.
+    public var waitPoint: WaitPoint { point }
+
     /// A descriptor of the same socket for somebody else, who closes it. The C name is `F_DUPFD_CLOEXEC`.
     ///
     /// - Throws: `EMFILE`; ``StreamError/closed`` after ``invalidate()``.

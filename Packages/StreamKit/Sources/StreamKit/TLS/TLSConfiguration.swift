@@ -108,6 +108,9 @@ public struct TLSConfiguration: Sendable, Hashable {
 
     /// Streams with the same group share sessions whatever their ports are, as FTP's data connections must with their
     /// control connection. Nil (default): sessions belong to a name and a port.
+    ///
+    /// A ticket of TLS 1.3 is otherwise used once, lest connections be linked (RFC 8446 §C.4); those of a group are linked
+    /// anyway, and their last ticket serves until a newer one comes.
     public var sessionGroup: String?
 
     /// Take the end of the connection for the end of the data, though the peer did not say so (RFC 8446 §6.1).

@@ -46,7 +46,8 @@ final class TLSContext {
         guard session.isResumable else { return }
         sessions.withLock {
             $0.insert(
-                session, isSingleUse: session.isSingleUse, lifetime: session.lifetime, for: key, now: Int64(time(nil)))
+                session, isSingleUse: session.isSingleUse && !key.isShared, lifetime: session.lifetime, for: key,
+                now: Int64(time(nil)))
         }
     }
 

@@ -49,7 +49,8 @@ struct TLSPeer: Sendable, Hashable {
         if configuration.resumesSessions, let subject, let scope {
             sessionKey = .init(
                 peerName: subject.text, indicatedName: indicatedName,
-                scope: route.map { "\(scope) through \($0)" } ?? scope)
+                scope: route.map { "\(scope) through \($0)" } ?? scope,
+                isShared: configuration.sessionGroup != nil)
         } else {
             sessionKey = nil
         }

@@ -10,6 +10,8 @@ struct TLSSessionTable<Session> {
         let indicatedName: String?
         /// The port, or the group that the user named.
         let scope: String
+        /// A group of connections that belong together for all to see: a ticket may then serve more than once.
+        var isShared = false
     }
 
     /// Most peers; the one that was used longest ago goes first.

@@ -1,0 +1,72 @@
+extension StreamPair {
+    /// TLS over a connection that is in use already: what protocols call STARTTLS or AUTH TLS.
+    ///
+    /// ```swift
+    /// // "234 Proceed" has been read from `plain`, and nothing after it.
+    /// let pair = try StreamPair(securing: plain, with: TLSConfiguration(), peerName: "ftp.example.org", port: 21)
+    /// try pair.open()
+    /// try await pair.output.writeAll(Array("USER ann\r\n".utf8))
+    /// ```
+    ///
+    /// The new pair, still to be opened, takes the old one over: opening shakes hands, closing closes both. Read nothing from
+    /// the old pair meanwhile; and trust nothing that was read from it after the peer agreed and before the handshake: it may
+    /// have been put in on the way. Replaces setting `kCFStreamPropertySSLSettings` on an open stream.
+    ///
+    /// - Parameters:
+    ///   - pair: an open connection.
+    ///   - configuration: as for ``StreamProperty/tls``.
+    ///   - peerName: the name that the certificate must have, unless the configuration says another.
+    ///   - port: with the name, tells whose sessions can be resumed.
+    /// - Throws: ``TLSFailure/badConfiguration``.
+    public init(
+        securing pair: StreamPair, with configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil
+    ) throws(StreamError) {
+        let lower = Engine.other(PairLayer(pair))
+        self.init(transport: try TLSTransport(configuration, peerName: peerName, port: port, over: lower))
+    }
+}
+
+/// An open pair as what another layer stands on.
+private final class PairLayer: StreamTransport {
+    private let pair: StreamPair
+
+    init(_ pair: StreamPair) {
+        self.pair = pair
+    }
+
+    var waitPoint: WaitPoint { pair.input.waitPoint }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        guard let count = try pair.input.tryRead(into: &buffer) else { return .wouldBlock(.readable) }
+        return count == 0 ? .ended : .moved(count)
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        guard let count = try pair.output.tryWrite(bytes) else { return .wouldBlock(.writable) }
+        return count == 0 ? .ended : .moved(count)
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        try pair.input.connection.look(.reader)
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        try pair.output.connection.look(.writer)
+    }
+
+    func tryFlush() throws(StreamError) -> Attempt {
+        try pair.output.tryFlush() ? .ended : .wouldBlock(.writable)
+    }
+
+    func tryFinish() throws(StreamError) -> Attempt {
+        try pair.output.tryFinish() ? .ended : .wouldBlock(.writable)
+    }
+
+    func close() {
+        pair.close()
+    }
+
+    func property(named name: String) -> (any Sendable)? {
+        pair.input.value(named: name)
+    }
+}
