@@ -43,7 +43,9 @@ let rows: [Row] = [
     Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "HTTPMessage"]),
 
     Row("FTPStream", .library, "FTPListing"),
+    Row("FTPStream", .library, "FTPStream", ["FTPListing", "StreamKit"]),
     Row("FTPStream", .tests, "FTPListingTests", ["FTPListing"]),
+    Row("FTPStream", .tests, "FTPStreamTests", ["FTPStream"]),
 
     Row("ServiceDiscovery", .library, "ServiceDiscovery", ["EventLoops", "HostResolver"]),
     Row("ServiceDiscovery", .tests, "ServiceDiscoveryTests", ["ServiceDiscovery", "HostResolver"]),
@@ -54,7 +56,8 @@ let rows: [Row] = [
         ["NetDiag", "HTTPMessage", "HostResolver", "HostResolverTesting", "StreamKit"]),
 
     Row(
-        "NetKit", .library, "NetKit", ["EventLoops", "HTTPAuth", "HTTPMessage", "HostResolver", "NetDiag", "StreamKit"]),
+        "NetKit", .library, "NetKit",
+        ["EventLoops", "FTPStream", "HTTPAuth", "HTTPMessage", "HostResolver", "NetDiag", "StreamKit"]),
     Row("NetKit", .tests, "NetKitTests", ["NetKit"]),
 ]
 

@@ -12,11 +12,21 @@ let settings: [SwiftSetting] =
 let package = Package(
     name: "FTPStream",
     products: [
-        .library(name: "FTPListing", targets: ["FTPListing"])
+        .library(name: "FTPListing", targets: ["FTPListing"]),
+        .library(name: "FTPStream", targets: ["FTPStream"]),
+    ],
+    dependencies: [
+        .package(path: "../StreamKit")
     ],
     targets: [
         .target(name: "FTPListing", swiftSettings: settings),
+        .target(
+            name: "FTPStream",
+            dependencies: ["FTPListing", .product(name: "StreamKit", package: "StreamKit")],
+            swiftSettings: settings
+        ),
         .testTarget(name: "FTPListingTests", dependencies: ["FTPListing"], swiftSettings: settings),
+        .testTarget(name: "FTPStreamTests", dependencies: ["FTPStream"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

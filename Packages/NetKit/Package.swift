@@ -16,6 +16,7 @@ let package = Package(
     ],
     dependencies: [
         .package(path: "../EventLoops"),
+        .package(path: "../FTPStream"),
         .package(path: "../HTTPAuth"),
         .package(path: "../HTTPMessage"),
         .package(path: "../HostResolver"),
@@ -27,6 +28,7 @@ let package = Package(
             name: "NetKit",
             dependencies: [
                 .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),

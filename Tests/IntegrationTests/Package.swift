@@ -14,6 +14,7 @@ let package = Package(
     name: "IntegrationTests",
     dependencies: [
         .package(path: "../../Packages/EventLoops"),
+        .package(path: "../../Packages/FTPStream"),
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HostResolver"),
@@ -53,6 +54,15 @@ let package = Package(
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FTPStreamTests",
+            dependencies: [
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings

@@ -211,6 +211,15 @@ struct FormatTests {
         #expect(try ListingParser.entries(of: Array(line.utf8), ListingParserTests.options) == [])
     }
 
+    @Test(arguments: [
+        ("0644", 0o644), ("0o644", 0o644), ("100644", 0o644), ("644x", nil), ("", nil), ("0777777777", nil),
+    ])
+    func modesOfFacts(_ text: String, _ mode: UInt16?) throws {
+        let line = Array("unix.mode=\(text); x".utf8)
+        let entry = try #require(try ListingParser.entries(of: line, ListingParserTests.options).first)
+        #expect(entry.mode == mode)
+    }
+
     @Test func monthsInOldCodes() throws {
         for word: [UInt8] in [[0xC1, 0xD0, 0xD2], [0xE0, 0xEF, 0xF0], [0xD0, 0xDF, 0xE0]] {  // апр
             let line = Array("-rw-r--r-- 1 a b 5 15 ".utf8) + word + Array(" 2009 x".utf8)

@@ -1,5 +1,6 @@
 // One `import NetKit` is every package.
 @_exported public import EventLoops
+@_exported public import FTPStream
 @_exported public import HTTPAuth
 @_exported public import HTTPMessage
 @_exported public import HostResolver

@@ -29,16 +29,22 @@ enum FactsFormat {
         case "modify":
             guard let date = DateReader.stamp(value) else { return false }
             entry.date = date
-        case "unix.mode":
-            var mode: UInt16 = 0
-            for digit in value {
-                guard (0x30...0x37).contains(digit), mode < 0o100000 >> 3 else { return false }
-                mode = mode << 3 | UInt16(digit - 0x30)
-            }
-            entry.mode = value.isEmpty ? nil : mode & 0o7777
+        case "unix.mode": entry.mode = mode(value)
         default: break
         }
         return true
+    }
+
+    /// Octal; pyftpdlib writes it as Python does, `0o644`. What is none costs the mode, not the entry.
+    private static func mode(_ value: ArraySlice<UInt8>) -> UInt16? {
+        let digits = value.starts(with: "0o".utf8) ? value.dropFirst(2) : value
+        guard (1...7).contains(digits.count) else { return nil }
+        var mode: UInt32 = 0
+        for digit in digits {
+            guard (0x30...0x37).contains(digit) else { return nil }
+            mode = mode << 3 | UInt32(digit - 0x30)
+        }
+        return UInt16(mode & 0o7777)
     }
 
     private static func setKind(of entry: inout ListingEntry, _ value: ArraySlice<UInt8>) {

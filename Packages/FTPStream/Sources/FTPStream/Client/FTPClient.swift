@@ -1,0 +1,199 @@
+public import FoundationEssentials
+internal import Glibc
+public import StreamKit
+
+/// Everything one does on an FTP server: list, fetch, store, make, rename, remove.
+///
+/// ```swift
+/// let client = try FTPClient(URL(string: "ftps://ann@ftp.example.org/")!)
+/// client.set(.ftpPassword, to: password)
+/// for entry in try await client.list("pub") where entry.kind == .file {
+///     print(entry.name, entry.size ?? 0)
+/// }
+/// try await client.rename("new.txt", to: "old.txt")
+/// ```
+///
+/// It has no session of its own: each call takes an idle one from its pool or logs in, so calls may overlap, and a server that
+/// ends an idle session is not noticed. Paths are as ``FTPPath`` says; the URL's own path is not used. What a server refuses is
+/// thrown with its reply: ``StreamKit/StreamError/underlying`` is an ``FTPError``.
+public final class FTPClient: Sendable {
+    private let location: FTPLocation
+    private let settings: Locked<FTPSettings>
+    private let loop: EventLoop
+
+    /// A client for a server: scheme, host, port and user of the URL count.
+    ///
+    /// - Throws: as ``StreamKit/ReadStream/init(ftpURL:loop:)``.
+    public init(_ url: URL, loop: EventLoop = .shared) throws(StreamError) {
+        location = try FTPConversation.converting { () throws(FTPError) in try FTPLocation(url) }
+        self.loop = loop
+        var settings = FTPSettings()
+        settings.pool = FTPSessionPool()
+        self.settings = Locked(settings)
+    }
+
+    /// Sets a property of the streams that are made from now on.
+    public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) {
+        settings.withLock { $0.set(value, named: property.name) }
+    }
+
+    /// Where its idle sessions are; its own unless set otherwise.
+    public var pool: FTPSessionPool { settings.withLock { $0.pool } ?? .shared }
+
+    // MARK: Streams
+
+    /// A stream of a file, from `offset` on.
+    public func reader(_ path: FTPPath, offset: UInt64 = 0) -> ReadStream {
+        let settings = settings.withLock { $0 }
+        return ReadStream(
+            transport: exchange(
+                .retrieve(path.bytes, offset: offset, asksSize: settings.fetchesInfo, isASCII: false)))
+    }
+
+    /// A stream into a file; see ``StreamKit/WriteStream/init(ftpURL:loop:)`` for its end.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - offset: where to write; what the file has before that stays.
+    public func writer(_ path: FTPPath, offset: UInt64 = 0) -> WriteStream {
+        WriteStream(transport: exchange(.store(path.bytes, offset > 0 ? .resume(offset) : .replace, isASCII: false)))
+    }
+
+    /// A stream that adds to the end of a file (APPE).
+    public func appender(_ path: FTPPath) -> WriteStream {
+        WriteStream(transport: exchange(.store(path.bytes, .append, isASCII: false)))
+    }
+
+    /// A stream of a directory's listing, as it comes.
+    public func lister(_ path: FTPPath = "") -> ReadStream {
+        let listing = settings.withLock { $0.listing }
+        return ReadStream(transport: exchange(.list(path.bytes, listing.kind)))
+    }
+
+    // MARK: Questions and changes
+
+    /// What is in a directory, without the directory itself and the one above.
+    ///
+    /// - Throws: what the server refuses, and a listing with a line beyond all measure.
+    public nonisolated(nonsending) func list(_ path: FTPPath = "") async throws(StreamError) -> [ListingEntry] {
+        let listing = settings.withLock { $0.listing }
+        var parser = ListingParser(
+            ListingOptions(now: Int64(time(nil)), format: listing == .names ? .names : nil))
+        let stream = lister(path)
+        defer { stream.close() }
+        try stream.open()
+        var entries: [ListingEntry] = []
+        var rest: [UInt8] = []
+        do {
+            while true {
+                let chunk = try await stream.read(upTo: ReadStream.chunkSize)
+                if chunk.isEmpty { break }
+                rest += chunk
+                var used = 0
+                while true {
+                    let step = try parser.parse(rest.span.bytes.extracting(droppingFirst: used))
+                    if step.consumed == 0 { break }
+                    used += step.consumed
+                    if let entry = step.entry, entry.place == .inside { entries.append(entry) }
+                }
+                rest.removeFirst(used)
+            }
+            if let entry = try parser.finish(rest.span.bytes), entry.place == .inside { entries.append(entry) }
+        } catch let error as ListingError {
+            throw StreamError(
+                domain: .ftp, code: 200, sentence: Sentence("ftp.listing", "%1", error.description), underlying: error)
+        } catch {
+            throw error as? StreamError ?? .closed
+        }
+        return entries
+    }
+
+    /// Makes a directory, whose parent exists.
+    public nonisolated(nonsending) func makeDirectory(_ path: FTPPath) async throws(StreamError) {
+        try await run([("MKD", path.bytes)])
+    }
+
+    /// Removes a directory, which must be empty.
+    public nonisolated(nonsending) func removeDirectory(_ path: FTPPath) async throws(StreamError) {
+        try await run([("RMD", path.bytes)])
+    }
+
+    /// Removes a file.
+    public nonisolated(nonsending) func remove(_ path: FTPPath) async throws(StreamError) {
+        try await run([("DELE", path.bytes)])
+    }
+
+    /// Gives a file or directory another name, or place.
+    public nonisolated(nonsending) func rename(_ path: FTPPath, to other: FTPPath) async throws(StreamError) {
+        try await run([("RNFR", path.bytes), ("RNTO", other.bytes)])
+    }
+
+    /// How many bytes a file has (SIZE, RFC 3659 §4).
+    public nonisolated(nonsending) func size(of path: FTPPath) async throws(StreamError) -> UInt64 {
+        let stream = try await run(.size(path.bytes))
+        guard let size = stream[.ftpResourceSize] else { throw StreamError(domain: .ftp, code: 200, .noAnswer("SIZE")) }
+        return size
+    }
+
+    /// When a file was changed (MDTM, RFC 3659 §3), in UTC.
+    public nonisolated(nonsending) func modificationDate(of path: FTPPath) async throws(StreamError) -> ListingDate {
+        let reply = try await run([("MDTM", path.bytes)])
+        // The format is that of the fact, so its reader is asked.
+        let line = Array("modify=".utf8) + (reply?.lines.last?[...].trimmed ?? []) + Array("; x".utf8)
+        guard let entries = try? ListingParser.entries(of: line, ListingOptions(now: 0, format: .facts)),
+            let date = entries.first?.date
+        else { throw StreamError(domain: .ftp, code: 200, .noAnswer("MDTM")) }
+        return date
+    }
+
+    /// Sets the permission bits of a file (SITE CHMOD), on servers that know it.
+    public nonisolated(nonsending) func setMode(_ mode: UInt16, of path: FTPPath) async throws(StreamError) {
+        let digits = String(mode & 0o7777, radix: 8)
+        try await run([("SITE", Array("CHMOD \(digits) ".utf8) + path.bytes)])
+    }
+
+    /// Sends a command that moves no data, and gives the reply, also if it is a refusal.
+    public nonisolated(nonsending) func command(_ command: FTPCommand) async throws(StreamError) -> FTPReply {
+        let stream = try await run(.raw(command))
+        guard let reply = stream[.ftpLastReply] else { throw .closed }
+        return reply
+    }
+
+    // MARK: Running
+
+    private func exchange(_ job: FTPJob) -> FTPExchange {
+        FTPExchange(location, settings: settings.withLock { $0 }, loop: loop) { _ in job }
+    }
+
+    @discardableResult
+    private nonisolated(nonsending) func run(
+        _ commands: [(String, [UInt8])]
+    ) async throws(StreamError) -> FTPReply? {
+        var encoded: [FTPCommand] = []
+        for (verb, argument) in commands {
+            encoded.append(
+                try FTPConversation.converting { () throws(FTPError) in try FTPCommand(verb, bytes: argument) })
+        }
+        return try await run(.commands(encoded))[.ftpLastReply]
+    }
+
+    private nonisolated(nonsending) func run(_ job: FTPJob) async throws(StreamError) -> ReadStream {
+        let stream = ReadStream(transport: exchange(job))
+        defer { stream.close() }
+        try stream.open()
+        try await stream.opened()
+        return stream
+    }
+}
+
+extension StreamError {
+    fileprivate init(domain: StreamErrorDomain, code: Int, _ sentence: Sentence) {
+        self.init(domain: domain, code: code, sentence: sentence)
+    }
+}
+
+extension Sentence {
+    fileprivate static func noAnswer(_ command: String) -> Sentence {
+        Sentence("ftp.noAnswer", "The server's answer to %1 holds nothing that can be understood.", command)
+    }
+}

@@ -1,0 +1,55 @@
+/// A command as it goes over the control connection: one line, and nothing can make two of it.
+///
+/// ```swift
+/// let reply = try await client.command(FTPCommand("SITE", argument: "CHMOD 640 notes.txt"))
+/// ```
+public struct FTPCommand: Sendable, Hashable, CustomStringConvertible {
+    /// The longest command, in bytes without its end; servers cut or refuse longer ones.
+    public static let limit = 4096
+
+    /// The verb in upper case.
+    public let verb: String
+
+    /// The bytes to send, with CR LF.
+    let bytes: [UInt8]
+
+    /// Makes a command.
+    ///
+    /// - Parameters:
+    ///   - verb: letters only.
+    ///   - argument: what follows it: a path, mostly, as bytes.
+    /// - Throws: ``FTPError/Code/badArgument`` if the verb is none, or the argument contains CR, LF or NUL, or is too long.
+    ///   Nothing is repaired.
+    public init(_ verb: String, bytes argument: [UInt8]) throws(FTPError) {
+        guard (1...16).contains(verb.utf8.count),
+            verb.utf8.allSatisfy({ (0x41...0x5A).contains($0 & 0xDF) && $0 < 0x80 })
+        else { throw .badArgument("\"\(verb.prefix(32))\" is no command.") }
+        self.verb = verb.uppercased()
+        guard !argument.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
+            throw .badArgument("the argument of \(self.verb) contains a line end or NUL.")
+        }
+        var bytes = Array(self.verb.utf8)
+        if !argument.isEmpty {
+            bytes.append(0x20)
+            // 0xFF is Telnet's escape on a control connection (RFC 959 §4.1.3, RFC 854), and is doubled.
+            for byte in argument { bytes.append(contentsOf: repeatElement(byte, count: byte == 0xFF ? 2 : 1)) }
+        }
+        guard bytes.count <= Self.limit else {
+            throw .badArgument("\(self.verb) with its argument has more than \(Self.limit) bytes.")
+        }
+        self.bytes = bytes + [0x0D, 0x0A]
+    }
+
+    /// Makes a command with text, sent as UTF-8.
+    ///
+    /// - Throws: as ``init(_:bytes:)``.
+    public init(_ verb: String, argument: String = "") throws(FTPError) {
+        try self.init(verb, bytes: Array(argument.utf8))
+    }
+
+    /// The line; a password is left out.
+    public var description: String {
+        let isSecret = verb == "PASS" || verb == "ACCT"
+        return isSecret ? "\(verb) …" : ListingEntry(nameBytes: Array(bytes.dropLast(2))).name
+    }
+}

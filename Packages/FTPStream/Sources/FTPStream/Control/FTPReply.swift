@@ -1,0 +1,34 @@
+/// What a server answered to a command (RFC 959 §4.2).
+public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
+    /// The three digits: 100 to 599.
+    public let code: Int
+
+    /// The text of each line as it came, without code and line end.
+    public let lines: [[UInt8]]
+
+    /// Makes a reply, for tests of your own.
+    public init(code: Int, lines: [[UInt8]]) {
+        self.code = code
+        self.lines = lines
+    }
+
+    /// The lines as text, UTF-8 or else Latin-1.
+    public var text: String {
+        lines.map { ListingEntry(nameBytes: $0).name }.joined(separator: "\n")
+    }
+
+    /// 1xx: something else follows.
+    public var isPreliminary: Bool { code < 200 }
+    /// 2xx: done.
+    public var isPositive: Bool { (200..<300).contains(code) }
+    /// 3xx: the next command of a sequence is wanted.
+    public var isIntermediate: Bool { (300..<400).contains(code) }
+    /// 4xx, 5xx: refused, for now or for good.
+    public var isNegative: Bool { code >= 400 }
+
+    /// `550 No such file.`, control characters left out.
+    public var description: String {
+        let text = lines.last.map { ListingEntry(nameBytes: $0.filter { $0 >= 0x20 && $0 != 0x7F }).name } ?? ""
+        return text.isEmpty ? "\(code)" : "\(code) \(text)"
+    }
+}

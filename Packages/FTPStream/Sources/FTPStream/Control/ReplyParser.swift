@@ -1,0 +1,74 @@
+/// Cuts the bytes of a control connection into replies (RFC 959 §4.2).
+///
+/// A reply of many lines begins with `123-` and ends with the first line that begins with `123 `; what begins with another
+/// code, or with none, is text. LF alone ends a line, too: old servers send it.
+struct ReplyParser: Sendable {
+    /// The longest line, in bytes.
+    static let lineLimit = 8 * 1024
+    /// The longest reply of many lines, in bytes. What FEAT and banners need is far less.
+    static let replyLimit = 64 * 1024
+
+    private var line: [UInt8] = []
+    private var lines: [[UInt8]] = []
+    private var size = 0
+    private var code: Int?
+
+    /// True between replies: nothing is begun.
+    var isEmpty: Bool { line.isEmpty && code == nil }
+
+    /// Takes bytes up to the end of a reply.
+    ///
+    /// - Parameter count: how many bytes were used.
+    /// - Returns: the reply; nil if more bytes are needed.
+    mutating func parse(_ bytes: ArraySlice<UInt8>, used count: inout Int) throws(FTPError) -> FTPReply? {
+        count = 0
+        for byte in bytes {
+            count += 1
+            guard byte == UInt8(ascii: "\n") else {
+                line.append(byte)
+                guard line.count <= Self.lineLimit else { throw .replyTooLong(Self.lineLimit) }
+                continue
+            }
+            while line.last == UInt8(ascii: "\r") { line.removeLast() }
+            size += line.count + 1
+            guard size <= Self.replyLimit else { throw .replyTooLong(Self.replyLimit) }
+            if let reply = try takeLine() { return reply }
+        }
+        return nil
+    }
+
+    private mutating func takeLine() throws(FTPError) -> FTPReply? {
+        defer { line.removeAll(keepingCapacity: true) }
+        let number = Self.code(line)
+        let mark = line.count > 3 ? line[3] : UInt8(ascii: " ")
+        guard let code else {
+            guard let number, mark == UInt8(ascii: " ") || mark == UInt8(ascii: "-") else { throw .notAReply(line) }
+            lines = [Array(line.dropFirst(4))]
+            if mark == UInt8(ascii: " ") { return finish(number) }
+            code = number
+            return nil
+        }
+        guard number == code, mark == UInt8(ascii: " ") || mark == UInt8(ascii: "-") else {
+            lines.append(line)
+            return nil
+        }
+        lines.append(Array(line.dropFirst(4)))
+        return mark == UInt8(ascii: " ") ? finish(code) : nil
+    }
+
+    private mutating func finish(_ code: Int) -> FTPReply {
+        defer {
+            lines = []
+            size = 0
+            self.code = nil
+        }
+        return FTPReply(code: code, lines: lines)
+    }
+
+    private static func code(_ line: [UInt8]) -> Int? {
+        guard line.count >= 3, (0x31...0x35).contains(line[0]), (0x30...0x39).contains(line[1]),
+            (0x30...0x39).contains(line[2])
+        else { return nil }
+        return Int(line[0] - 0x30) * 100 + Int(line[1] - 0x30) * 10 + Int(line[2] - 0x30)
+    }
+}

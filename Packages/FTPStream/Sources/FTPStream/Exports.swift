@@ -1,0 +1,2 @@
+@_exported public import FTPListing
+@_exported public import StreamKit

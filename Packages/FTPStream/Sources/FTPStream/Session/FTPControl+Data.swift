@@ -1,0 +1,33 @@
+internal import StreamKit
+
+/// Where data connections go, and how.
+extension FTPControl {
+    /// The address of the server.
+    var peer: IPAddress? { (pair[.remoteAddress] ?? plain?[.remoteAddress])?.ipAddress }
+
+    /// TLS for a data connection; nil for none. It resumes the control connection's session.
+    var dataConfiguration: TLSConfiguration? {
+        guard machine.protectsData else { return nil }
+        var configuration = key.configuration
+        configuration.sessionGroup = sessionGroup
+        configuration.peerName = configuration.peerName ?? key.proxy?.host ?? key.host
+        return configuration
+    }
+
+    /// A connection to the peer of the control connection, whatever the server's reply says.
+    func dataPair(
+        to port: UInt16, _ properties: StreamProperties, loop: EventLoop
+    ) throws(StreamError) -> StreamPair {
+        var properties = properties
+        properties[.tls] = dataConfiguration
+        if let local = properties[.localAddress]?.ipAddress { properties[.localAddress] = .ip(local, port: 0) }
+        if let route = pair[.proxyRoute] ?? plain?[.proxyRoute], route != .direct {
+            // The peer is the proxy; what lies behind it is known by the name that the control connection was made with.
+            properties[.proxies] = [route]
+            properties[.socksProxy] = nil
+            return StreamPair(host: key.proxy?.host ?? key.host, port: port, properties: properties, loop: loop)
+        }
+        guard let peer else { throw StreamError(.connectionLost("preparing the transfer")) }
+        return StreamPair(addresses: [.ip(peer, port: port)], name: key.host, properties: properties, loop: loop)
+    }
+}

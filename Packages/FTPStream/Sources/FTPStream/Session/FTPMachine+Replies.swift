@@ -1,0 +1,171 @@
+internal import FTPListing
+internal import StreamKit
+
+/// Judging replies, and the log-in.
+extension FTPMachine {
+    mutating func judge(_ reply: FTPReply) throws(FTPError) -> Action {
+        lastReply = reply
+        if reply.isPreliminary {
+            switch step {
+            case .transfer:
+                noteSize(in: reply)
+                step = .final
+                return .transfer
+            case .greeting, .final, .abort, .raw, .command: return .awaitReply
+            default: throw .unexpected(activity, reply)
+            }
+        }
+        switch step {
+        case .greeting:
+            guard reply.isPositive else { throw .refused("the connection", reply) }
+            return try greet()
+        case .proxyUser, .proxyPassword: return try proxyAnswered(reply)
+        case .auth: return try authAnswered(reply)
+        case .user, .password, .account: return try loginAnswered(reply)
+        case .features:
+            if reply.isPositive { features = FTPFeatures(reply) }
+            if features.hasUTF8 {
+                step = .utf8
+                return .send(try FTPCommand("OPTS", argument: "UTF8 ON"))
+            }
+            return try askFacts()
+        case .utf8: return try askFacts()
+        case .facts: return try protect()
+        case .bufferSize:
+            step = .protection
+            return .send(try FTPCommand("PROT", argument: login.data == .off ? "C" : "P"))
+        case .protection:
+            protectsData = reply.isPositive && login.data != .off
+            if !protectsData, login.data == .required { throw .notSecure("data connections", reply) }
+            return try clear()
+        case .clear:
+            guard reply.isPositive else { throw .refused("CCC", reply) }
+            step = .endTLS
+            return .endTLS
+        case .type(let letter):
+            guard reply.isPositive else { throw .refused("TYPE", reply) }
+            type = letter
+            return try advance()
+        case .home:
+            home = reply.isPositive ? DirectoryReply.path(reply) : nil
+            return try advance()
+        case .enter:
+            guard reply.isPositive else { throw .refused("CWD", reply) }
+            return try advance()
+        case .size: return try sizeAnswered(reply)
+        case .extendedPassive, .passive: return try passiveAnswered(reply)
+        case .extendedActive, .active: return try activeAnswered(reply)
+        case .restart:
+            guard reply.isIntermediate else { throw .cannotResume(reply) }
+            return try advance()
+        case .transfer(let command):
+            if reply.isPositive {  // nothing to say before, and the data is on its way or there is none
+                finalReply = reply
+                return .transfer
+            }
+            return try transferRefused(command, reply)
+        case .final:
+            if reply.isPositive {
+                finalReply = reply
+                return finishJob()
+            }
+            return try transferRefused(try FTPCommand("NOOP"), reply)
+        case .command(let command, let isLast):
+            guard reply.isPositive || (reply.isIntermediate && !isLast) else { throw .refused(command.verb, reply) }
+            return try advance()
+        case .raw: return finishJob()
+        case .abort(let left):
+            if reply.code == 200 {
+                job = nil
+                isUsable = true
+                return .ready
+            }
+            guard left > 1 else { throw .unexpected("ABOR", reply) }
+            step = .abort(left: left - 1)
+            return .awaitReply
+        case .startTLS, .endTLS, .connect, .listen: throw .unexpected(activity, reply)
+        }
+    }
+
+    // MARK: Logging in
+
+    mutating func greet() throws(FTPError) -> Action {
+        if let user = login.proxyUser {
+            step = .proxyUser
+            return .send(try FTPCommand("USER", bytes: user))
+        }
+        return try secure()
+    }
+
+    mutating func proxyAnswered(_ reply: FTPReply) throws(FTPError) -> Action {
+        if reply.isPositive { return try secure() }
+        guard step == .proxyUser, reply.code == 331 else { throw .loginRefused(reply) }
+        step = .proxyPassword
+        return .send(try FTPCommand("PASS", bytes: login.proxyPassword ?? []))
+    }
+
+    mutating func secure() throws(FTPError) -> Action {
+        switch login.control {
+        case .off, .implicit: return try sendUser()
+        case .preferred, .required:
+            step = .auth
+            return .send(try FTPCommand("AUTH", argument: "TLS"))
+        }
+    }
+
+    mutating func authAnswered(_ reply: FTPReply) throws(FTPError) -> Action {
+        if reply.code == 234 {
+            step = .startTLS
+            return .startTLS
+        }
+        if login.control == .required { throw .notSecure("the control connection", reply) }
+        return try sendUser()
+    }
+
+    mutating func sendUser() throws(FTPError) -> Action {
+        step = .user
+        return .send(try FTPCommand("USER", bytes: login.user))
+    }
+
+    mutating func loginAnswered(_ reply: FTPReply) throws(FTPError) -> Action {
+        if reply.isPositive {
+            isLoggedIn = true
+            step = .features
+            return .send(try FTPCommand("FEAT"))
+        }
+        switch (step, reply.code) {
+        case (.user, 331):
+            step = .password
+            return .send(try FTPCommand("PASS", bytes: login.password))
+        case (.user, 332), (.password, 332):
+            guard let account = login.account else { throw .accountNeeded(reply) }
+            step = .account
+            return .send(try FTPCommand("ACCT", bytes: account))
+        default: throw .loginRefused(reply)
+        }
+    }
+
+    /// Some servers leave facts out unless asked for them.
+    mutating func askFacts() throws(FTPError) -> Action {
+        guard let facts = features.factsToAsk else { return try protect() }
+        step = .facts
+        return .send(try FTPCommand("OPTS", bytes: Array("MLST ".utf8) + facts))
+    }
+
+    mutating func protect() throws(FTPError) -> Action {
+        guard isSecure else { return finishLogin() }
+        step = .bufferSize
+        return .send(try FTPCommand("PBSZ", argument: "0"))
+    }
+
+    mutating func clear() throws(FTPError) -> Action {
+        guard login.clearsControl else { return finishLogin() }
+        step = .clear
+        return .send(try FTPCommand("CCC"))
+    }
+
+    mutating func finishLogin() -> Action {
+        isUsable = true
+        return .ready
+    }
+}

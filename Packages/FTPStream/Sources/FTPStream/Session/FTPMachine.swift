@@ -1,0 +1,174 @@
+internal import FTPListing
+internal import StreamKit
+
+/// The dialogue on a control connection (RFC 959, 2389, 2428, 3659, 4217): replies in, one action out. No I/O.
+///
+/// Theory of operation. A session begins with the log-in, and then does jobs, one after the other. A job is a list of
+/// ``Step``s that are made when it begins; each step sends at most one command and judges its reply. What the session has learned
+/// (features, the directory it is in, which commands the server lacks) stays for the next job.
+///
+/// A refused step ends the job, not the session: ``isUsable`` tells.
+struct FTPMachine: Sendable {
+    /// What to do next.
+    enum Action: Sendable, Hashable {
+        /// Send this, then read a reply.
+        case send(FTPCommand)
+        /// Read a reply.
+        case awaitReply
+        /// Shake hands for TLS on the control connection, then call ``FTPMachine/didStartTLS()``.
+        case startTLS
+        /// End TLS on the control connection, then call ``FTPMachine/didEndTLS()``.
+        case endTLS
+        /// Begin to connect to this port of the control connection's peer, then call ``FTPMachine/didConnect()``.
+        case connect(UInt16)
+        /// Listen at the control connection's own address, then call ``FTPMachine/didListen(at:)``.
+        case listen
+        /// Move the data, then call ``FTPMachine/didTransfer()``.
+        case transfer
+        /// Logged in, or done with the job.
+        case ready
+    }
+
+    struct Login: Sendable, Hashable {
+        var user: [UInt8]
+        var password: [UInt8]
+        var account: [UInt8]?
+        /// Logs in at a proxy first, which is then told `user@host`.
+        var proxyUser: [UInt8]?
+        var proxyPassword: [UInt8]?
+        var control = FTPSecurity.Control.off
+        var data = FTPSecurity.Data.off
+        var clearsControl = false
+        var isPassive = true
+        /// EPSV cannot be done without over IPv6, nor PASV used there.
+        var isIPv6 = false
+    }
+
+    enum Step: Sendable, Hashable {
+        case greeting, proxyUser, proxyPassword, auth, user, password, account, features, utf8, facts, bufferSize,
+            protection, clear
+        case type(UInt8), home, enter([UInt8]), size([UInt8]), extendedPassive, passive, extendedActive, active
+        case restart(UInt64), transfer(FTPCommand), final, command(FTPCommand, isLast: Bool), raw(FTPCommand)
+        case startTLS, endTLS, connect, listen
+        case abort(left: Int)
+    }
+
+    let login: Login
+    var step = Step.greeting
+    var steps: ArraySlice<Step> = []
+    var job: FTPJob?
+    var type: UInt8?
+    var lacksExtendedPassive = false
+    var lacksExtendedActive = false
+    /// The directory of the log-in, once it was asked for.
+    var home: [UInt8]?
+    var isAway = false
+    var address: SocketAddress?
+    var finalReply: FTPReply?
+
+    var features = FTPFeatures()
+    var isLoggedIn = false
+    /// The control connection is encrypted, or was during the log-in.
+    var isSecure = false
+    /// Data connections are encrypted.
+    var protectsData = false
+    /// The size of the file of this job, as far as the server told.
+    var resourceSize: UInt64?
+    /// The reply that counts: to the last command.
+    var lastReply: FTPReply?
+    /// Another job can be done: none is under way, and the dialogue is in step.
+    var isUsable = false
+
+    init(_ login: Login) {
+        self.login = login
+        isSecure = login.control == .implicit
+    }
+
+    /// What the session is busy with, for messages.
+    var activity: String {
+        switch step {
+        case .greeting: "it was to greet"
+        case .proxyUser, .proxyPassword, .user, .password, .account: "logging in"
+        case .auth, .startTLS, .bufferSize, .protection, .clear, .endTLS: "negotiating TLS"
+        case .final: "it was to confirm the transfer"
+        case .transfer(let command), .command(let command, _), .raw(let command): "answering \(command.verb)"
+        default: "preparing the transfer"
+        }
+    }
+
+    // MARK: What happens
+
+    /// The control connection is there: its greeting comes first.
+    mutating func begin() -> Action {
+        step = .greeting
+        return .awaitReply
+    }
+
+    /// Begins a job on a session that is ``isUsable``.
+    mutating func begin(_ job: FTPJob) throws(FTPError) -> Action {
+        self.job = job
+        isUsable = false
+        finalReply = nil
+        resourceSize = nil
+        lastReply = nil
+        do throws(FTPError) {
+            steps = try plan(job)
+            return try advance()
+        } catch {
+            isUsable = true
+            throw error
+        }
+    }
+
+    mutating func didStartTLS() throws(FTPError) -> Action {
+        isSecure = true
+        return try sendUser()
+    }
+
+    mutating func didEndTLS() -> Action { finishLogin() }
+
+    mutating func didConnect() throws(FTPError) -> Action { try advance() }
+
+    mutating func didListen(at address: SocketAddress) throws(FTPError) -> Action {
+        self.address = address
+        if lacksExtendedActive { return try sendActive() }
+        guard let ip = address.ipAddress, let port = address.port else {
+            throw .badArgument("no address to listen at.")
+        }
+        step = .extendedActive
+        let family = if case .v6 = ip { 2 } else { 1 }
+        // A zone is known on this machine only.
+        let text = ip.description.prefix { $0 != "%" }
+        return .send(try FTPCommand("EPRT", argument: "|\(family)|\(text)|\(port)|"))
+    }
+
+    /// All data has been moved, or the data connection has failed: the server's last word is next.
+    mutating func didTransfer() -> Action {
+        if finalReply != nil { return finishJob() }
+        step = .final
+        return .awaitReply
+    }
+
+    /// The log-in is over: its replies are not the job's.
+    mutating func forgetReply() { lastReply = nil }
+
+    /// Ends a transfer before its end; the data connection is closed already. ABOR may be answered once or twice, before or
+    /// after it was read, so a NOOP follows whose answer cannot be mistaken.
+    mutating func abort() throws(FTPError) -> [FTPCommand] {
+        step = .abort(left: 6)
+        return [try FTPCommand("ABOR"), try FTPCommand("NOOP")]
+    }
+
+    /// A reply has come.
+    mutating func receive(_ reply: FTPReply) throws(FTPError) -> Action {
+        // 421 may come at any time, and ends the session (RFC 959 §5.4).
+        if reply.code == 421 { throw .sessionEnded(reply) }
+        do throws(FTPError) {
+            return try judge(reply)
+        } catch {
+            // A refusal is in step with what was asked; all else is not, and a log-in cannot be continued.
+            if isLoggedIn, error.code == .refused { isUsable = true }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import StreamKit
+
+/// What is set on an FTP stream.
+struct FTPSettings: Sendable {
+    /// For both connections.
+    var properties = StreamProperties()
+    var userName: String?
+    var password: String?
+    var account: String?
+    var isPassive = true
+    var fetchesInfo = false
+    var keepsConnection = true
+    var appends = false
+    var offset: UInt64 = 0
+    var security: FTPSecurity?
+    var proxy: FTPProxy?
+    var pool: FTPSessionPool?
+    var replyLimit = Duration.seconds(60)
+    var listing = FTPListingCommand.automatic
+    /// Everything as it was set, to tell it.
+    private(set) var all = StreamProperties()
+
+    /// Takes a property of FTP streams; every other one is the connections'.
+    mutating func set(_ value: (any Sendable)?, named name: String) {
+        let defaults = FTPSettings()
+        all.set(value, named: name)
+        switch name {
+        case StreamProperty<String>.ftpUserName.name: userName = value as? String
+        case StreamProperty<String>.ftpPassword.name: password = value as? String
+        case StreamProperty<String>.ftpAccount.name: account = value as? String
+        case StreamProperty<Bool>.ftpUsesPassiveMode.name: isPassive = value as? Bool ?? defaults.isPassive
+        case StreamProperty<Bool>.ftpFetchesResourceInfo.name: fetchesInfo = value as? Bool ?? defaults.fetchesInfo
+        case StreamProperty<Bool>.ftpKeepsConnection.name: keepsConnection = value as? Bool ?? defaults.keepsConnection
+        case StreamProperty<Bool>.ftpAppends.name: appends = value as? Bool ?? defaults.appends
+        case StreamProperty<UInt64>.ftpTransferOffset.name: offset = value as? UInt64 ?? defaults.offset
+        case StreamProperty<FTPSecurity>.ftpSecurity.name: security = value as? FTPSecurity
+        case StreamProperty<FTPProxy>.ftpProxy.name: proxy = value as? FTPProxy
+        case StreamProperty<FTPSessionPool>.ftpPool.name: pool = value as? FTPSessionPool
+        case StreamProperty<Duration>.ftpReplyLimit.name: replyLimit = value as? Duration ?? defaults.replyLimit
+        case StreamProperty<FTPListingCommand>.ftpListingCommand.name:
+            listing = value as? FTPListingCommand ?? defaults.listing
+        default: properties.set(value, named: name)
+        }
+    }
+
+    /// Which session this needs: everything that must be equal for two jobs to share one.
+    func key(for location: FTPLocation, loop: EventLoop) throws(FTPError) -> FTPSessionKey {
+        let fallback: FTPSecurity =
+            !location.isSecure ? .off : location.port == FTPLocation.securePort ? .implicit : .required
+        var security = security ?? fallback
+        if let configuration = properties[.tls] { security.configuration = configuration }
+        var user = userName.map { Array($0.utf8) } ?? location.user
+        // Anonymous (RFC 1635): the password is an address by custom, and ours says nothing about anybody.
+        let password =
+            self.password.map { Array($0.utf8) } ?? location.password
+            ?? (user == nil ? Array("anonymous@".utf8) : [])
+        user = user ?? Array("anonymous".utf8)
+        var login = FTPMachine.Login(user: user ?? [], password: password)
+        login.account = account.map { Array($0.utf8) }
+        login.control = security.control
+        login.data = security.control == .off ? .off : security.data
+        login.clearsControl = security.clearsControl
+        login.isPassive = isPassive
+        if let proxy {
+            let isIPv6 = location.host.contains(":")
+            let place = isIPv6 ? "[\(location.host)]" : location.host
+            let port = location.port == FTPLocation.plainPort ? "" : ":\(location.port)"
+            login.user += Array("@\(place)\(port)".utf8)
+            login.proxyUser = proxy.userName.map { Array($0.utf8) }
+            login.proxyPassword = proxy.password.map { Array($0.utf8) }
+        }
+        // Refused before anything is sent.
+        for secret in [
+            login.user, login.password, login.account ?? [], login.proxyUser ?? [], login.proxyPassword ?? [],
+        ] {
+            _ = try FTPCommand("PASS", bytes: secret)
+        }
+        return FTPSessionKey(
+            host: location.host, port: location.port, proxy: proxy, login: login, configuration: security.configuration,
+            localAddress: properties[.localAddress], socks: properties[.socksProxy],
+            routes: properties[.proxies] ?? [], loop: ObjectIdentifier(loop))
+    }
+}
+
+/// Everything that must be equal for two jobs to share a session: whom it leads to, who is logged in, and how safely.
+struct FTPSessionKey: Sendable, Hashable {
+    var host: String
+    var port: UInt16
+    var proxy: FTPProxy?
+    var login: FTPMachine.Login
+    var configuration: TLSConfiguration
+    var localAddress: SocketAddress?
+    var socks: SOCKSProxy?
+    var routes: [ProxyRoute]
+    var loop: ObjectIdentifier
+
+    /// Hashing a TLS configuration with its certificates would cost more than the few keys that differ in nothing else.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(host)
+        hasher.combine(port)
+        hasher.combine(login.user)
+    }
+}

@@ -1,0 +1,226 @@
+internal import FoundationEssentials
+internal import StreamKit
+
+/// A job over FTP as the transport of a stream: what is read or written is the data connection.
+///
+/// All state is one ``FTPConversation`` behind a lock; moving, looking and closing may come from different threads.
+final class FTPExchange: StreamTransport {
+    /// What a job is made of when the stream is opened: only then are all properties known.
+    typealias Plan = @Sendable (FTPSettings) throws(StreamError) -> FTPJob
+
+    private struct State {
+        var settings: FTPSettings
+        var running: Running?
+        var failure: StreamError?
+        var isClosed = false
+    }
+
+    /// The conversation in a place of its own, where it is changed without being moved.
+    private final class Running: @unchecked Sendable {
+        // Unchecked: reached through the state only, inside the lock.
+        var conversation: FTPConversation
+
+        init(_ conversation: FTPConversation) {
+            self.conversation = conversation
+        }
+    }
+
+    private let location: FTPLocation
+    private let plan: Plan
+    let loop: EventLoop
+    private let point: WaitPoint
+    private let state: Locked<State>
+
+    init(_ location: FTPLocation, settings: FTPSettings = FTPSettings(), loop: EventLoop, plan: @escaping Plan) {
+        self.location = location
+        self.plan = plan
+        self.loop = loop
+        point = WaitPoint(loop: loop)
+        state = Locked(State(settings: settings))
+    }
+
+    var waitPoint: WaitPoint {
+        state.withLock { $0.running?.conversation.place } ?? point
+    }
+
+    func tryOpen() throws(StreamError) -> OpenAttempt {
+        try step { (conversation) throws(StreamError) in
+            // Open means that the transfer has begun, or that there is nothing to transfer and all is done.
+            if case .blocked(let interest) = try conversation.advance() { return .wouldBlock(interest) }
+            return .opened
+        }
+    }
+
+    // MARK: Downloads
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        try step { (conversation) throws(StreamError) in
+            while true {
+                switch try conversation.advance() {
+                case .blocked(let interest): return .wouldBlock(interest)
+                case .done: return .ended
+                case .transferring: break
+                }
+                guard let data = conversation.data else { throw .closed }
+                do throws(StreamError) {
+                    guard let count = try data.input.tryRead(into: &buffer) else {
+                        conversation.waitForData(.reader)
+                        return .wouldBlock(.readable)
+                    }
+                    if count > 0 { return .moved(count) }
+                    try conversation.finishTransfer()
+                } catch {
+                    try conversation.finishTransfer(error)
+                }
+            }
+        }
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        try step { (conversation) throws(StreamError) in
+            switch try conversation.advance() {
+            case .blocked(let interest): return .wouldBlock(interest)
+            case .done: return .ended
+            case .transferring: break
+            }
+            guard let data = conversation.data else { throw .closed }
+            if data.input.hasBytesAvailable || data.input.status == .error { return .moved(1) }
+            conversation.waitForData(.reader)
+            return .wouldBlock(.readable)
+        }
+    }
+
+    // MARK: Uploads
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        try upload { (data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved) }
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        try upload { data in data.output.canAcceptBytes || data.output.status == .error ? .moved(1) : nil }
+    }
+
+    func tryFlush() throws(StreamError) -> Attempt {
+        try upload { (data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }
+    }
+
+    func tryFinish() throws(StreamError) -> Attempt {
+        try step { (conversation) throws(StreamError) in
+            while true {
+                switch try conversation.advance() {
+                case .blocked(let interest): return .wouldBlock(interest)
+                case .done: return .ended
+                case .transferring: break
+                }
+                guard let data = conversation.data else { throw .closed }
+                do throws(StreamError) {
+                    guard try data.output.tryFlush(), try data.output.tryFinish() else {
+                        conversation.waitForData(.writer)
+                        return .wouldBlock(.writable)
+                    }
+                    try conversation.finishTransfer()
+                } catch {
+                    try conversation.finishTransfer(error)
+                }
+            }
+        }
+    }
+
+    /// Tries something on the data connection of an upload; nil from `body` means that there is no room.
+    private func upload(_ body: (StreamPair) throws(StreamError) -> Attempt?) throws(StreamError) -> Attempt {
+        try step { (conversation) throws(StreamError) in
+            while true {
+                switch try conversation.advance() {
+                case .blocked(let interest): return .wouldBlock(interest)
+                case .done: return .ended
+                case .transferring: break
+                }
+                guard let data = conversation.data else { throw .closed }
+                do throws(StreamError) {
+                    if let attempt = try body(data) { return attempt }
+                    // A server that has had enough says so on the other connection.
+                    guard conversation.control?.pair.input.hasBytesAvailable == true else {
+                        conversation.waitForData(.writer)
+                        return .wouldBlock(.writable)
+                    }
+                    try conversation.finishTransfer(StreamError(posix: 32))  // EPIPE
+                } catch {
+                    try conversation.finishTransfer(error)
+                }
+            }
+        }
+    }
+
+    // MARK: The end
+
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.running?.conversation.close()
+        }
+        point.signal([.readable, .writable])
+    }
+
+    /// Takes steps of the conversation under the lock; what is thrown is the end of it.
+    private func step<Outcome: Sendable>(
+        _ body: (inout FTPConversation) throws(StreamError) -> Outcome
+    ) throws(StreamError) -> Outcome {
+        try state.withLock { (state) throws(StreamError) in
+            if state.isClosed { throw .closed }
+            if let failure = state.failure { throw failure }
+            do throws(StreamError) {
+                if state.running == nil {
+                    let job = try plan(state.settings)
+                    state.running = Running(try FTPConversation(location, job, state.settings, loop: loop))
+                }
+                guard let running = state.running else { throw .closed }
+                return try body(&running.conversation)
+            } catch {
+                state.failure = error
+                state.running?.conversation.close()
+                throw error
+            }
+        }
+    }
+}
+
+// MARK: - Properties
+
+extension FTPExchange {
+    func property(named name: String) -> (any Sendable)? {
+        state.withLock { state in
+            let conversation = state.running?.conversation
+            switch name {
+            case StreamProperty<UInt64>.ftpResourceSize.name: return conversation?.resourceSize
+            case StreamProperty<FTPReply>.ftpLastReply.name: return conversation?.lastReply
+            case StreamProperty<TLSInformation>.tlsInformation.name: return conversation?.tlsInformation
+            case StreamProperty<TLSInformation>.ftpDataTLSInformation.name: return conversation?.dataTLSInformation
+            case StreamProperty<ConnectionReport>.report.name:
+                return conversation?.control?.pair.report ?? conversation?.report
+            case StreamProperty<Int32>.nativeDescriptor.name, StreamProperty<SocketAddress>.remoteAddress.name,
+                StreamProperty<SocketAddress>.localAddress.name:
+                guard let control = conversation?.control else { return state.settings.all.value(named: name) }
+                let pair = control.plain ?? control.pair
+                if name == StreamProperty<Int32>.nativeDescriptor.name { return pair[.nativeDescriptor] }
+                return name == StreamProperty<SocketAddress>.remoteAddress.name
+                    ? pair[.remoteAddress] : pair[.localAddress]
+            default: return state.settings.all.value(named: name)
+            }
+        }
+    }
+
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        if name == StreamProperty<Bool>.closesDescriptor.name { throw .cannotSetOnFTP(name) }
+        let isSecret = [
+            StreamProperty<String>.ftpUserName, StreamProperty<String>.ftpPassword, StreamProperty<String>.ftpAccount,
+        ].contains { $0.name == name }
+        if isSecret, let text = value as? String, text.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) {
+            throw StreamError(.badArgument("\(name) contains a line end or NUL."))
+        }
+        return state.withLock { state in
+            guard state.running == nil else { return false }
+            state.settings.set(value, named: name)
+            return true
+        }
+    }
+}

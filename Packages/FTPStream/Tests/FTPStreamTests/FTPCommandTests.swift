@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+@testable import FTPStream
+
+/// One command is one line, whatever it is made of.
+struct FTPCommandTests {
+    @Test func bytes() throws {
+        #expect(try FTPCommand("retr", argument: "a b").bytes == Array("RETR a b\r\n".utf8))
+        #expect(try FTPCommand("NOOP").bytes == Array("NOOP\r\n".utf8))
+        #expect(try FTPCommand("CWD", bytes: [0xFF, 0x41]).bytes == Array("CWD ".utf8) + [0xFF, 0xFF, 0x41, 13, 10])
+        #expect(try "\(FTPCommand("PASS", argument: "secret"))" == "PASS …")
+    }
+
+    @Test(arguments: ["a\r\nDELE b", "a\nb", "a\rb", "a\0b", String(repeating: "x", count: 5000)])
+    func whatCannotBeSent(_ text: String) throws {
+        let error = #expect(throws: FTPError.self) { try FTPCommand("RETR", argument: text) }
+        #expect(error?.code == .badArgument)
+        #expect(throws: FTPError.self) { try FTPCommand("RE TR") }
+        #expect(throws: FTPError.self) { try FTPCommand("") }
+    }
+
+    @Test(arguments: ["a%0D%0ADELE%20b", "a%0ab", "%00", "a/b%0d"])
+    func injectionByURL(_ path: String) throws {
+        let read = #expect(throws: StreamError.self) {
+            _ = try ReadStream(ftpURL: try #require(URL(string: "ftp://h/\(path)")))
+        }
+        #expect((read?.underlying as? FTPError)?.code == .badURL)
+        #expect(throws: StreamError.self) {
+            _ = try ReadStream(
+                ftpURL: try #require(URL(string: "ftp://\(path.replacingOccurrences(of: "/", with: ""))@h/x")))
+        }
+    }
+
+    @Test func injectionByProperty() throws {
+        let stream = try ReadStream(ftpURL: try #require(URL(string: "ftp://h/x")))
+        #expect(throws: StreamError.self) { try stream.set(.ftpUserName, to: "a\r\nDELE b") }
+        #expect(throws: StreamError.self) { try stream.set(.ftpPassword, to: "a\n") }
+        try stream.set(.ftpUserName, to: "ann")
+        #expect(stream[.ftpUserName] == "ann")
+    }
+
+    @Test(
+        arguments: [
+            ("ftp://h/a/b", "a/b", false, nil), ("ftp://h/%2Fetc/x", "/etc/x", false, nil),
+            ("ftp://h/a/", "a", true, nil),
+            ("ftp://h", "", true, nil), ("ftp://h/%2F", "/", true, nil), ("ftp://h/a;type=d", "a", true, "d"),
+            ("ftp://h/a;TYPE=A", "a", false, "a"), ("ftp://h/a%3Btype=a", "a;type=a", false, nil),
+            ("ftp://h/%C3%A9", "é", false, nil),
+        ] as [(String, String, Bool, Character?)])
+    func paths(_ text: String, _ path: String, _ isDirectory: Bool, _ type: Character?) throws {
+        let location = try FTPLocation(try #require(URL(string: text)))
+        #expect(location.path == Array(path.utf8) && location.isDirectory == isDirectory && location.type == type)
+        #expect(location.port == 21 && location.host == "h")
+    }
+
+    @Test(arguments: ["http://h/x", "ftp:///x", "ftp://h:0/x", "ftp://h/x;type=z"])
+    func badURLs(_ text: String) throws {
+        guard let url = URL(string: text) else { return }
+        #expect(throws: StreamError.self) { _ = try ReadStream(ftpURL: url) }
+    }
+}

@@ -1,0 +1,70 @@
+import Testing
+
+@testable import FTPStream
+
+/// The dialogues of the folder Conversations, whole and byte by byte.
+struct FTPMachineTests {
+    @Test(arguments: Conversation.names)
+    func conversation(_ name: String) throws {
+        let conversation = try Conversation(name)
+        for size in [Int.max, 1, 2, 3, 7] { try conversation.play(inPiecesOf: size) }
+    }
+
+    @Test func thereAreConversations() {
+        #expect(Conversation.names.count >= 14)
+    }
+
+    /// Whatever a server says at whatever time: the machine goes on, or throws, and never traps.
+    @Test func everyReplyAtEveryStep() throws {
+        let codes =
+            [110, 120, 125, 150, 200, 202, 211, 213, 220, 226, 227, 229, 230, 234, 250, 257, 331, 332, 350, 421, 425]
+            + [426, 450, 451, 452, 500, 502, 522, 530, 536, 550, 553]
+        let texts = ["", "(|||1|)", "(1,2,3,4,5,6)", "(|||99999|)", "\"", "\"a", "-1", "99999999999999999999999"]
+        var state: UInt64 = 1
+        func random(_ bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % bound
+        }
+        for round in 0..<5000 {
+            var login = FTPMachine.Login(user: [0x61], password: [0x62])
+            login.control = [.off, .preferred, .required, .implicit][random(4)]
+            login.data = [.off, .preferred, .required][random(3)]
+            login.clearsControl = round % 5 == 0
+            login.isPassive = round % 3 != 0
+            var machine = FTPMachine(login)
+            var action = machine.begin()
+            do throws(FTPError) {
+                for _ in 0..<40 {
+                    switch action {
+                    case .send, .awaitReply:
+                        // Mostly what lets it go on.
+                        let code =
+                            random(3) > 0
+                            ? [220, 230, 234, 200, 150, 226, 350, 331][random(8)] : codes[random(codes.count)]
+                        let text = Array(texts[random(texts.count)].utf8)
+                        action = try machine.receive(FTPReply(code: code, lines: [text]))
+                    case .startTLS: action = try machine.didStartTLS()
+                    case .endTLS: action = machine.didEndTLS()
+                    case .connect: action = try machine.didConnect()
+                    case .listen: action = try machine.didListen(at: .ip(.v4(.loopback), port: 1))
+                    case .transfer: action = machine.didTransfer()
+                    case .ready:
+                        guard machine.isUsable else { break }
+                        let path = Array("x".utf8)
+                        let jobs: [FTPJob] = [
+                            .retrieve(
+                                path, offset: UInt64(random(2)), asksSize: random(2) == 0, isASCII: random(2) == 0),
+                            .list(random(2) == 0 ? path : [], .automatic), .store(path, .append, isASCII: false),
+                            .size(path),
+                            .commands([try FTPCommand("RNFR", bytes: path), try FTPCommand("RNTO", bytes: path)]),
+                            .raw(try FTPCommand("NOOP")),
+                        ]
+                        action = try machine.begin(jobs[random(jobs.count)])
+                    }
+                }
+            } catch {
+                #expect(!error.description.isEmpty)
+            }
+        }
+    }
+}

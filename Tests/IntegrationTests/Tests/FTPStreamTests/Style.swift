@@ -1,0 +1,107 @@
+import Dispatch
+import EventLoops
+import FTPStream
+import Foundation
+import Testing
+
+/// The ways of using a stream. A transfer must come out the same in each of them.
+enum Style: String, CaseIterable, CustomTestStringConvertible {
+    case blocking, polling, events, async
+
+    var testDescription: String { rawValue }
+
+    /// Opens, reads to the end, closes.
+    func readAll(_ stream: ReadStream) async throws -> [UInt8] {
+        defer { stream.close() }
+        var all: [UInt8] = []
+        switch self {
+        case .async:
+            try stream.open()
+            for try await chunk in stream.chunks() { all += chunk }
+        case .blocking:
+            return try await onThread {
+                try stream.open()
+                var all: [UInt8] = []
+                var buffer = [UInt8](repeating: 0, count: 10_000)
+                while true {
+                    let count = try stream.read(into: &buffer)
+                    if count == 0 { return all }
+                    all += buffer[..<count]
+                }
+            }
+        case .polling:
+            try stream.open()
+            var buffer = [UInt8](repeating: 0, count: 10_000)
+            while true {
+                if stream.status == .opening || (stream.status == .open && !stream.hasBytesAvailable) {
+                    await Task.yield()
+                } else if let count = try stream.tryRead(into: &buffer) {
+                    if count == 0 { break }
+                    all += buffer[..<count]
+                }
+            }
+        case .events:
+            let gathered = Locked<[UInt8]>([])
+            let result = await withCheckedContinuation { (continuation: CheckedContinuation<StreamError?, Never>) in
+                stream.setClient(.all) { stream, event in
+                    switch event {
+                    case .hasBytesAvailable:
+                        var buffer = [UInt8](repeating: 0, count: 10_000)
+                        if let count = try? stream.tryRead(into: &buffer) {
+                            gathered.withLock { $0 += buffer[..<count] }
+                        }
+                    case .endEncountered, .errorOccurred:
+                        let error = stream.error
+                        stream.close()
+                        continuation.resume(returning: error)
+                    default: break
+                    }
+                }
+                stream.schedule(on: .queue(DispatchQueue(label: "ftp.test")))
+                do throws(StreamError) { try stream.open() } catch { continuation.resume(returning: error) }
+            }
+            if let result { throw result }
+            return gathered.withLock { $0 }
+        }
+        return all
+    }
+
+    /// Opens, writes everything, finishes, closes.
+    func writeAll(_ bytes: [UInt8], to stream: WriteStream) async throws {
+        defer { stream.close() }
+        switch self {
+        case .async, .events:
+            try stream.open()
+            try await stream.writeAll(bytes)
+            try await stream.finish()
+        case .blocking:
+            try await onThread {
+                try stream.open()
+                try stream.writeAll(bytes)
+                try stream.finish()
+            }
+        case .polling:
+            try stream.open()
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                if let count = try stream.tryWrite(Array(rest.prefix(10_000))) { rest = rest.dropFirst(count) }
+                await Task.yield()
+            }
+            while try !stream.tryFinish() { await Task.yield() }
+        }
+    }
+}
+
+/// Runs `body` on a thread where it may block.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue(label: "ftp.thread").async { continuation.resume(with: Result { try body() }) }
+    }
+}
+
+/// Bytes that are not all the same, so that a piece in the wrong place shows.
+func patterned(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+}
+
+func url(_ text: String) throws -> URL { try #require(URL(string: text)) }

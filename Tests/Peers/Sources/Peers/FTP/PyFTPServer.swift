@@ -1,0 +1,97 @@
+/// pyftpdlib: MLSD, users with passwords, and what else a few lines of Python make of it. User `ann`, password `open sesame`,
+/// may do everything in a folder; anybody may read it.
+///
+/// ```swift
+/// let server = PyFTPServer()
+/// try server.start()
+/// try server.write("a.txt", Array("hello".utf8))
+/// server.url("a.txt", user: "ann")
+/// ```
+public final class PyFTPServer: Peer {
+    /// The shell, which is told Debian's own Python: another one in `PATH` lacks the package.
+    public static let program = Program("sh", package: "python3-pyftpdlib")
+    /// The running program.
+    public let process = PeerProcess()
+    private let masquerade: String?
+    private let cutsAfter: Int?
+    private let idleLimit: Int
+
+    /// Makes one; it has to be started.
+    ///
+    /// - Parameters:
+    ///   - masquerade: the address that it claims in answers to PASV; nil for its own.
+    ///   - cutsAfter: after how many bytes of a download it closes the data connection and answers 426; nil for never.
+    ///   - idleLimit: after how many seconds it ends an idle session with 421.
+    public init(masquerade: String? = nil, cutsAfter: Int? = nil, idleLimit: Int = 300) {
+        self.masquerade = masquerade
+        self.cutsAfter = cutsAfter
+        self.idleLimit = idleLimit
+    }
+
+    /// Starts it and returns when it accepts connections.
+    public func start() throws(PeerError) {
+        try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
+            let files = try scratch.folder("files")
+            let script = try scratch.write("server.py", Self.script)
+            let arguments = [files, "\(ports[0])", masquerade ?? "", "\(cutsAfter ?? -1)", "\(idleLimit)"]
+            return PeerProcess.Launch(
+                arguments: ["-c", "exec /usr/bin/python3 -u \"$@\"", "sh", script] + arguments,
+                sockets: ListeningSocket.tcp(ports[0]))
+        }
+    }
+
+    private static let script = """
+        import sys
+        from pyftpdlib.authorizers import DummyAuthorizer
+        from pyftpdlib.handlers import FTPHandler, DTPHandler
+        from pyftpdlib.servers import FTPServer
+        folder, port, masquerade, cuts, idle = sys.argv[1:]
+        class Data(DTPHandler):
+            def send(self, data):
+                n = super().send(data)
+                if int(cuts) >= 0 and self.tot_bytes_sent >= int(cuts):
+                    self._resp = ("426 Cut.", None)
+                    self.close()
+                return n
+        class Control(FTPHandler):
+            dtp_handler = Data
+            timeout = int(idle)
+            def pre_process_command(self, line, cmd, arg):
+                print("COMMAND", "PASS" if cmd == "PASS" else line, flush=True)
+                super().pre_process_command(line, cmd, arg)
+        authorizer = DummyAuthorizer()
+        authorizer.add_user("ann", "open sesame", folder, perm="elradfmwMT")
+        authorizer.add_anonymous(folder)
+        Control.authorizer = authorizer
+        Control.auth_failed_timeout = 0.01
+        Control.use_sendfile = int(cuts) < 0
+        if masquerade:
+            Control.masquerade_address = masquerade
+        FTPServer(("127.0.0.1", int(port)), Control).serve_forever(timeout=0.05)
+
+        """
+
+    /// The URL of a path, which begins without a slash.
+    public func url(_ path: String = "", user: String? = nil) -> String {
+        "ftp://\(user.map { "\($0)@" } ?? "")127.0.0.1:\(port)/\(path)"
+    }
+
+    /// Writes a file.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the server does not run or the file cannot be written.
+    public func write(_ name: String, _ contents: [UInt8]) throws(PeerError) {
+        try process.folder().write("files/\(name)", contents)
+    }
+
+    /// The bytes of a file.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if there is none.
+    public func read(_ name: String) throws(PeerError) -> [UInt8] {
+        try readBytes(process.folder().file("files/\(name)"))
+    }
+
+    /// The commands it got, in order; passwords are left out.
+    public var commands: [String] {
+        log.split(separator: "\n").filter { $0.hasPrefix("COMMAND ") }.map { String($0.dropFirst(8)) }
+    }
+}
