@@ -47,7 +47,8 @@ let rows: [Row] = [
     Row("FTPStream", .tests, "FTPListingTests", ["FTPListing"]),
     Row("FTPStream", .tests, "FTPStreamTests", ["FTPStream"]),
 
-    Row("ServiceDiscovery", .library, "ServiceDiscovery", ["EventLoops", "HostResolver"]),
+    Row("ServiceDiscovery", .shim, "CMulticast"),
+    Row("ServiceDiscovery", .library, "ServiceDiscovery", ["CMulticast", "EventLoops", "HostResolver"]),
     Row("ServiceDiscovery", .tests, "ServiceDiscoveryTests", ["ServiceDiscovery", "HostResolver"]),
 
     Row("NetDiag", .library, "NetDiag", ["HTTPMessage", "HostResolver", "StreamKit"]),

@@ -19,9 +19,11 @@ let package = Package(
         .package(path: "../HostResolver"),
     ],
     targets: [
+        .target(name: "CMulticast"),
         .target(
             name: "ServiceDiscovery",
             dependencies: [
+                "CMulticast",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
             ],

@@ -3,29 +3,29 @@ internal import HostResolver
 /// One record that somebody on the link has told of, and how long it is good for.
 struct CachedRecord {
     var record: DNSRecord
-    var received: Moment
-    var expires: Moment
+    var received: DiscoveryTime
+    var expires: DiscoveryTime
     /// Its place in the order of coming.
     var number = 0
     /// How many of the queries of ``MulticastRules/refreshPercents`` were sent.
     var refreshes = 0
     /// When the next of them is due; nil if nobody is interested.
-    var refresh: Moment?
+    var refresh: DiscoveryTime?
     /// Who told; nil for this machine's own records, which neither grow old nor count.
     var sender: IPAddress?
     /// Others' queries since the last answer (RFC 6762 §10.5).
     var unanswered = 0
-    var firstUnanswered: Moment?
+    var firstUnanswered: DiscoveryTime?
 
     var isOwn: Bool { sender == nil }
 
     /// Seconds left.
-    func remaining(_ now: Moment) -> UInt32 {
+    func remaining(_ now: DiscoveryTime) -> UInt32 {
         isOwn ? record.timeToLive : UInt32(clamping: now.duration(to: expires).components.seconds)
     }
 
     /// When this record is looked at next.
-    var deadline: Moment? {
+    var deadline: DiscoveryTime? {
         isOwn ? nil : refresh.map { min($0, expires) } ?? expires
     }
 

@@ -11,7 +11,7 @@ struct DiscoveryMachine {
         case send(Transmission)
         case report(Int, DiscoveryEvent)
         /// Nothing until then, or until something comes in.
-        case wait(Moment?)
+        case wait(DiscoveryTime?)
     }
 
     /// The publication of the host itself; operations are numbered from 1.
@@ -21,7 +21,7 @@ struct DiscoveryMachine {
     private var random: DelayRandom
     private var links: [UInt32: LinkMachine] = [:]
     private var hostLabel: String
-    private var hostConflicts: [Moment] = []
+    private var hostConflicts: [DiscoveryTime] = []
     private var registrations: [Int: Registration] = [:]
     private var asked: [Int: (key: RecordKey, interface: String?)] = [:]
     private var byKey: [RecordKey: Set<Int>] = [:]
@@ -60,7 +60,7 @@ struct DiscoveryMachine {
     // MARK: What comes in
 
     /// Interfaces or their addresses have changed.
-    mutating func setLinks(_ new: [MulticastLink], now: Moment) {
+    mutating func setLinks(_ new: [MulticastLink], now: DiscoveryTime) {
         let new = Dictionary(new.prefix(limits.interfaces).map { ($0.index, $0) }) { first, _ in first }
         for index in links.keys.sorted() where new[index] == nil { closeLink(index, now: now) }
         for (index, link) in new.sorted(by: { $0.key < $1.key }) {
@@ -80,13 +80,13 @@ struct DiscoveryMachine {
     }
 
     /// A packet came in.
-    mutating func receive(_ datagram: Datagram, now: Moment) {
+    mutating func receive(_ datagram: Datagram, now: DiscoveryTime) {
         links[datagram.interface]?.receive(datagram, now: now)
         collect(datagram.interface, now: now)
     }
 
     /// Begins to ask for records, until ``end(_:now:)``. What is known already is reported first.
-    mutating func ask(_ key: RecordKey, interface: String?, now: Moment) throws(ServiceDiscoveryError) -> Int {
+    mutating func ask(_ key: RecordKey, interface: String?, now: DiscoveryTime) throws(ServiceDiscoveryError) -> Int {
         guard asked.count < limits.questions else {
             throw ServiceDiscoveryError(.tooMuch, detail: "\(limits.questions) questions")
         }
@@ -101,7 +101,9 @@ struct DiscoveryMachine {
     }
 
     /// Begins to publish, until ``end(_:now:)``.
-    mutating func publish(_ advertisement: ServiceAdvertisement, now: Moment) throws(ServiceDiscoveryError) -> Int {
+    mutating func publish(_ advertisement: ServiceAdvertisement, now: DiscoveryTime) throws(ServiceDiscoveryError)
+        -> Int
+    {
         guard registrations.count < limits.registrations else {
             throw ServiceDiscoveryError(.tooMuch, detail: "\(limits.registrations) published services")
         }
@@ -133,7 +135,7 @@ struct DiscoveryMachine {
     }
 
     /// Announces another TXT record for a service that is published.
-    mutating func update(_ id: Int, record: TXTRecord, now: Moment) {
+    mutating func update(_ id: Int, record: TXTRecord, now: DiscoveryTime) {
         guard registrations[id] != nil else { return }
         registrations[id]?.advertisement.record = record
         for index in links.keys.sorted() { publish(id, on: index, pause: .zero, now: now) }
@@ -141,7 +143,7 @@ struct DiscoveryMachine {
     }
 
     /// Ends an operation; a published service says goodbye. Nothing more is reported of it.
-    mutating func end(_ id: Int, now: Moment) {
+    mutating func end(_ id: Int, now: DiscoveryTime) {
         if let (key, _) = asked.removeValue(forKey: id) {
             byKey[key]?.remove(id)
             if byKey[key]?.isEmpty == true { byKey[key] = nil }
@@ -162,19 +164,19 @@ struct DiscoveryMachine {
     }
 
     /// Ends everything, with goodbyes; they are still to be sent.
-    mutating func close(now: Moment) {
+    mutating func close(now: DiscoveryTime) {
         for id in registrations.keys.sorted() + asked.keys.sorted() { end(id, now: now) }
     }
 
     /// Doubts a record (RFC 6762 §10.4): it goes unless somebody says again, soon, that it stands.
-    mutating func reconfirm(_ key: RecordKey, _ data: DNSRecordData?, now: Moment) {
+    mutating func reconfirm(_ key: RecordKey, _ data: DNSRecordData?, now: DiscoveryTime) {
         for index in links.keys.sorted() { links[index]?.doubt(key, data, now: now) }
     }
 
     // MARK: What comes out
 
     /// The next thing to do. Call until it says to wait.
-    mutating func next(now: Moment) -> Action {
+    mutating func next(now: DiscoveryTime) -> Action {
         while true {
             if sendingFrom < transmissions.count {
                 defer { sendingFrom += 1 }
@@ -206,22 +208,21 @@ extension DiscoveryMachine {
         interface == nil || links[index]?.link.name == interface
     }
 
-    private mutating func closeLink(_ index: UInt32, now: Moment) {
+    private mutating func closeLink(_ index: UInt32, now: DiscoveryTime) {
         links[index]?.close(now: now)
         collect(index, now: now)
         if let link = links.removeValue(forKey: index) { closed += link.statistics }
         for id in registrations.keys { registrations[id]?.waiting.remove(index) }
     }
 
-    private mutating func publishHost(on index: UInt32, pause: Duration, now: Moment) {
+    private mutating func publishHost(on index: UInt32, pause: Duration, now: DiscoveryTime) {
         guard let link = links[index]?.link else { return }
         let name = hostName
         links[index]?.publish(
-            Self.hostID, name: name, unique: ServiceRecords.host(name, on: link),
-            shared: ServiceRecords.reverse(name, on: link), pause: pause, now: now)
+            Self.hostID, name: name, unique: ServiceRecords.host(name, on: link), shared: [], pause: pause, now: now)
     }
 
-    private mutating func publish(_ id: Int, on index: UInt32, pause: Duration, now: Moment) {
+    private mutating func publish(_ id: Int, on index: UInt32, pause: Duration, now: DiscoveryTime) {
         guard let registration = registrations[id] else { return }
         guard isMeant(registration.advertisement.interface, index) else {
             registrations[id]?.waiting.remove(index)
@@ -235,12 +236,12 @@ extension DiscoveryMachine {
             shared: ServiceRecords.shared(advertisement, instance), pause: pause, now: now)
     }
 
-    private mutating func collect(now: Moment) {
+    private mutating func collect(now: DiscoveryTime) {
         for index in links.keys.sorted() { collect(index, now: now) }
     }
 
     /// Takes what a link has to send and to tell.
-    private mutating func collect(_ index: UInt32, now: Moment) {
+    private mutating func collect(_ index: UInt32, now: DiscoveryTime) {
         guard let taken = links[index]?.take() else { return }
         transmissions += taken.transmissions
         for event in taken.events {
@@ -269,7 +270,7 @@ extension DiscoveryMachine {
         reports.append((id, .published(registration.instance)))
     }
 
-    private mutating func conflict(_ id: Int, now: Moment) {
+    private mutating func conflict(_ id: Int, now: DiscoveryTime) {
         guard let registration = registrations[id] else { return }
         let instance = registration.instance
         guard registration.advertisement.renamesOnConflict else {
@@ -285,7 +286,7 @@ extension DiscoveryMachine {
         collect(now: now)
     }
 
-    private mutating func renameHost(now: Moment) {
+    private mutating func renameHost(now: DiscoveryTime) {
         hostConflicts = hostConflicts.filter { now - $0 < MulticastRules.conflictWindow } + [now]
         let isFrequent = hostConflicts.count >= MulticastRules.conflictLimit
         hostLabel = NameSuccession.afterHost(hostLabel)

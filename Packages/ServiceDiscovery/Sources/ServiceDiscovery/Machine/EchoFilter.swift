@@ -13,19 +13,19 @@ struct EchoFilter {
         let bytes: [UInt8]
         var v4: Bool
         var v6: Bool
-        let until: Moment
+        let until: DiscoveryTime
     }
 
     private var sent: [Sent] = []
 
-    mutating func noteSent(_ bytes: [UInt8], now: Moment) {
+    mutating func noteSent(_ bytes: [UInt8], now: DiscoveryTime) {
         sent.removeAll { $0.until <= now || !($0.v4 || $0.v6) }
         if sent.count == Self.limit { sent.removeFirst() }
         sent.append(Sent(bytes: bytes, v4: true, v6: true, until: now + Self.memory))
     }
 
     /// True, once for each family, for what was sent.
-    mutating func isEcho(_ bytes: [UInt8], from address: IPAddress, now: Moment) -> Bool {
+    mutating func isEcho(_ bytes: [UInt8], from address: IPAddress, now: DiscoveryTime) -> Bool {
         let isV4 = address.family == .v4
         guard
             let place = sent.firstIndex(where: {

@@ -6,5 +6,5 @@ struct HeldQuery {
     var questions: [DNSQuestion]
     var known: [DNSRecord]
     let datagram: Datagram
-    var due: Moment
+    var due: DiscoveryTime
 }

@@ -3,7 +3,9 @@ internal import HostResolver
 /// Answers (RFC 6762 §6, §7).
 extension LinkMachine {
     /// Answers a whole query, now or after the delays that the standard asks for.
-    mutating func answer(_ query: DNSMessage, known: [DNSRecord], _ datagram: Datagram, isComplete: Bool, now: Moment) {
+    mutating func answer(
+        _ query: DNSMessage, known: [DNSRecord], _ datagram: Datagram, isComplete: Bool, now: DiscoveryTime
+    ) {
         let isLegacy = datagram.sourcePort != MulticastRules.port
         let isProbe = !query.authorities.isEmpty
         // A reply to one host goes only to where it can have come from; else it would be a weapon.
@@ -66,16 +68,16 @@ extension LinkMachine {
         (owned[name] ?? [:]).values.sorted { $0.number < $1.number }.map(\.record)
     }
 
-    private func isRecent(_ record: DNSRecord, now: Moment) -> Bool {
+    private func isRecent(_ record: DNSRecord, now: DiscoveryTime) -> Bool {
         lastMulticast(record).map { now - $0 < .milliseconds(Int64(record.timeToLive) * 250) } ?? false
     }
 
-    private func lastMulticast(_ record: DNSRecord) -> Moment? {
+    private func lastMulticast(_ record: DNSRecord) -> DiscoveryTime? {
         owned[record.name]?[record.data]?.multicast
     }
 
     /// Has a record multicast at `moment`, but not sooner than `pause` after the last time (§6).
-    mutating func schedule(_ record: DNSRecord, at moment: Moment, pause: Duration) {
+    mutating func schedule(_ record: DNSRecord, at moment: DiscoveryTime, pause: Duration) {
         let due = max(moment, lastMulticast(record).map { $0 + pause } ?? moment)
         if let old = pending[record.identity] {
             pending[record.identity]?.due = min(old.due, due)
@@ -91,7 +93,7 @@ extension LinkMachine {
     }
 
     /// Sends what is due in as few packets as hold it (§6.4).
-    mutating func sendPending(_ now: Moment) {
+    mutating func sendPending(_ now: DiscoveryTime) {
         let due = pending.values.filter { $0.due <= now }.sorted { $0.number < $1.number }.map(\.record)
         for record in due { pending[record.identity] = nil }
         pendingAlarm.reset()
@@ -138,7 +140,7 @@ extension LinkMachine {
 
     // MARK: Known answers in several packets (§7.2)
 
-    mutating func hold(_ query: DNSMessage, _ datagram: Datagram, now: Moment) {
+    mutating func hold(_ query: DNSMessage, _ datagram: Datagram, now: DiscoveryTime) {
         let due = now + random.milliseconds(MulticastRules.truncationDelay)
         if let place = held.firstIndex(where: { $0.source == datagram.source }) {
             // §7.2: each further packet that is not the last puts the answer off again; never for ever.
@@ -168,7 +170,7 @@ extension LinkMachine {
         held[place].known += records.prefix(max(0, limits.heldKnownAnswers - held[place].known.count))
     }
 
-    mutating func answerHeld(_ now: Moment) {
+    mutating func answerHeld(_ now: DiscoveryTime) {
         let due = held.filter { $0.due <= now }
         held.removeAll { $0.due <= now }
         heldAlarm.reset()

@@ -3,11 +3,15 @@ internal import HostResolver
 /// Questions (RFC 6762 §5).
 extension LinkMachine {
     /// Begins to ask; what is known already is in ``known(_:)``.
-    mutating func begin(_ key: RecordKey, now: Moment) {
+    mutating func begin(_ key: RecordKey, now: DiscoveryTime) {
         guard questions[key] == nil else { return }
         var question = LinkQuestion()
-        // RFC 6762 §5.2: so that many hosts that start together do not ask together.
-        question.next = now + random.milliseconds(MulticastRules.firstQueryDelay)
+        // RFC 6762 §5.2: so that many hosts that start together do not ask together. What is asked meanwhile goes into the
+        // same packet (§5.3), and is answered together.
+        if firstRound.map({ $0 <= now }) ?? true {
+            firstRound = now + random.milliseconds(MulticastRules.firstQueryDelay)
+        }
+        question.next = firstRound
         cache.setWanted(true, key, random: &random)
         if cache.hasUniqueAnswer(key) { question.next = nil }
         questions[key] = question
@@ -25,7 +29,7 @@ extension LinkMachine {
     }
 
     /// RFC 6762 §10.4: asks twice, and takes the record for gone if nobody answers.
-    mutating func doubt(_ key: RecordKey, _ data: DNSRecordData?, now: Moment) {
+    mutating func doubt(_ key: RecordKey, _ data: DNSRecordData?, now: DiscoveryTime) {
         guard cache.doubt(key, data, until: now + MulticastRules.doubtTime) else { return }
         urgent.append(key)
         let again = now + MulticastRules.doubtInterval
@@ -33,7 +37,7 @@ extension LinkMachine {
         doubtAlarm.note(again)
     }
 
-    mutating func advanceDoubts(_ now: Moment) {
+    mutating func advanceDoubts(_ now: DiscoveryTime) {
         doubtAlarm.reset()
         urgent += doubts.filter { $0.due <= now }.map(\.key)
         doubts.removeAll { $0.due <= now }
@@ -41,7 +45,7 @@ extension LinkMachine {
     }
 
     /// Asks again soon for what is not known any more.
-    mutating func resumeAsking(_ key: RecordKey, now: Moment) {
+    mutating func resumeAsking(_ key: RecordKey, now: DiscoveryTime) {
         guard var question = questions[key], question.next == nil else { return }
         question.interval = MulticastRules.firstQueryInterval
         question.next = now + random.milliseconds(MulticastRules.firstQueryDelay)
@@ -50,7 +54,7 @@ extension LinkMachine {
     }
 
     /// Sends the questions that are due, with what is known already.
-    mutating func ask(_ now: Moment) {
+    mutating func ask(_ now: DiscoveryTime) {
         var keys: [(key: RecordKey, wantsUnicast: Bool)] = []
         var seen: Set<RecordKey> = []
         for key in urgent where seen.insert(key).inserted { keys.append((key, false)) }
@@ -87,7 +91,7 @@ extension LinkMachine {
     }
 
     /// RFC 6762 §7.3: somebody else has just asked what we are about to ask. `known` is what he listed of it.
-    mutating func noteForeignQuestion(_ foreign: DNSQuestion, known: [DNSRecord], now: Moment) {
+    mutating func noteForeignQuestion(_ foreign: DNSQuestion, known: [DNSRecord], now: DiscoveryTime) {
         guard !foreign.wantsUnicast else { return }
         if var question = questions[foreign.key], let next = question.next, next - now < .seconds(1) {
             let ours = KnownAnswers(cache.knownAnswers(foreign.key, now: now))

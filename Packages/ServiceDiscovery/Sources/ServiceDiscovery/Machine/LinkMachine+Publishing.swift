@@ -6,7 +6,7 @@ extension LinkMachine {
     ///
     /// Records of the same name are announced without probing (§8.4); a new name is probed for.
     mutating func publish(
-        _ id: Int, name: DNSName, unique: [DNSRecord], shared: [DNSRecord], pause: Duration, now: Moment
+        _ id: Int, name: DNSName, unique: [DNSRecord], shared: [DNSRecord], pause: Duration, now: DiscoveryTime
     ) {
         if let old = publications[id], old.name == name, old.isLive {
             if old.records.elementsEqual(unique + shared) { return }
@@ -24,7 +24,7 @@ extension LinkMachine {
     }
 
     /// Takes a publication back, with a goodbye if it was announced.
-    mutating func withdraw(_ id: Int, now: Moment) {
+    mutating func withdraw(_ id: Int, now: DiscoveryTime) {
         guard let old = publications[id] else { return }
         forget(old)
         guard old.isLive else { return }
@@ -37,7 +37,7 @@ extension LinkMachine {
         if byName[publication.name]?.isEmpty == true { byName[publication.name] = nil }
     }
 
-    private mutating func change(_ old: Publication, unique: [DNSRecord], shared: [DNSRecord], now: Moment) {
+    private mutating func change(_ old: Publication, unique: [DNSRecord], shared: [DNSRecord], now: DiscoveryTime) {
         var new = old
         (new.unique, new.shared) = (unique, shared)
         let gone = old.records.filter { record in !new.records.contains { $0.saysTheSame(as: record) } }
@@ -51,7 +51,7 @@ extension LinkMachine {
         announce(old.id, now: now)
     }
 
-    mutating func advancePublications(_ now: Moment) {
+    mutating func advancePublications(_ now: DiscoveryTime) {
         publicationAlarm.reset()
         var probes: [(question: DNSQuestion, records: [DNSRecord])] = []
         var due: [Int] = []
@@ -94,7 +94,7 @@ extension LinkMachine {
     }
 
     /// One more announcement (§8.3).
-    private mutating func announce(_ id: Int, now: Moment) {
+    private mutating func announce(_ id: Int, now: DiscoveryTime) {
         guard var publication = publications[id] else { return }
         var sent = 1
         if case .announcing(let before) = publication.phase { sent = before + 1 }
@@ -108,12 +108,12 @@ extension LinkMachine {
     }
 
     /// §10.1: the same records with no time left.
-    private mutating func sayGoodbye(_ records: [DNSRecord], now: Moment) {
+    private mutating func sayGoodbye(_ records: [DNSRecord], now: DiscoveryTime) {
         multicast(PacketComposer.responses(records.map { $0.living(0) }), now: now)
     }
 
     /// Answers questions with the record from now on.
-    private mutating func claim(_ record: DNSRecord, for id: Int, now: Moment) {
+    private mutating func claim(_ record: DNSRecord, for id: Int, now: DiscoveryTime) {
         claimed += 1
         var entry =
             owned[record.name]?[record.data] ?? OwnedRecord(record: record, owners: [], number: claimed)
@@ -124,14 +124,16 @@ extension LinkMachine {
     }
 
     /// Lets go of records for a publication; those that no other one has.
-    private mutating func releaseAll(_ publication: Publication, _ records: [DNSRecord], now: Moment) -> [DNSRecord] {
+    private mutating func releaseAll(_ publication: Publication, _ records: [DNSRecord], now: DiscoveryTime)
+        -> [DNSRecord]
+    {
         var freed: [DNSRecord] = []
         for record in records where !release(record, of: publication.id, now: now) { freed.append(record) }
         return freed
     }
 
     /// Lets go of the record for one publication; true if another one still has it.
-    private mutating func release(_ record: DNSRecord, of id: Int, now: Moment) -> Bool {
+    private mutating func release(_ record: DNSRecord, of id: Int, now: DiscoveryTime) -> Bool {
         guard var entry = owned[record.name]?[record.data] else { return false }
         entry.owners.remove(id)
         owned[record.name]?[record.data] = entry
@@ -144,7 +146,7 @@ extension LinkMachine {
     }
 
     /// §8.1, §9: what a response says about names that are ours, or that we are after.
-    mutating func checkForConflict(_ record: DNSRecord, now: Moment) {
+    mutating func checkForConflict(_ record: DNSRecord, now: DiscoveryTime) {
         for id in (byName[record.name] ?? []).sorted() {
             guard var publication = publications[id], record.timeToLive > 0, record.type != .nsec,
                 !publication.unique.contains(where: { $0.data == record.data })
@@ -165,7 +167,7 @@ extension LinkMachine {
     }
 
     /// §8.2: two hosts are after the same name at once; the one whose records are later in order gets it.
-    mutating func breakTies(_ probe: DNSMessage, now: Moment) {
+    mutating func breakTies(_ probe: DNSMessage, now: DiscoveryTime) {
         let names = Set(probe.authorities.map(\.name))
         for id in names.flatMap({ byName[$0] ?? [] }).sorted() {
             guard var publication = publications[id], case .probing = publication.phase else { continue }
@@ -190,7 +192,7 @@ extension LinkMachine {
         return ours.count < theirs.count
     }
 
-    mutating func noteMulticast(_ record: DNSRecord, now: Moment) {
+    mutating func noteMulticast(_ record: DNSRecord, now: DiscoveryTime) {
         owned[record.name]?[record.data]?.multicast = now
     }
 }

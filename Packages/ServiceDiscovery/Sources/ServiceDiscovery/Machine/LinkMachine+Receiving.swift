@@ -2,7 +2,7 @@ internal import HostResolver
 
 /// Packets that come in (RFC 6762 §6, §11, §18). Anybody may have sent them.
 extension LinkMachine {
-    mutating func receive(_ datagram: Datagram, now: Moment) {
+    mutating func receive(_ datagram: Datagram, now: DiscoveryTime) {
         if link.isOwn(datagram.source), echoes.isEcho(datagram.bytes, from: datagram.source, now: now) { return }
         statistics.packetsReceived += 1
         guard datagram.bytes.count <= limits.packetSize,
@@ -22,7 +22,7 @@ extension LinkMachine {
         }
     }
 
-    private mutating func receiveQuery(_ query: DNSMessage, _ datagram: Datagram, now: Moment) {
+    private mutating func receiveQuery(_ query: DNSMessage, _ datagram: Datagram, now: DiscoveryTime) {
         let isLegacy = datagram.sourcePort != MulticastRules.port
         if !query.authorities.isEmpty { breakTies(query, now: now) }
         if query.questions.isEmpty {
@@ -42,7 +42,7 @@ extension LinkMachine {
         }
     }
 
-    private mutating func receiveResponse(_ response: DNSMessage, _ datagram: Datagram, now: Moment) {
+    private mutating func receiveResponse(_ response: DNSMessage, _ datagram: Datagram, now: DiscoveryTime) {
         // §6: answers come from port 5353.
         guard datagram.sourcePort == MulticastRules.port else {
             statistics.packetsRefused += 1
@@ -61,7 +61,7 @@ extension LinkMachine {
     }
 
     /// What somebody else's answer means for answers of ours.
-    private mutating func meet(_ record: DNSRecord, now: Moment) {
+    private mutating func meet(_ record: DNSRecord, now: DiscoveryTime) {
         guard let ours = owned[record.name]?[record.data] else { return }
         if record.timeToLive >= ours.record.timeToLive / 2 {
             // §7.4: said already.
@@ -72,7 +72,7 @@ extension LinkMachine {
         }
     }
 
-    private mutating func keep(_ record: DNSRecord, from sender: IPAddress, now: Moment) {
+    private mutating func keep(_ record: DNSRecord, from sender: IPAddress, now: DiscoveryTime) {
         let key = record.key
         if record.timeToLive == 0 {
             // The second that is left is used to ask whether it is true: anybody can say goodbye for anybody.

@@ -28,9 +28,11 @@ struct LinkMachine {
 
     var questions: [RecordKey: LinkQuestion] = [:]
     var questionAlarm = Alarm()
+    /// When the questions begun just now are asked, all together.
+    var firstRound: DiscoveryTime?
     /// To be asked now whatever their turn is: records about to die, and doubted ones.
     var urgent: [RecordKey] = []
-    var doubts: [(key: RecordKey, due: Moment)] = []
+    var doubts: [(key: RecordKey, due: DiscoveryTime)] = []
     var doubtAlarm = Alarm()
 
     var pending: [RecordIdentity: PendingAnswer] = [:]
@@ -38,7 +40,7 @@ struct LinkMachine {
     var pendingAlarm = Alarm()
     var held: [HeldQuery] = []
     var heldAlarm = Alarm()
-    var replyBudget: (second: Moment?, sent: Int) = (nil, 0)
+    var replyBudget: (second: DiscoveryTime?, sent: Int) = (nil, 0)
 
     init(_ link: MulticastLink, limits: EngineLimits, seed: UInt64) {
         self.link = link
@@ -48,7 +50,7 @@ struct LinkMachine {
     }
 
     /// When ``advance(_:)`` has something to do next.
-    var deadline: Moment? {
+    var deadline: DiscoveryTime? {
         let alarms = [
             publicationAlarm.earliest, questionAlarm.earliest, doubtAlarm.earliest, pendingAlarm.earliest,
             heldAlarm.earliest, cache.deadline,
@@ -56,7 +58,7 @@ struct LinkMachine {
         return alarms.compactMap { $0 }.min()
     }
 
-    func isDue(_ now: Moment) -> Bool {
+    func isDue(_ now: DiscoveryTime) -> Bool {
         !urgent.isEmpty || deadline.map { $0 <= now } ?? false
     }
 
@@ -70,7 +72,7 @@ struct LinkMachine {
     }
 
     /// Does what is due.
-    mutating func advance(_ now: Moment) {
+    mutating func advance(_ now: DiscoveryTime) {
         let (gone, stale) = cache.advance(now, random: &random)
         for record in gone { lost(record, now: now) }
         urgent += stale
@@ -82,14 +84,14 @@ struct LinkMachine {
     }
 
     /// The link goes: everything known through it goes too, after a goodbye for what was published.
-    mutating func close(now: Moment) {
+    mutating func close(now: DiscoveryTime) {
         for id in publications.keys.sorted() { withdraw(id, now: now) }
         for key in questions.keys {
             for entry in cache.records(key) { events.append(.removed(entry.record)) }
         }
     }
 
-    mutating func multicast(_ packets: [[UInt8]], now: Moment) {
+    mutating func multicast(_ packets: [[UInt8]], now: DiscoveryTime) {
         for bytes in packets {
             echoes.noteSent(bytes, now: now)
             transmit(bytes, to: .group)
@@ -97,7 +99,7 @@ struct LinkMachine {
     }
 
     /// Sends to one host, within the budget.
-    mutating func reply(_ packets: [[UInt8]], to source: IPAddress, port: UInt16, now: Moment) {
+    mutating func reply(_ packets: [[UInt8]], to source: IPAddress, port: UInt16, now: DiscoveryTime) {
         for bytes in packets {
             if replyBudget.second.map({ now - $0 >= .seconds(1) }) ?? true { replyBudget = (now, 0) }
             guard replyBudget.sent < limits.unicastRepliesPerSecond else {
@@ -115,7 +117,7 @@ struct LinkMachine {
     }
 
     /// A record's time is over, or its owner has taken it back.
-    mutating func lost(_ record: DNSRecord, now: Moment) {
+    mutating func lost(_ record: DNSRecord, now: DiscoveryTime) {
         guard questions[record.key] != nil else { return }
         events.append(.removed(record))
         resumeAsking(record.key, now: now)

@@ -7,5 +7,5 @@ struct OwnedRecord {
     /// Its place in the order of publishing.
     let number: Int
     /// When it was last multicast (RFC 6762 §6).
-    var multicast: Moment?
+    var multicast: DiscoveryTime?
 }

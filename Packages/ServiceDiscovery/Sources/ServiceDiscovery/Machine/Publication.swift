@@ -19,7 +19,7 @@ struct Publication {
     var shared: [DNSRecord]
     var phase: Phase
     /// When the next step is due.
-    var next: Moment?
+    var next: DiscoveryTime?
 
     var records: [DNSRecord] { unique + shared }
 

@@ -27,7 +27,7 @@ struct RecordCache {
         self.limits = limits
     }
 
-    var deadline: Moment? { alarm.earliest }
+    var deadline: DiscoveryTime? { alarm.earliest }
 
     func records(_ key: RecordKey) -> [CachedRecord] {
         (sets[key] ?? [:]).values.sorted { $0.number < $1.number }
@@ -44,7 +44,7 @@ struct RecordCache {
 
     /// Takes a record in, or starts its life anew.
     mutating func insert(
-        _ record: DNSRecord, from sender: IPAddress, now: Moment, isWanted: Bool, random: inout DelayRandom
+        _ record: DNSRecord, from sender: IPAddress, now: DiscoveryTime, isWanted: Bool, random: inout DelayRandom
     ) -> Insertion {
         let key = record.key
         var entry = CachedRecord(
@@ -74,7 +74,7 @@ struct RecordCache {
     }
 
     /// Puts in a record of this machine; true if nobody had told of it before.
-    mutating func insertOwn(_ record: DNSRecord, now: Moment) -> Bool {
+    mutating func insertOwn(_ record: DNSRecord, now: DiscoveryTime) -> Bool {
         let known = remove(record.key, [record.data])
         inserted += 1
         var entry = CachedRecord(record: record, received: now, expires: now, sender: nil)
@@ -90,20 +90,20 @@ struct RecordCache {
     }
 
     /// RFC 6762 §10.2: what else was known of the name and type, and was told more than a second ago, has a second left.
-    mutating func flush(_ key: RecordKey, except data: Set<DNSRecordData>, now: Moment) {
+    mutating func flush(_ key: RecordKey, except data: Set<DNSRecordData>, now: DiscoveryTime) {
         for (other, entry) in sets[key] ?? [:] where !data.contains(other) {
             if now - entry.received > MulticastRules.lastSecond { end(key, other, at: now + MulticastRules.lastSecond) }
         }
     }
 
     /// RFC 6762 §10.1: a goodbye leaves a second, in which somebody else may say that the record stands. True if known.
-    mutating func goodbye(_ record: DNSRecord, now: Moment) -> Bool {
+    mutating func goodbye(_ record: DNSRecord, now: DiscoveryTime) -> Bool {
         end(record.key, record.data, at: now + MulticastRules.lastSecond)
     }
 
     /// RFC 6762 §10.4: gone at `moment` if nobody tells of it again; without data, all of the key. True if known, and not
     /// about to go anyway.
-    mutating func doubt(_ key: RecordKey, _ data: DNSRecordData?, until moment: Moment) -> Bool {
+    mutating func doubt(_ key: RecordKey, _ data: DNSRecordData?, until moment: DiscoveryTime) -> Bool {
         if let data { return end(key, data, at: moment) }
         var isChanged = false
         for data in (sets[key] ?? [:]).keys where end(key, data, at: moment) { isChanged = true }
@@ -111,7 +111,7 @@ struct RecordCache {
     }
 
     /// Somebody else asked for `key`, and did not list everything as known (RFC 6762 §10.5). The records to be doubted.
-    mutating func noteQuery(_ key: RecordKey, known: KnownAnswers, now: Moment) -> [DNSRecord] {
+    mutating func noteQuery(_ key: RecordKey, known: KnownAnswers, now: DiscoveryTime) -> [DNSRecord] {
         guard let set = sets[key] else { return [] }
         var doubtful: [DNSRecord] = []
         for (data, entry) in set where !entry.isOwn && !known.contains(entry.record) {
@@ -140,7 +140,7 @@ struct RecordCache {
     }
 
     /// What is due: records whose time is over, taken out, and keys to be asked for again.
-    mutating func advance(_ now: Moment, random: inout DelayRandom) -> (gone: [DNSRecord], stale: [RecordKey]) {
+    mutating func advance(_ now: DiscoveryTime, random: inout DelayRandom) -> (gone: [DNSRecord], stale: [RecordKey]) {
         guard alarm.isDue(now) else { return ([], []) }
         var gone: [DNSRecord] = []
         var stale: [RecordKey] = []
@@ -167,7 +167,7 @@ struct RecordCache {
     }
 
     /// What a question may list as known (RFC 6762 §7.1): more than half of its life is left.
-    func knownAnswers(_ key: RecordKey, now: Moment) -> [DNSRecord] {
+    func knownAnswers(_ key: RecordKey, now: DiscoveryTime) -> [DNSRecord] {
         var known: [DNSRecord] = []
         for entry in records(key) where known.count < limits.listedAnswers {
             let left = entry.remaining(now)
@@ -177,7 +177,7 @@ struct RecordCache {
     }
 
     @discardableResult
-    private mutating func end(_ key: RecordKey, _ data: DNSRecordData, at moment: Moment) -> Bool {
+    private mutating func end(_ key: RecordKey, _ data: DNSRecordData, at moment: DiscoveryTime) -> Bool {
         guard var entry = sets[key]?[data], !entry.isOwn, entry.expires > moment else { return false }
         entry.expires = moment
         entry.refresh = nil

@@ -8,10 +8,10 @@ struct Registration {
     var waiting: Set<UInt32>
     /// The name last told of.
     var told: ServiceInstance?
-    var conflicts: [Moment] = []
+    var conflicts: [DiscoveryTime] = []
 
     /// Notes one more conflict; how long to wait before the next probe (RFC 6762 §8.1).
-    mutating func noteConflict(_ now: Moment) -> Duration {
+    mutating func noteConflict(_ now: DiscoveryTime) -> Duration {
         conflicts = conflicts.filter { now - $0 < MulticastRules.conflictWindow } + [now]
         return conflicts.count >= MulticastRules.conflictLimit ? MulticastRules.conflictPause : .zero
     }

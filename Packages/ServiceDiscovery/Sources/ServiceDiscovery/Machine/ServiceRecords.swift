@@ -31,7 +31,8 @@ enum ServiceRecords {
         }
     }
 
-    /// A host's addresses on one link; an IPv6 zone is this machine's own affair.
+    /// A host's addresses on one link; an IPv6 zone is this machine's own affair. The names of its addresses (RFC 6762 §4) are
+    /// not published: a daemon on the same machine has others for the same addresses, and would take it for a conflict.
     static func host(_ name: DNSName, on link: MulticastLink) -> [DNSRecord] {
         var records: [DNSRecord] = []
         for own in link.addresses {
@@ -43,11 +44,5 @@ enum ServiceRecords {
             }
         }
         return LinkMachine.distinct(records)
-    }
-
-    /// The names of a host's addresses (RFC 6762 §4). Not probed for: an address is a host's own anyway.
-    static func reverse(_ name: DNSName, on link: MulticastLink) -> [DNSRecord] {
-        LinkMachine.distinct(
-            link.addresses.map { .unique(DNSName(reverse: $0.address), MulticastRules.hostTime, .ptr(name)) })
     }
 }

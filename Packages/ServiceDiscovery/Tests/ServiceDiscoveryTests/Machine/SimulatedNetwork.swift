@@ -16,12 +16,12 @@ final class SimulatedNetwork {
     }
 
     let start = ContinuousClock.now
-    private(set) var now: Moment
+    private(set) var now: DiscoveryTime
     var hosts: [SimulatedHost] = []
     private(set) var sent: [Sent] = []
     /// Whether the packet from one host reaches the other.
     var carries: (Int, Int) -> Bool = { _, _ in true }
-    private var wire: [(due: Moment, to: Int, datagram: Datagram)] = []
+    private var wire: [(due: DiscoveryTime, to: Int, datagram: Datagram)] = []
 
     init(hosts count: Int = 0, limits: EngineLimits = EngineLimits()) {
         now = start
@@ -55,8 +55,8 @@ final class SimulatedNetwork {
     }
 
     /// Does all that is due now; when the next thing is.
-    private func settle() -> Moment? {
-        var earliest: Moment?
+    private func settle() -> DiscoveryTime? {
+        var earliest: DiscoveryTime?
         for host in hosts {
             loop: while true {
                 switch host.machine.next(now: now) {

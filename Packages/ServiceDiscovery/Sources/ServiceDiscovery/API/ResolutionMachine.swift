@@ -1,0 +1,113 @@
+internal import HostResolver
+
+/// Resolves one service: host and port first, then the host's addresses (RFC 6763 §5). Aliases are not followed.
+struct ResolutionMachine: FeedMachine {
+    let service: ServiceInstance
+    /// The name of an interface, for the zones of link-local addresses.
+    private let zone: @Sendable (UInt32) -> String?
+    private var locations = InterfaceCount<DNSRecordData>()
+    private var order: [DNSRecordData] = []
+    private var texts = InterfaceCount<DNSRecordData>()
+    private var lastText: DNSRecordData?
+    private var addresses: [DNSRecordData: Set<UInt32>] = [:]
+    private var addressOrder: [DNSRecordData] = []
+    private var absent: Set<DNSRecordType> = []
+    private var told: ResolvedService?
+
+    init(_ service: ServiceInstance, zone: @escaping @Sendable (UInt32) -> String?) {
+        self.service = service
+        self.zone = zone
+    }
+
+    /// The newest location: one that replaces another comes before the other goes.
+    private var location: (host: DNSName, port: UInt16)? {
+        guard case .srv(_, _, let port, let host) = order.last else { return nil }
+        return (host, port)
+    }
+
+    var questions: Set<RecordKey> {
+        var keys: Set = [RecordKey(service.fullName, .srv), RecordKey(service.fullName, .txt)]
+        if let host = location?.host { keys.formUnion([RecordKey(host, .a), RecordKey(host, .aaaa)]) }
+        return keys
+    }
+
+    mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
+        switch event {
+        case .added(let record, let interface): add(record.data, of: key, on: interface)
+        case .removed(let record, let interface): remove(record.data, of: key, on: interface)
+        case .absent: absent.insert(key.type)
+        case .published, .failed: break
+        }
+    }
+
+    mutating func take() -> ResolvedService? {
+        guard let location else { return nil }
+        let found = addressOrder.flatMap { data in
+            (addresses[data] ?? []).sorted().compactMap { address(data, on: $0, port: location.port) }
+        }
+        var text = TXTRecord()
+        if case .txt(let strings)? = lastText { text = TXTRecord(strings: strings) }
+        var distinct: [SocketAddress] = []
+        for address in found where !distinct.contains(address) { distinct.append(address) }
+        let types = Set(addressOrder.map(\.type)).union(absent)
+        let resolved = ResolvedService(
+            service: service, hostName: location.host.description, port: location.port, addresses: distinct,
+            record: text,
+            isComplete: types.isSuperset(of: [.a, .aaaa]) && (lastText != nil || absent.contains(.txt)))
+        guard resolved != told, !distinct.isEmpty else { return nil }
+        told = resolved
+        return resolved
+    }
+
+    private mutating func add(_ data: DNSRecordData, of key: RecordKey, on interface: UInt32) {
+        switch data {
+        case .srv:
+            let old = location?.host
+            if locations.add(data, on: interface) { order.append(data) }
+            if location?.host != old { forgetAddresses() }
+        case .txt:
+            _ = texts.add(data, on: interface)
+            lastText = data
+        case .a, .aaaa:
+            guard key.name == location?.host else { return }
+            absent.remove(data.type)
+            if addresses[data] == nil { addressOrder.append(data) }
+            addresses[data, default: []].insert(interface)
+        default: break
+        }
+    }
+
+    private mutating func remove(_ data: DNSRecordData, of key: RecordKey, on interface: UInt32) {
+        switch data {
+        case .srv:
+            let old = location?.host
+            if locations.remove(data, on: interface) { order.removeAll { $0 == data } }
+            if location?.host != old { forgetAddresses() }
+        case .txt:
+            if texts.remove(data, on: interface), lastText == data { lastText = texts.things.first }
+        case .a, .aaaa:
+            addresses[data]?.remove(interface)
+            if addresses[data]?.isEmpty == true {
+                addresses[data] = nil
+                addressOrder.removeAll { $0 == data }
+            }
+        default: break
+        }
+    }
+
+    private mutating func forgetAddresses() {
+        (addresses, addressOrder) = ([:], [])
+        absent.subtract([.a, .aaaa])
+    }
+
+    /// A link-local address means something only on the link where it was heard of.
+    private func address(_ data: DNSRecordData, on interface: UInt32, port: UInt16) -> SocketAddress? {
+        switch data {
+        case .a(let address): return .ip(.v4(address), port: port)
+        case .aaaa(let address):
+            guard address.isLinkLocal else { return .ip(.v6(address), port: port) }
+            return IPv6Address(rawValue: address.rawValue, zone: zone(interface)).map { .ip(.v6($0), port: port) }
+        default: return nil
+        }
+    }
+}

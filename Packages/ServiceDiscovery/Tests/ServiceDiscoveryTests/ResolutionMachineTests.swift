@@ -1,0 +1,119 @@
+import HostResolver
+import Testing
+
+@testable import ServiceDiscovery
+
+@Suite struct ResolutionMachineTests {
+    private let service: ServiceInstance
+    private var machine: ResolutionMachine
+    private let host = DNSName("h.local")!
+
+    init() throws {
+        service = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
+        machine = ResolutionMachine(service) { "eth\($0)" }
+    }
+
+    private func location(_ host: DNSName, port: UInt16) -> DNSRecord {
+        .unique(service.fullName, 120, .srv(priority: 0, weight: 0, port: port, target: host))
+    }
+
+    private mutating func add(_ record: DNSRecord, on interface: UInt32 = 1) {
+        machine.receive(.added(record, interface: interface), of: record.key)
+    }
+
+    private mutating func remove(_ record: DNSRecord, on interface: UInt32 = 1) {
+        machine.receive(.removed(record, interface: interface), of: record.key)
+    }
+
+    @Test mutating func asksForAddressesOnceItKnowsTheHost() {
+        #expect(machine.questions.map(\.type).sorted { $0.rawValue < $1.rawValue } == [.txt, .srv])
+        add(location(host, port: 80))
+        #expect(machine.questions.contains(RecordKey(host, .a)) && machine.questions.contains(RecordKey(host, .aaaa)))
+        let taken = machine.take()
+        #expect(taken == nil)
+    }
+
+    @Test mutating func tellsEachChangeOnce() throws {
+        add(location(host, port: 80))
+        add(.unique(host, 120, .a(IPv4Address(10, 0, 0, 1))))
+        var taken = machine.take()
+        let first = try #require(taken)
+        #expect(first.hostName == "h.local." && first.port == 80 && !first.isComplete)
+        taken = machine.take()
+        #expect(taken == nil)
+        add(.unique(service.fullName, 4500, .txt([Array("a=1".utf8)])))
+        add(.unique(host, 120, .aaaa(IPv6Address("fe80::1")!)))
+        let next = machine.take()
+        let second = try #require(next)
+        #expect(second.isComplete && second.record.string("a") == "1")
+        #expect(second.addresses.map(\.description) == ["10.0.0.1:80", "[fe80::1%eth1]:80"])
+    }
+
+    @Test mutating func knowsThatThereIsNoMore() {
+        add(location(host, port: 80))
+        add(.unique(host, 120, .a(IPv4Address(10, 0, 0, 1))))
+        machine.receive(.absent(interface: 1), of: RecordKey(host, .aaaa))
+        machine.receive(.absent(interface: 1), of: RecordKey(service.fullName, .txt))
+        let taken = machine.take()
+        #expect(taken?.isComplete == true)
+    }
+
+    @Test mutating func takesTheNewestLocation() {
+        add(location(host, port: 80))
+        add(.unique(host, 120, .a(IPv4Address(10, 0, 0, 1))))
+        _ = machine.take()
+        let other = DNSName("other.local")!
+        add(location(other, port: 81))
+        var taken = machine.take()
+        #expect(taken == nil)  // its addresses are not known yet
+        #expect(!machine.questions.contains(RecordKey(host, .a)))
+        // A late answer about the former host does not count.
+        add(.unique(host, 120, .a(IPv4Address(10, 0, 0, 9))))
+        taken = machine.take()
+        #expect(taken == nil)
+        add(.unique(other, 120, .a(IPv4Address(10, 0, 0, 2))))
+        remove(location(host, port: 80))
+        taken = machine.take()
+        #expect(taken?.addresses.map(\.description) == ["10.0.0.2:81"])
+    }
+
+    @Test mutating func keepsLinkLocalAddressesApart() {
+        add(location(host, port: 1))
+        let address = DNSRecord.unique(host, 120, .aaaa(IPv6Address("fe80::1")!))
+        add(address, on: 1)
+        add(address, on: 2)
+        var taken = machine.take()
+        #expect(taken?.addresses.map(\.description) == ["[fe80::1%eth1]:1", "[fe80::1%eth2]:1"])
+        remove(address, on: 1)
+        taken = machine.take()
+        #expect(taken?.addresses.map(\.description) == ["[fe80::1%eth2]:1"])
+    }
+
+    @Test func followsPointersOfServices() throws {
+        var machine = PointerMachine<ServiceInstance>([.http], limit: 4) { ServiceInstance(fullName: $0) }
+        func pointer(_ name: String) -> DNSRecord { DNSRecord(.http, timeToLive: 1, .ptr(DNSName(name)!)) }
+        let key = RecordKey(.http, .ptr)
+        machine.receive(.added(pointer("A._http._tcp.local"), interface: 1), of: key)
+        machine.receive(.added(pointer("A._http._tcp.local"), interface: 2), of: key)
+        machine.receive(.added(pointer("B._http._tcp.local"), interface: 2), of: key)
+        machine.receive(.added(pointer("nonsense"), interface: 2), of: key)
+        machine.receive(.removed(pointer("A._http._tcp.local"), interface: 1), of: key)
+        let first = machine.take()
+        #expect(first?.value.name == "A" && first?.kind == .found && first?.moreComing == true)
+        let second = machine.take()
+        #expect(second?.value.name == "B" && second?.moreComing == false)
+        var taken = machine.take()
+        #expect(taken == nil)
+        machine.receive(.removed(pointer("A._http._tcp.local"), interface: 2), of: key)
+        taken = machine.take()
+        #expect(taken?.kind == .removed)
+        // Nobody reads: of what comes and goes, the last word stays.
+        for _ in 0..<1000 {
+            machine.receive(.added(pointer("C._http._tcp.local"), interface: 1), of: key)
+            machine.receive(.removed(pointer("C._http._tcp.local"), interface: 1), of: key)
+        }
+        var left = 0
+        while machine.take() != nil { left += 1 }
+        #expect(left <= 4)
+    }
+}
