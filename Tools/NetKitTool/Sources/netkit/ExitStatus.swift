@@ -34,8 +34,10 @@ enum ExitStatus: Int32 {
             case .connectionLost: self = response == nil ? .noAnswer : .cutShort
             default: self = .connectionLost
             }
+        case .ftp: self = .serverError
         case .posix:
             switch Int32(error.code) {
+            case EINVAL where error.underlying is FTPError: self = .badURL
             case ETIMEDOUT: self = .timedOut
             case ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, ENOENT: self = .notConnected
             case ECONNRESET, EPIPE, ECONNABORTED: self = .connectionLost

@@ -14,13 +14,14 @@ struct GetCommand: AsyncParsableCommand {
               netkit get -X PUT -d @notes.txt -H 'Content-Type: text/plain' http://localhost/notes.txt
               netkit get --report --head https://www.example.org/
               netkit get -u joe https://www.example.org/private/
+              netkit get -o film.mkv --resume --tls required ftp://ftp.example.org/film.mkv
 
             The body goes to standard output, or to FILE with -o. Progress is shown on a terminal, unless the body goes
             there, too. What failed, at which step and why is said in one sentence; --report tells every step.
             """
     )
 
-    @Argument(help: "An http or https URL.")
+    @Argument(help: "An http, https, ftp or ftps URL.")
     var url: String
 
     @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Write the body to FILE.", valueName: "FILE"))
@@ -62,6 +63,8 @@ struct GetCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Authentication") var login: LoginOptions
 
+    @OptionGroup(title: "FTP") var ftp: FTPOptions
+
     @Flag(help: "Go on where FILE of -o ends.")
     var resume = false
 
@@ -85,6 +88,7 @@ struct GetCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if FTPOptions.takes(url) { return try await runFTP() }
         let load: Load
         do {
             load = try makeLoad()

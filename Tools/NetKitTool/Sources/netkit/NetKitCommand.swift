@@ -13,7 +13,7 @@ struct NetKitCommand: AsyncParsableCommand {
               6  the name was not found
               7  no connection could be made
              18  the answer was cut short
-             22  the server answered with a status of 400 or more
+             22  the server answered with a status of 400 or more, or refused
              23  a local file cannot be read or written
              28  a time limit passed
              35  the TLS handshake failed
@@ -25,6 +25,9 @@ struct NetKitCommand: AsyncParsableCommand {
               1  anything else
             """,
         version: "0.1.0",
-        subcommands: [GetCommand.self, ResolveCommand.self, DiagnoseCommand.self]
+        subcommands: [
+            GetCommand.self, PutCommand.self, ListCommand.self, MakeDirectoryCommand.self, RemoveCommand.self,
+            MoveCommand.self, ResolveCommand.self, DiagnoseCommand.self,
+        ]
     )
 }

@@ -27,6 +27,11 @@ final class PasswordTerminal: Sendable {
         return AuthenticationPrompt.Answer(user: user, password: password)
     }
 
+    /// Asks for a password alone; nil if the person gives up.
+    func password(of user: String) -> String? {
+        line("Password of \(Terminal.shown(user)): ", echoes: false)?.withBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// A line, read a byte at a time so that Ctrl-C ends the question and leaves the terminal as it was.
     private func line(_ prompt: String, echoes: Bool) -> Secret? {
         var saved = termios()

@@ -1,3 +1,6 @@
+public import FoundationEssentials
+public import StreamKit
+
 /// The name of a file or directory on a server, as the bytes that go over the wire.
 ///
 /// Relative to the directory of the log-in unless it begins with a slash. A literal is text in UTF-8; what a listing gave is
@@ -29,4 +32,13 @@ public struct FTPPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 
     /// The path as text, UTF-8 or else Latin-1.
     public var description: String { ListingEntry(nameBytes: bytes).name }
+}
+
+extension FTPPath {
+    /// The path of an FTP URL: relative to the directory of the log-in, unless it begins with `%2F`.
+    ///
+    /// - Throws: as ``StreamKit/ReadStream/init(ftpURL:loop:)``.
+    public init(_ url: URL) throws(StreamError) {
+        bytes = try FTPConversation.converting { () throws(FTPError) in try FTPLocation(url).path }
+    }
 }
