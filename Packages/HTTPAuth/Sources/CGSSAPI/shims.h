@@ -37,6 +37,7 @@ static inline OM_uint32 netkit_GSS_ROUTINE_ERROR(OM_uint32 status) {
 static const OM_uint32 netkit_GSS_S_CONTINUE_NEEDED = GSS_S_CONTINUE_NEEDED;
 static const OM_uint32 netkit_GSS_S_NO_CRED = GSS_S_NO_CRED;
 static const OM_uint32 netkit_GSS_S_CREDENTIALS_EXPIRED = GSS_S_CREDENTIALS_EXPIRED;
+static const OM_uint32 netkit_GSS_S_UNAVAILABLE = GSS_S_UNAVAILABLE;
 static const OM_uint32 netkit_GSS_S_BAD_BINDINGS = GSS_S_BAD_BINDINGS;
 static const OM_uint32 netkit_GSS_S_DEFECTIVE_TOKEN = GSS_S_DEFECTIVE_TOKEN;
 

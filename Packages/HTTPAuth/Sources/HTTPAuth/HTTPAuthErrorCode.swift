@@ -34,7 +34,8 @@ extension HTTPAuthError {
         case serviceUnknown
         /// No Kerberos server answers, or none is known for the realm.
         case kerberosUnreachable
-        /// The server takes part in the exchange and then ends it: another channel, another service, or its own policy.
+        /// The server does not accept a login in which no password was wrong: a ticket for another service, another channel,
+        /// or its own policy.
         case exchangeRefused
         /// GSSAPI failed in a way that has no case of its own.
         case mechanismFailed
@@ -90,7 +91,7 @@ extension HTTPAuthError.Code {
         case .clockSkew: "the clock of this machine differs too much from that of the Kerberos server; set it right"
         case .serviceUnknown: "the Kerberos server knows no such service; check the name of the host in the URL"
         case .kerberosUnreachable: "no Kerberos server answers; check the network and krb5.conf"
-        case .exchangeRefused: "the server ended the exchange"
+        case .exchangeRefused: "the server does not accept the login"
         case .mechanismFailed: "GSSAPI failed"
         case .wrongProtectionSpace: "the credential belongs to another protection space"
         case .requestOutsideSpace: "the request goes to another place than the one that asked"

@@ -100,7 +100,7 @@ import Testing
         let alone = try Exchange.authentication("Script", policy: policy(ScriptedScheme.method()))
         try alone.apply(to: &request, nil)
         #expect(try alone.update(with: Exchange.challenge("Script"), to: request) == .failed)
-        #expect(alone.error?.code == .credentialRefused)
+        #expect(alone.error?.code == .exchangeRefused)
     }
 
     /// A server that never is content is given up.

@@ -109,7 +109,7 @@ struct AuthenticationMachine {
             let refusal = HTTPAuthError(.credentialRefused, scheme: conversation.method.name)
             // Nobody can be asked for another Kerberos ticket: that scheme is of no use here, but another may be.
             if !conversation.scheme.traits.requiresUserNameAndPassword {
-                failed[conversation.method] = refusal
+                failed[conversation.method] = HTTPAuthError(.exchangeRefused, scheme: conversation.method.name)
                 return choose(found)
             }
             error = refusal
@@ -168,7 +168,7 @@ struct AuthenticationMachine {
             if case .skipped(let reason) = offer.outcome { reason } else { nil }
         }
         if offers.isEmpty { return parseErrors.first ?? HTTPAuthError(.noChallenge) }
-        if offers.count == 1, let reason = reasons.first { return reason }
+        if reasons.count == 1 { return reasons[0] }
         let names = offers.map(\.challenge.scheme).joined(separator: ", ")
         return HTTPAuthError(.noUsableScheme, detail: names)
     }

@@ -12,7 +12,7 @@ final class GSSBuffer {
 
     deinit {
         var minor: OM_uint32 = 0
-        gss_release_buffer(&minor, address)
+        _ = GSSLibrary.use { gss_release_buffer(&minor, address) }
         address.deallocate()
     }
 

@@ -32,7 +32,7 @@ final class GSSContext {
 
     deinit {
         var minor: OM_uint32 = 0
-        gss_delete_sec_context(&minor, &handle, nil)
+        _ = GSSLibrary.use { gss_delete_sec_context(&minor, &handle, nil) }
     }
 
     /// Takes the server's token, nil at the beginning, and gives the next; empty if there is none.

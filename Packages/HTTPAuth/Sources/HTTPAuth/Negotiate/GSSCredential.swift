@@ -61,7 +61,7 @@ final class GSSCredential {
     deinit {
         var handle = handle
         var minor: OM_uint32 = 0
-        gss_release_cred(&minor, &handle)
+        _ = GSSLibrary.use { gss_release_cred(&minor, &handle) }
     }
 
     /// Calls `body` with the set of mechanisms that holds Kerberos: plugins of the machine are not asked.

@@ -26,6 +26,6 @@ final class GSSName {
     deinit {
         var handle = handle
         var minor: OM_uint32 = 0
-        gss_release_name(&minor, &handle)
+        _ = GSSLibrary.use { gss_release_name(&minor, &handle) }
     }
 }

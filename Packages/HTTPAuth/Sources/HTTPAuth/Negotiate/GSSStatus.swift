@@ -8,7 +8,7 @@ struct GSSStatus {
     /// Makes a call, which puts its minor status into its argument.
     init(_ call: (UnsafeMutablePointer<OM_uint32>) -> OM_uint32) {
         var minor: OM_uint32 = 0
-        major = call(&minor)
+        major = GSSLibrary.use { call(&minor) } ?? netkit_GSS_S_UNAVAILABLE
         self.minor = minor
     }
 
@@ -43,6 +43,7 @@ struct GSSStatus {
         case netkit_GSS_S_CREDENTIALS_EXPIRED: return .ticketExpired
         case netkit_GSS_S_BAD_BINDINGS: return .serverNotAuthentic
         case netkit_GSS_S_DEFECTIVE_TOKEN: return .malformedToken
+        case netkit_GSS_S_UNAVAILABLE: return .unavailable
         default: return .mechanismFailed
         }
     }
@@ -59,7 +60,10 @@ struct GSSStatus {
         repeat {
             var minor: OM_uint32 = 0
             let message = GSSBuffer()
-            guard gss_display_status(&minor, number, kind, mechanism, &context, message.address) == 0 else { break }
+            let status = GSSLibrary.use {
+                gss_display_status(&minor, number, kind, mechanism, &context, message.address)
+            }
+            guard status == 0 else { break }
             messages.append(String(decoding: message.bytes, as: UTF8.self))
         } while context != 0 && messages.count < 8
         return messages

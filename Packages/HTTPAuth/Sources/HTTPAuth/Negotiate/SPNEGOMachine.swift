@@ -80,7 +80,7 @@ struct SPNEGOMachine {
                 throw .spnego("the server changes the mechanism")
             }
         }
-        if reply.state == .reject { throw try rejection(reply) }
+        if reply.state == .reject { throw rejection(reply) }
         if reply.state == .requestSignature { mustSign = true }
         let token = try exchange(reply)
         try checkSignature(reply)
@@ -137,8 +137,14 @@ struct SPNEGOMachine {
     }
 
     /// A mechanism's token in a refusal tells the reason: the clock, the ticket, the key.
-    private func rejection(_ reply: SPNEGOReplyToken) throws(HTTPAuthError) -> HTTPAuthError {
-        if let token = reply.token, !selected.isComplete { _ = try selected.step(token) }
-        return .negotiate(.exchangeRefused)
+    private func rejection(_ reply: SPNEGOReplyToken) -> HTTPAuthError {
+        guard let token = reply.token, !selected.isComplete else { return .negotiate(.exchangeRefused) }
+        do throws(HTTPAuthError) {
+            _ = try selected.step(token)
+            return .negotiate(.exchangeRefused)
+        } catch {
+            let saysWhy = error.code != .mechanismFailed && error.code != .malformedToken
+            return saysWhy ? error : .negotiate(.exchangeRefused, error.detail)
+        }
     }
 }
