@@ -16,5 +16,7 @@ let scorers: [any Scorer] = [
     TXTRecordScorer(),
     ChallengeScorer(),
     DigestScorer(),
+    NTLMScorer(),
+    SPNEGOScorer(),
     ProxyBypassScorer(),
 ]

@@ -8,6 +8,9 @@ enum Rules {
         "malformedChallenge":
             "RFC 9110 §11: a challenge that breaks the grammar is dropped with what follows in its line",
         "unsupportedChallenge": "RFC 7616 §3.3: a challenge with an unknown algorithm or qop is ignored",
+        "ntlmVersion1": "NTLMv1 and LM are refused: their responses give the password away (there is no code for them)",
+        "ntlmWithoutExtendedSecurity":
+            "MS-NLMP 3.4.4.1: signatures without extended session security are checksums; we make none",
         "unsupportedVersion": "RFC 9112 §2.3: this is a parser of HTTP/1.0 and 1.1 (flag anyVersion)",
         "malformedVersion": "RFC 9112 §2.3: HTTP in upper case, a digit, a dot, a digit, and nothing after it",
         "malformedStartLine": "RFC 9112 §3, §4: single spaces between the parts (flag extraSpacesInStartLine)",

@@ -1,0 +1,40 @@
+import Foundation
+@_spi(Conformance) import HTTPAuth
+
+/// The inputs of a row about NTLM, with its hexadecimal members as bytes.
+struct NTLMInputs {
+    private let json: [String: Any]
+
+    init(_ json: [String: Any]) {
+        self.json = json
+    }
+
+    func text(_ key: String) -> String? { json[key] as? String }
+
+    func bytes(_ key: String) -> [UInt8] {
+        let digits = (text(key) ?? "").compactMap(\.hexDigitValue)
+        return stride(from: 0, to: digits.count - digits.count % 2, by: 2).map {
+            UInt8(digits[$0] << 4 | digits[$0 + 1])
+        }
+    }
+
+    var flags: NTLMFlags {
+        NTLMFlags(rawValue: UInt32((text("flags") ?? "").dropFirst(2), radix: 16) ?? 0)
+    }
+
+    var vector: NTLMVector {
+        var vector = NTLMVector()
+        vector.user = text("user") ?? ""
+        vector.domain = text("domain") ?? ""
+        vector.password = text("password") ?? ""
+        vector.serverChallenge = bytes("server_challenge")
+        vector.clientChallenge = bytes("client_challenge")
+        vector.time = bytes("time")
+        vector.targetInfo = bytes("target_info")
+        return vector
+    }
+
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}
