@@ -27,7 +27,7 @@ struct NetKitCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             GetCommand.self, PutCommand.self, ListCommand.self, MakeDirectoryCommand.self, RemoveCommand.self,
-            MoveCommand.self, ResolveCommand.self, DiagnoseCommand.self,
+            MoveCommand.self, ResolveCommand.self, DiagnoseCommand.self, TokenCommand.self,
         ]
     )
 }
