@@ -80,6 +80,21 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Logs in from a process of its own: Kerberos takes its configuration from the environment.
+        .executableTarget(
+            name: "login",
+            dependencies: [
+                .product(name: "HTTPAuth", package: "HTTPAuth"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "StreamKit", package: "StreamKit"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NegotiateTests",
+            dependencies: ["login", .product(name: "Peers", package: "Peers")],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -7,17 +7,27 @@ public struct Program: Hashable, Sendable {
     /// The Debian package to install when it is missing.
     public var package: String
 
+    /// The only folder where it counts; nil means wherever it is found. Debian's Python modules, for one, are those of
+    /// `/usr/bin/python3` and of no other Python that `PATH` may have.
+    public var folder: String?
+
     /// Describes the program `name` of the Debian package `package` (the same name if nothing is said).
-    public init(_ name: String, package: String? = nil) {
+    public init(_ name: String, package: String? = nil, in folder: String? = nil) {
         self.name = name
         self.package = package ?? name
+        self.folder = folder
     }
 
     /// Whether the program is on this machine.
     public var isInstalled: Bool { location != nil }
 
-    /// Where the program is: the folders of `PATH`, then the system's own (servers are often outside a user's `PATH`).
+    /// Where the program is: in its own folder if it has one, else in the folders of `PATH` and then the system's own, as
+    /// servers are often outside a user's `PATH`.
     public var location: String? {
+        if let folder {
+            let place = "\(folder)/\(name)"
+            return FileManager.default.isExecutableFile(atPath: place) ? place : nil
+        }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
         return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }

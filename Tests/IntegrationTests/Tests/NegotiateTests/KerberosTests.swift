@@ -1,0 +1,170 @@
+import Peers
+import Testing
+
+/// Kerberos through GSSAPI, against MIT's key distribution centre, Apache, and an acceptor that checks channel bindings.
+@Suite struct KerberosTests {
+    private func peers() async throws -> AuthenticationPeers { try await AuthenticationPeers.get() }
+
+    @Test(arguments: ["off", "optional", "required"])
+    func apache(_ mutual: String) async throws {
+        let peers = try await peers()
+        let answer = try await peers.login(peers.apache.url("/kerberos/secret"), ["--mutual": mutual])
+        #expect(answer == "200 the secret of kerberos")
+    }
+
+    /// Apache asks for a token with each request, unless it is told to authenticate the connection.
+    @Test(arguments: ["kerberos", "connection", "both"])
+    func manyRequests(_ path: String) async throws {
+        let peers = try await peers()
+        let answer = try await peers.login(
+            peers.apache.url("/\(path)/secret"), ["--times": "4", "--mutual": "required"])
+        #expect(answer == Array(repeating: "200 the secret of \(path)", count: 4).joined(separator: "\n"))
+    }
+
+    @Test(arguments: [
+        ("kerberos", true, "200 user=alice@PEERS.TEST bound=1"),
+        ("kerberos", false, "200 user=alice@PEERS.TEST bound=0"),
+        ("kerberos-bound", true, "200 user=alice@PEERS.TEST bound=1"),
+        ("kerberos-bound", false, "error exchangeRefused"),
+        ("kerberos-elsewhere", true, "error exchangeRefused"),
+    ])
+    func channelBinding(_ path: String, _ isBound: Bool, _ result: String) async throws {
+        let peers = try await peers()
+        var options = ["--root": try CertificateAuthority.shared().root, "--mutual": "required"]
+        if isBound { options["--binding"] = peers.certificateHash }
+        let answer = try await peers.login(peers.acceptor.url("/\(path)", tls: true), options)
+        #expect(answer.hasPrefix(result))
+    }
+
+    /// A server that proves nothing, and one that proves something else.
+    @Test(arguments: [
+        ("proofless", "off", "200 user="), ("proofless", "optional", "200 user="),
+        ("proofless", "required", "error serverNotAuthentic"), ("forged", "off", "200 user="),
+        ("forged", "optional", "error serverNotAuthentic"), ("forged", "required", "error serverNotAuthentic"),
+    ])
+    func proof(_ path: String, _ mutual: String, _ result: String) async throws {
+        let peers = try await peers()
+        let answer = try await peers.login(peers.acceptor.url("/kerberos-\(path)"), ["--mutual": mutual])
+        #expect(answer.hasPrefix(result))
+    }
+
+    @Test func delegationOnlyWhereAsked() async throws {
+        let peers = try await peers()
+        let url = peers.acceptor.url("/kerberos")
+        #expect(try await peers.login(url).contains("delegated=0"))
+        #expect(try await peers.login(url, ["--delegate": "other.peers.test"]).contains("delegated=0"))
+        #expect(try await peers.login(url, ["--delegate": "LocalHost"]).contains("delegated=1"))
+    }
+
+    @Test func identities() async throws {
+        let peers = try await peers()
+        let url = peers.acceptor.url("/kerberos")
+        let none = "FILE:/nonexistent/tickets"
+        let bob = try await peers.realm.ticket(of: "bob")
+        // The cache named goes before that of the environment.
+        #expect(try await peers.login(url, ["--cache": bob]).contains("user=bob@PEERS.TEST"))
+        let keytab = try peers.realm.clientKeytab
+        #expect(try await peers.login(url, ["--keytab": keytab], cache: none).contains("user=alice@PEERS.TEST"))
+        let named = ["--keytab": keytab, "--principal": "alice@PEERS.TEST", "--times": "3"]
+        #expect(try await peers.login(url, named, cache: none).contains("requests=4"))
+        let password = ["--kinit": "yes", "--user": "bob", "--password": "open sesame"]
+        #expect(try await peers.login(url, password, cache: none).contains("user=bob@PEERS.TEST"))
+        let realm = password.merging(["--domain": "PEERS.TEST"]) { $1 }
+        #expect(try await peers.login(url, realm, cache: none).contains("user=bob@PEERS.TEST"))
+        // A ticket of one user is none of another.
+        #expect(try await peers.login(url, ["--principal": "bob@PEERS.TEST"]).hasPrefix("error ticketMissing"))
+    }
+
+    @Test(arguments: [
+        ("bob", "wrong", "error credentialRefused"), ("nobody", "x", "error credentialRefused"),
+        ("locked", "open sesame", "error credentialRefused"), ("expired", "open sesame", "error credentialRefused"),
+    ])
+    func passwordsThatAreRefused(_ user: String, _ password: String, _ result: String) async throws {
+        let peers = try await peers()
+        let answer = try await peers.login(
+            peers.acceptor.url("/kerberos"), ["--kinit": "yes", "--user": user, "--password": password],
+            cache: "FILE:/nonexistent/tickets")
+        #expect(answer.hasPrefix(result))
+        #expect(!answer.contains("open sesame"))
+    }
+
+    @Test func noTicket() async throws {
+        let peers = try await peers()
+        let url = peers.apache.url("/kerberos/secret")
+        let answer = try await peers.login(url, cache: "FILE:/nonexistent/tickets")
+        #expect(answer.hasPrefix("error ticketMissing") && answer.contains("kinit"))
+        #expect(try await peers.login(url, ["--keytab": "/nonexistent"]).hasPrefix("error ticketMissing"))
+    }
+
+    /// The clock is what tells that a ticket is over; here it is told another time.
+    @Test func expiredTicket() async throws {
+        let peers = try await peers()
+        let cache = try await peers.realm.ticket(of: "alice", seconds: 5)
+        let answer = try await peers.login(
+            peers.apache.url("/kerberos/secret"), [:],
+            environment: try peers.realm.environment(cache, skew: true), clock: "+20s")
+        #expect(answer.hasPrefix("error ticketExpired"))
+    }
+
+    @Test func clockSkew() async throws {
+        let peers = try await peers()
+        let answer = try await peers.login(
+            peers.apache.url("/kerberos/secret"), ["--kinit": "yes", "--user": "alice", "--password": "open sesame"],
+            environment: try peers.realm.environment(), clock: "+1h")
+        #expect(answer.hasPrefix("error clockSkew"))
+    }
+
+    @Test func services() async throws {
+        let peers = try await peers()
+        let url = peers.acceptor.url("/kerberos")
+        #expect(try await peers.login(url, ["--service": "HTTP/localhost"]).hasPrefix("200"))
+        #expect(try await peers.login(url, ["--service": "HTTP/localhost@PEERS.TEST"]).hasPrefix("200"))
+        #expect(try await peers.login(url, ["--service": "HTTP/nosuch"]).hasPrefix("error serviceUnknown"))
+        // A ticket for another service: this one has not its key.
+        #expect(try await peers.login(url, ["--service": "HTTP/other.peers.test"]).hasPrefix("error exchangeRefused"))
+    }
+
+    /// `127.0.0.1` has a name in the system's hosts file. It is not asked: the service would be another one.
+    @Test func namesAreNotCanonical() async throws {
+        let peers = try await peers()
+        let url = peers.acceptor.url("/kerberos").replacing("localhost", with: "127.0.0.1")
+        #expect(try await peers.login(url).hasPrefix("error serviceUnknown"))
+        #expect(try await peers.login(url, ["--canonical": "yes"]).hasPrefix("200"))
+    }
+
+    @Test func unreachableRealm() async throws {
+        let peers = try await peers()
+        let answer = try await peers.login(
+            peers.acceptor.url("/kerberos"),
+            ["--kinit": "yes", "--user": "alice", "--domain": "GONE.TEST", "--password": "open sesame"])
+        #expect(answer.hasPrefix("error kerberosUnreachable"))
+    }
+
+    /// A centre that says nothing: the limit ends the wait, and the process ends well though its thread still waits.
+    @Test func silentRealm() async throws {
+        let peers = try await peers()
+        let answer = try await peers.login(
+            peers.acceptor.url("/kerberos"),
+            [
+                "--kinit": "yes", "--user": "alice", "--domain": "SILENT.TEST", "--password": "open sesame",
+                "--limit": "300",
+            ])
+        #expect(answer.hasPrefix("error timedOut"))
+    }
+
+    /// NTLM within Negotiate is for who asks for it, and then the list of mechanisms is signed by both.
+    @Test func ntlmInside() async throws {
+        let peers = try await peers()
+        let account = ["--user": "alice", "--domain": "PEERS", "--password": "open sesame", "--schemes": "negotiate"]
+        let asked = account.merging(["--inner-ntlm": "yes", "--mutual": "required"]) { $1 }
+        let none = "FILE:/nonexistent/tickets"
+        for url in [peers.acceptor.url("/ntlm"), peers.apache.url("/ntlm/secret"), peers.apache.url("/both/secret")] {
+            #expect(try await peers.login(url, asked, cache: none).hasPrefix("200"))
+            #expect(try await peers.login(url, account, cache: none).hasPrefix("error ticketMissing"))
+        }
+        // With a ticket the server chooses NTLM, and the choice is signed.
+        #expect(try await peers.login(peers.acceptor.url("/ntlm"), asked).contains("mechanism=ntlm"))
+        let wrong = asked.merging(["--password": "wrong"]) { $1 }
+        #expect(try await peers.login(peers.acceptor.url("/ntlm"), wrong, cache: none).hasPrefix("401 refused"))
+    }
+}

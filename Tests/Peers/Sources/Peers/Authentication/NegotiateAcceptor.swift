@@ -1,0 +1,158 @@
+/// An HTTP server in Python on the system's GSSAPI that checks channel bindings, which no packaged server does.
+///
+/// ```swift
+/// let acceptor = NegotiateAcceptor(realm: realm)
+/// try acceptor.start()
+/// acceptor.url("/kerberos-bound", tls: true)
+/// ```
+///
+/// The path's first part says by what to log in, `kerberos` (scheme `Negotiate`) or `ntlm` (schemes `Negotiate` and
+/// `NTLM`, user `alice` of domain `PEERS`, password `open sesame`). The second part says how:
+///
+/// | part | what it does |
+/// |---|---|
+/// | none | takes the binding of its TLS connection if there is one |
+/// | `-bound` | refuses clients without it |
+/// | `-elsewhere` | expects the binding of another server: what a relayed login looks like |
+/// | `-proofless` | keeps its own last token to itself |
+/// | `-forged` | sends another one instead |
+///
+/// The answer says `user=… bound=0|1 delegated=0|1 mechanism=… requests=N`, the number being that on the connection.
+public final class NegotiateAcceptor: Peer {
+    /// Debian's `python3`, which is the one that finds the module.
+    public static let program = Program("python3", package: "python3-gssapi", in: "/usr/bin")
+    /// The running program.
+    public let process = PeerProcess()
+    private let realm: KerberosRealm
+
+    /// Makes one that accepts tickets of a realm that runs; it has to be started.
+    public init(realm: KerberosRealm) {
+        self.realm = realm
+    }
+
+    /// Starts it and returns when it accepts connections.
+    public func start() throws(PeerError) {
+        let identity = try CertificateAuthority.shared().server(.good)
+        var environment = try realm.environment()
+        environment["KRB5RCACHENAME"] = "none:"
+        environment["KRB5_KTNAME"] = try realm.keytab
+        environment["LM_COMPAT_LEVEL"] = "5"
+        try process.start(Self.program, ports: 2) { [environment] scratch, ports throws(PeerError) in
+            let users = try scratch.write("ntlm.users", "PEERS:alice:open sesame\n")
+            let script = try scratch.write("acceptor.py", Self.script)
+            return PeerProcess.Launch(
+                arguments: ["-u", script, "\(ports[0])", "\(ports[1])", identity.chain, identity.key],
+                environment: environment.merging(["NTLM_USER_FILE": users]) { $1 },
+                sockets: ListeningSocket.tcp(ports[0]) + ListeningSocket.tcp(ports[1]))
+        }
+    }
+
+    /// The URL of `path`, which begins with a slash.
+    public func url(_ path: String, tls: Bool = false) -> String {
+        "\(tls ? "https" : "http")://localhost:\(tls ? process.ports.last ?? 0 : port)\(path)"
+    }
+
+    private static let script = #"""
+        import base64, hashlib, socketserver, ssl, sys, threading
+        from http.server import BaseHTTPRequestHandler
+        import gssapi
+        from gssapi.raw import ChannelBindings, set_neg_mechs
+
+        SPNEGO = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
+        MECHANISMS = {
+            "kerberos": gssapi.OID.from_int_seq("1.2.840.113554.1.2.2"),
+            "ntlm": gssapi.OID.from_int_seq("1.3.6.1.4.1.311.2.2.10"),
+        }
+        plain_port, tls_port, chain, key = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+        certificate = ssl.PEM_cert_to_DER_cert(open(chain).read().split("-----END")[0] + "-----END CERTIFICATE-----\n")
+        END_POINT = b"tls-server-end-point:" + hashlib.sha256(certificate).digest()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                super().setup()
+                self.context, self.login, self.requests = None, None, 0
+
+            def answer(self, status, text, fields=()):
+                self.send_response(status)
+                for name, value in fields:
+                    self.send_header(name, value)
+                body = (text + "\n").encode()
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def new_context(self, kind, how, scheme):
+                mechanism = MECHANISMS[kind]
+                if scheme == "NTLM":
+                    credential = gssapi.Credentials(usage="accept", mechs=[mechanism])
+                else:
+                    credential = gssapi.Credentials(usage="accept", mechs=[mechanism, SPNEGO])
+                    set_neg_mechs(credential, [mechanism])
+                data = b"tls-server-end-point:" + bytes(32) if how == "elsewhere" else END_POINT
+                bound = self.server.encrypted or how == "elsewhere"
+                return gssapi.SecurityContext(
+                    creds=credential, usage="accept",
+                    channel_bindings=ChannelBindings(application_data=data) if bound else None)
+
+            def do_GET(self):
+                self.requests += 1
+                kind, _, how = self.path.strip("/").partition("-")
+                if kind not in MECHANISMS:
+                    return self.answer(404, "unknown path")
+                schemes = ["Negotiate"] if kind == "kerberos" else ["Negotiate", "NTLM"]
+                challenges = [("WWW-Authenticate", scheme) for scheme in schemes]
+                field = self.headers.get("Authorization")
+                if field is None:
+                    if self.login and self.login[0] == self.path:
+                        return self.answer(200, f"{self.login[1]} requests={self.requests}")
+                    return self.answer(401, "who are you?", challenges)
+                scheme, _, text = field.partition(" ")
+                self.login, back = None, []
+                try:
+                    if self.context is None:
+                        self.context = self.new_context(kind, how, scheme)
+                    token = self.context.step(base64.b64decode(text, validate=True))
+                    if token:
+                        back = [("WWW-Authenticate", f"{scheme} {base64.b64encode(token).decode()}")]
+                    # A step that fails and has a token to say so raises its error here.
+                    is_complete = self.context.complete
+                except Exception as error:
+                    self.context = None
+                    words = str(error).replace("\n", " ")
+                    return self.answer(401, f"refused: {words}", back or challenges)
+                if not is_complete:
+                    return self.answer(401, "go on", back)
+                context, self.context = self.context, None
+                bound = gssapi.RequirementFlag.channel_bound in context.actual_flags
+                if how == "bound" and not bound:
+                    return self.answer(401, "refused: the channel is not bound", challenges)
+                if how == "proofless":
+                    back = []
+                if how == "forged":
+                    back = [("WWW-Authenticate", f"{scheme} oRQwEqADCgEAowsECQEAAAAAAAAAAA==")]
+                name = {mechanism: name for name, mechanism in MECHANISMS.items()}.get(context.mech, context.mech)
+                delegated = 1 if context.delegated_creds else 0
+                text = f"user={context.initiator_name} bound={int(bound)} delegated={delegated} mechanism={name}"
+                self.login = (self.path, text)
+                self.answer(200, f"{text} requests={self.requests}", back)
+
+        class Server(socketserver.ThreadingTCPServer):
+            allow_reuse_address, daemon_threads, request_queue_size = True, True, 64
+
+            def __init__(self, port, encrypted):
+                self.encrypted = encrypted
+                super().__init__(("127.0.0.1", port), Handler)
+
+            def finish_request(self, request, address):
+                if self.encrypted:
+                    request = tls.wrap_socket(request, server_side=True)
+                super().finish_request(request, address)
+
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(chain, key)
+        threading.Thread(target=Server(plain_port, False).serve_forever, daemon=True).start()
+        Server(tls_port, True).serve_forever()
+        """#
+}
