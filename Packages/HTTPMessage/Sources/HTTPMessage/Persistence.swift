@@ -58,8 +58,9 @@ extension HeadStorage {
     ) {
         var start = 0
         while start <= list.count {
-            let end = list[start...].firstIndex(of: UInt8(ascii: ",")) ?? list.count
-            let element = HTTPGrammar.trimmed(list[start..<end])
+            var end = start
+            while end < list.count, list[end] != UInt8(ascii: ",") { end &+= 1 }
+            let element = UnsafeBufferPointer(rebasing: HTTPGrammar.trimmed(list[start..<end]))
             if HTTPGrammar.equalsIgnoringCase(element, first) { found.0 = true }
             if HTTPGrammar.equalsIgnoringCase(element, second) { found.1 = true }
             start = end + 1

@@ -79,6 +79,43 @@ enum HTTPGrammar {
         a.count == b.count && zip(a, b).allSatisfy { lowercased($0) == lowercased($1) }
     }
 
+    static func equalsIgnoringCase(_ a: UnsafeBufferPointer<UInt8>, _ b: StaticString) -> Bool {
+        guard a.count == b.utf8CodeUnitCount, let base = a.baseAddress else {
+            return a.isEmpty && b.utf8CodeUnitCount == 0
+        }
+        return equalsIgnoringCase(base, b.utf8Start, count: a.count)
+    }
+
+    /// Compares `count` bytes at two places, eight at a time where there are as many.
+    @inline(__always)
+    static func equalsIgnoringCase(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, count: Int) -> Bool {
+        var i = 0
+        if count >= 8 {
+            while i &+ 8 <= count {
+                guard lowercased(eightAt: a + i) == lowercased(eightAt: b + i) else { return false }
+                i &+= 8
+            }
+            return lowercased(eightAt: a + (count &- 8)) == lowercased(eightAt: b + (count &- 8))
+        }
+        while i < count,
+            lowercased(a.load(fromByteOffset: i, as: UInt8.self))
+                == lowercased(b.load(fromByteOffset: i, as: UInt8.self))
+        {
+            i &+= 1
+        }
+        return i == count
+    }
+
+    /// Eight bytes, each of them in lower case: those from `A` to `Z` get the bit that makes the difference.
+    @inline(__always)
+    private static func lowercased(eightAt place: UnsafeRawPointer) -> UInt64 {
+        let bytes = place.loadUnaligned(as: UInt64.self)
+        let low = bytes & 0x7f7f_7f7f_7f7f_7f7f
+        let isAtLeastA = low &+ 0x3f3f_3f3f_3f3f_3f3f
+        let isBeyondZ = low &+ 0x2525_2525_2525_2525
+        return bytes | (isAtLeastA & ~isBeyondZ & ~bytes & 0x8080_8080_8080_8080) >> 2
+    }
+
     static func equalsIgnoringCase(_ a: some Collection<UInt8>, _ b: StaticString) -> Bool {
         equalsIgnoringCase(a, UnsafeBufferPointer(start: b.utf8Start, count: b.utf8CodeUnitCount))
     }

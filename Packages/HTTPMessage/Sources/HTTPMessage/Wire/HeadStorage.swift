@@ -136,14 +136,10 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
             while index < count {
                 let slot = tail[index]
                 if Int(slot.nameEnd &- slot.nameStart) == name.count {
-                    var i = 0
-                    while i < name.count,
-                        HTTPGrammar.lowercased(bytes.load(fromByteOffset: Int(slot.nameStart) &+ i, as: UInt8.self))
-                            == HTTPGrammar.lowercased(name[i])
-                    {
-                        i &+= 1
+                    guard let base = name.baseAddress else { return nil }
+                    if HTTPGrammar.equalsIgnoringCase(bytes + Int(slot.nameStart), base, count: name.count) {
+                        return index
                     }
-                    if i == name.count { return index }
                 }
                 index &+= 1
             }
