@@ -4,8 +4,9 @@ internal import StreamKit
 
 /// One connection to a server, and what has been received on it.
 final class HTTPConnection: @unchecked Sendable {
-    // Unchecked: it has one owner at a time, who uses it inside a lock: the load that took or made it, or the pool. So no
-    // two accesses can overlap, and looking for that at each of them would cost more than many of them do.
+    // Unchecked: it has one owner at a time, who uses it inside a lock: the load that took or made it, or the pool; or the
+    // thread to which the load has lent it. So no two accesses can overlap, and looking for that at each of them would
+    // cost more than many of them do.
 
     /// 16 KiB: a head and a small body in one read; large bodies are read past it.
     static let bufferSize = 16 * 1024
@@ -53,6 +54,16 @@ final class HTTPConnection: @unchecked Sendable {
             return head
         } catch {
             throw StreamError(error)
+        }
+    }
+
+    /// Waits on the calling thread until there is something to read, in the buffer with `fills`. How the wait ended is told
+    /// by the next try to read.
+    func waitForInput(fills: Bool) {
+        if fills {
+            _ = try? buffer.fill(from: pair.input, waits: true)
+        } else {
+            try? pair.input.ready()
         }
     }
 

@@ -21,10 +21,10 @@ final class HTTPExchange: StreamTransport {
     let loop: EventLoop
     private let state: Locked<State>
 
-    init(_ request: HTTPRequest, body: HTTPBody?, loop: EventLoop) {
+    init(_ request: consuming HTTPRequest, body: HTTPBody?, loop: EventLoop) {
         self.loop = loop
         let body = body ?? request.body.map { .bytes($0) }
-        state = Locked(State(load: HTTPLoad(request, body: body, loop: loop)))
+        state = Locked(State(load: HTTPLoad(consume request, body: body, loop: loop)))
     }
 
     var waitPoint: WaitPoint {
@@ -50,23 +50,21 @@ final class HTTPExchange: StreamTransport {
 
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         while true {
-            var input: ReadStream?
+            var lent: (connection: HTTPConnection, fills: Bool)?
             let attempt = try step { (load) throws(StreamError) in
                 let attempt = try load.read(into: &buffer)
-                if case .wouldBlock = attempt { input = load.lendInput() }
+                if case .wouldBlock = attempt { lent = load.lendConnection() }
                 return attempt
             }
-            guard let input else { return attempt }
-            // What ends the wait is told by the next try.
-            try? input.ready()
-            state.withLock { $0.load.isInputLent = false }
+            guard let lent else { return attempt }
+            lent.connection.waitForInput(fills: lent.fills)
+            state.withLock { $0.load.isConnectionLent = false }
         }
     }
 
     func peek() throws(StreamError) -> Attempt {
         try step { (load) throws(StreamError) in
-            // Whoever waits for bytes must find them.
-            if load.isInputLent { return .wouldBlock(.readable) }
+            if load.isConnectionLent { return .wouldBlock(.readable) }
             if let interest = try load.advanceToBody() { return .wouldBlock(interest) }
             return try load.peekBody()
         }

@@ -20,12 +20,14 @@ extension HTTPLoad {
         return try readBody(into: &target)
     }
 
-    /// The connection's input, if all there is to do now is to wait until it has bytes. Until the caller takes
-    /// ``isInputLent`` back, nobody else may read.
-    mutating func lendInput() -> ReadStream? {
+    /// The connection, if all there is to do now is to wait for its input. Until the caller takes ``isConnectionLent``
+    /// back, input and buffer are his: nobody else may look there.
+    mutating func lendConnection() -> (connection: HTTPConnection, fills: Bool)? {
         guard settings.totalLimit == nil, leaveTimer == nil, sender?.isDone == true, let connection else { return nil }
-        isInputLent = true
-        return connection.pair.input
+        isConnectionLent = true
+        // Payload is read past the buffer.
+        if case .receivingBody = phase, contentDecoder == nil, decoder.payloadAhead > 0 { return (connection, false) }
+        return (connection, true)
     }
 
     private mutating func readBody(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {

@@ -94,7 +94,10 @@ extension HTTPLoad {
     private mutating func receiveHead() throws(StreamError) -> Interest? {
         guard let connection else { throw .closed }
         while true {
-            if !connection.buffer.isEmpty, try parseHead(connection) { return nil }
+            if !connection.buffer.isEmpty {
+                hasReceived = true
+                if try parseHead(connection) { return nil }
+            }
             if hasJustSent {
                 hasJustSent = false
                 place = connection.pair.input.waitPoint
@@ -115,7 +118,7 @@ extension HTTPLoad {
                     after: .connectionLost(hasReceived ? "in the middle of the head" : "without an answer"))
                 return nil
             default:
-                hasReceived = true
+                break
             }
         }
     }

@@ -59,8 +59,8 @@ struct HTTPLoad: ~Copyable, Sendable {
     var hasReceived = false
     /// The request has gone out just now: its answer cannot be there yet.
     var hasJustSent = false
-    /// A thread waits in the connection's input; see ``lendInput()``.
-    var isInputLent = false
+    /// A thread waits for the connection's input; see ``lendConnection()``.
+    var isConnectionLent = false
     var response: HTTPResponse?
     /// After this answer the connection can carry another request, as far as the head says.
     var isReusable = false
@@ -69,10 +69,10 @@ struct HTTPLoad: ~Copyable, Sendable {
     var decoder = BodyDecoder(.none)
     var contentDecoder: ContentDecoder?
 
-    init(_ request: HTTPRequest, body: HTTPBody?, loop: EventLoop) {
-        self.request = request
+    init(_ request: consuming HTTPRequest, body: HTTPBody?, loop: EventLoop) {
         method = request.method
         url = request.url
+        self.request = request
         self.body = body
         self.loop = loop
     }
@@ -214,7 +214,7 @@ extension HTTPLoad {
 
     /// Says where the answer leads to, if it is to be followed.
     mutating func hop(after head: HTTPResponse) throws(StreamError) -> RedirectPolicy.Hop? {
-        guard let url, let origin else { return nil }
+        guard settings.followsRedirects || head.status.code == 417, let url, let origin else { return nil }
         var hop: RedirectPolicy.Hop?
         if head.status.code == 417, sender?.isAwaitingLeave == true {
             // The server knows no expectations: once more, without (RFC 9110 §10.1.1).

@@ -31,7 +31,9 @@ struct PlainAuthority {
         let start = position
         while position < bytes.count, PlainAuthority.isHostByte(bytes[position]) { position += 1 }
         let name = UnsafeBufferPointer(rebasing: bytes[start..<position])
-        guard PlainAuthority.isName(name) || PlainAuthority.isAddress(name) else { return nil }
+        guard let first = name.first,
+            first < 0x3a ? PlainAuthority.isAddress(name) || PlainAuthority.isName(name) : PlainAuthority.isName(name)
+        else { return nil }
         host = String(decoding: name, as: UTF8.self)
 
         var number: UInt16?
@@ -59,26 +61,29 @@ struct PlainAuthority {
     private static func isName(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard name.count <= 253 else { return false }
         var labelStart = 0
-        for index in 0...name.count where index == name.count || name[index] == 0x2e {
-            guard index > labelStart, index - labelStart <= 63, name[labelStart] != 0x2d, name[index - 1] != 0x2d else {
-                return false
+        var index = 0
+        while true {
+            if index == name.count || name[index] == 0x2e {
+                guard index > labelStart, index - labelStart <= 63, name[labelStart] != 0x2d, name[index - 1] != 0x2d
+                else { return false }
+                if index == name.count { return name[labelStart] >= 0x61 }
+                labelStart = index + 1
             }
-            if index == name.count { return name[labelStart] >= 0x61 }
-            labelStart = index + 1
+            index += 1
         }
-        return false
     }
 
     /// Four numbers without leading zeros.
     private static func isAddress(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         var parts = 0
         var start = 0
-        for index in 0...name.count where index == name.count || name[index] == 0x2e {
-            guard number(name[start..<index], upTo: 255) != nil else { return false }
+        while let end = name[start...].firstIndex(of: 0x2e) ?? (parts == 3 ? name.count : nil) {
+            guard number(name[start..<end], upTo: 255) != nil else { return false }
             parts += 1
-            start = index + 1
+            if end == name.count { return parts == 4 }
+            start = end + 1
         }
-        return parts == 4
+        return false
     }
 
     private static func number(_ digits: Slice<UnsafeBufferPointer<UInt8>>, upTo limit: Int) -> Int? {

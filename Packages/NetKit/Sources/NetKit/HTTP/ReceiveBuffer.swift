@@ -36,10 +36,10 @@ struct ReceiveBuffer: Sendable {
         }
     }
 
-    /// Reads more from `stream`: how many bytes, 0 at the end, nil if there are none now.
+    /// Reads more from `stream`: how many bytes, 0 at the end, nil if there are none now; with `waits` it waits for some.
     ///
     /// The buffer grows while what it holds cannot be used; the limits for heads bound that.
-    mutating func fill(from stream: ReadStream) throws(StreamError) -> Int? {
+    mutating func fill(from stream: ReadStream, waits: Bool = false) throws(StreamError) -> Int? {
         if end == bytes.count {
             if start > 0 {
                 bytes.removeSubrange(0..<start)
@@ -53,7 +53,9 @@ struct ReceiveBuffer: Sendable {
         let free = end..<bytes.count
         var span = bytes.mutableSpan
         var raw = span.mutableBytes
-        let count = try raw.withPart(free) { (part) throws(StreamError) in try stream.tryRead(into: &part) }
+        let count = try raw.withPart(free) { (part) throws(StreamError) -> Int? in
+            waits ? try stream.read(into: &part) : try stream.tryRead(into: &part)
+        }
         end += count ?? 0
         return count
     }

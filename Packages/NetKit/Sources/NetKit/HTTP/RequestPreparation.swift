@@ -24,15 +24,7 @@ struct RequestPreparation {
 
     /// Lines that are the same in every request.
     private enum Line {
-        static let host = Array("Host: ".utf8)
-        static let length = Array("Content-Length: ".utf8)
         static let userAgent = Array("User-Agent: \(RequestPreparation.userAgent)\r\n".utf8)
-        static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
-        static let close = Array("Connection: close\r\n".utf8)
-        static let acceptEncoding = Array("Accept-Encoding: gzip, deflate\r\n".utf8)
-        static let chunked = Array("Transfer-Encoding: chunked\r\n".utf8)
-        static let empty = Array("Content-Length: 0\r\n".utf8)
-        static let end: [UInt8] = [13, 10]
     }
 
     var keepsConnection: Bool
@@ -55,7 +47,7 @@ struct RequestPreparation {
             request.version <= .http11
             && (isBare || !RequestPreparation.ownFields.contains { fields.contains($0) })
         if isPlain { request.serializeHead(into: &head.bytes) }
-        if !head.bytes.ends(with: [13, 10, 13, 10]) {
+        if !head.bytes.endsWithEmptyLine {
             head.bytes.removeAll(keepingCapacity: true)
             try RequestPreparation.plain(request).serializeHead(into: &head.bytes)
         }
@@ -64,9 +56,11 @@ struct RequestPreparation {
 
         if isBare || !fields.contains(.userAgent) { head.bytes += Line.userAgent }
         appendFraming(of: method, hasBody: body != nil, length, to: &head.bytes)
-        head.bytes += keepsConnection ? Line.keepAlive : Line.close
-        if decodesContent, isBare || !fields.contains(.acceptEncoding) { head.bytes += Line.acceptEncoding }
-        head.bytes += Line.end
+        head.bytes.append(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
+        if decodesContent, isBare || !fields.contains(.acceptEncoding) {
+            head.bytes.append("Accept-Encoding: gzip, deflate\r\n")
+        }
+        head.bytes.append("\r\n")
         head.asksLeave =
             body != nil && request.version >= .http11 && fields[.expect]?.lowercased() == "100-continue"
         return head
@@ -74,29 +68,31 @@ struct RequestPreparation {
 
     /// Right behind the request line, where RFC 9112 §3.2 likes to see it.
     private func insertHost(of origin: HTTPOrigin, into head: inout [UInt8], isBare: Bool) {
-        let lineEnd = isBare ? head.count : head.firstIndex(of: 10).map { $0 + 1 } ?? head.count
-        let fields = Array(head[lineEnd...])
-        head.removeLast(fields.count)
-        head += Line.host
+        var fields: [UInt8] = []
+        if !isBare, let lineEnd = head.firstIndex(of: 10) {
+            fields = Array(head[(lineEnd + 1)...])
+            head.removeLast(fields.count)
+        }
+        head.append("Host: ")
         origin.appendHost(to: &head)
-        head += Line.end
+        head.append("\r\n")
         head += fields
     }
 
     private func appendFraming(of method: HTTPMethod, hasBody: Bool, _ length: Int64?, to head: inout [UInt8]) {
         if hasBody {
             if let length {
-                head += Line.length
+                head.append("Content-Length: ")
                 head.append(contentsOf: "\(length)".utf8)
-                head += Line.end
+                head.append("\r\n")
             } else {
-                head += Line.chunked
+                head.append("Transfer-Encoding: chunked\r\n")
             }
             return
         }
         // Methods that define a body say that it is empty; others say nothing (RFC 9110 §8.6).
         switch method {
-        case .post, .put, .patch: head += Line.empty
+        case .post, .put, .patch: head.append("Content-Length: 0\r\n")
         default: break
         }
     }
@@ -144,7 +140,12 @@ struct RequestPreparation {
 }
 
 extension [UInt8] {
-    fileprivate func ends(with suffix: [UInt8]) -> Bool {
-        count >= suffix.count && self[(count - suffix.count)...].elementsEqual(suffix)
+    fileprivate mutating func append(_ text: StaticString) {
+        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// The end of a head.
+    fileprivate var endsWithEmptyLine: Bool {
+        count >= 4 && self[count - 4] == 13 && self[count - 3] == 10 && self[count - 2] == 13 && self[count - 1] == 10
     }
 }
