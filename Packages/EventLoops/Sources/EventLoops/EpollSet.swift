@@ -2,7 +2,7 @@ internal import CEventLoops
 internal import Glibc
 internal import Synchronization
 
-/// The loop's epoll descriptor and its bell. The only file that calls epoll.
+/// The loop's epoll descriptor, its bell and its alarm clock. The only file that calls epoll.
 ///
 /// Each registration owns its ``WaitPoint`` (a retain that ``release(_:)`` gives back), since the kernel hands back a bare
 /// pointer. Both directions are registered once, edge-triggered, and stay so until ``remove(_:)``.
@@ -12,6 +12,7 @@ struct EpollSet: ~Copyable, Sendable {
 
     private let epoll: CInt
     private let bell: CInt
+    private let alarm: CInt
     /// How many descriptors are watched; ``ended`` once nothing may be added any more.
     private let registrations = Atomic<Int>(0)
     private static let ended = Int.min / 2
@@ -19,17 +20,20 @@ struct EpollSet: ~Copyable, Sendable {
     init() {
         epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
         bell = eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC))
+        alarm = netkit_make_alarm()
         var event = epoll_event()
-        // Edge-triggered, so that ringing it wakes the loop once and nobody has to read the count back.
+        // Edge-triggered, so that ringing wakes the loop once and nobody has to read the count back.
         event.events = EPOLLIN.rawValue | EPOLLET.rawValue
         event.data.ptr = nil
-        let failed = epoll < 0 || bell < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event) != 0
+        let failed =
+            epoll < 0 || bell < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event) != 0
+            || alarm < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, alarm, &event) != 0
         precondition(!failed, "EventLoop: the system gives no descriptor for a loop (errno \(errno))")
     }
 
     deinit { _ = end() }
 
-    /// Closes both descriptors if nothing is watched; true if so. Nobody may ring afterwards.
+    /// Closes the descriptors if nothing is watched; true if so. Nobody may ring afterwards.
     borrowing func end() -> Bool {
         let isEmpty = registrations.compareExchange(
             expected: 0, desired: EpollSet.ended, ordering: .acquiringAndReleasing
@@ -37,6 +41,7 @@ struct EpollSet: ~Copyable, Sendable {
         if isEmpty {
             close(epoll)
             close(bell)
+            close(alarm)
         }
         return isEmpty
     }
@@ -76,6 +81,11 @@ struct EpollSet: ~Copyable, Sendable {
     /// Wakes the loop, from any thread.
     borrowing func ring() {
         eventfd_write(bell, 1)
+    }
+
+    /// Rings the bell once so much time has passed, instead of whatever time was set before.
+    borrowing func ring(inMilliseconds milliseconds: CInt) {
+        netkit_set_alarm(alarm, milliseconds)
     }
 
     /// Waits for edges and signals the points that have them. True if the bell was rung.

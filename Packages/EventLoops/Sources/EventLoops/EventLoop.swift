@@ -26,6 +26,10 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// A turn longer than this is reported to ``onSlowTurn``.
     public static let slowTurnLimit: Duration = .milliseconds(100)
 
+    /// How long at most ``executeLazily(_:)`` puts a body off.
+    public static let laziness: Duration = .milliseconds(EventLoop.lazyMilliseconds)
+    private static let lazyMilliseconds: CInt = 5
+
     /// The loop's name, which is also its thread's (the kernel keeps the first 15 bytes).
     public let name: String
 
@@ -48,7 +52,7 @@ public final class EventLoop: TaskExecutor, Sendable {
 
     /// Starts a private loop with a thread of its own. Call ``shutdown()`` when done with it.
     ///
-    /// Traps when the system gives neither a thread nor two descriptors: there is nothing to wait with then.
+    /// Traps when the system gives no thread or not three descriptors: there is nothing to wait with then.
     public convenience init(name: String) {
         self.init(name: name, isShared: false)
     }
@@ -89,7 +93,7 @@ public final class EventLoop: TaskExecutor, Sendable {
         }
     }
 
-    /// Ends a private loop: its thread and its two descriptors go once nothing is left to do: no job, no timer, no watched
+    /// Ends a private loop: its thread and its descriptors go once nothing is left to do: no job, no timer, no watched
     /// descriptor.
     ///
     /// Returns at once. Jobs that arrive after the thread has gone run on ``shared``; descriptors can't be watched any
@@ -102,6 +106,14 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// Runs `body` on the loop's thread, soon; never before this call returns.
     public func execute(_ body: @escaping @Sendable () -> Void) {
         if isCurrent { turn.bodies.append(body) } else { handIn { $0.bodies.append(body) } }
+    }
+
+    /// Runs `body` on the loop's thread like ``execute(_:)``, but does not wake a loop that sleeps for it: the body waits for the
+    /// next one who does, or for ``laziness``.
+    ///
+    /// For what is likely to be of no use any more by then: waking a thread costs ten times as much as this call.
+    public func executeLazily(_ body: @escaping @Sendable () -> Void) {
+        if isCurrent { turn.bodies.append(body) } else { handIn(lazily: true) { $0.bodies.append(body) } }
     }
 
     /// Runs `body` on the loop's thread once `deadline` has come, to the millisecond, never early.
@@ -155,10 +167,16 @@ extension EventLoop {
         if isCurrent { turn.jobs.append(job) } else { handIn { $0.jobs.append(job) } }
     }
 
-    private func handIn(_ change: (inout LoopInbox) -> Void) {
+    private func handIn(lazily: Bool = false, _ change: (inout LoopInbox) -> Void) {
         let (mustRing, leftovers) = inbox.withLock { inbox -> (Bool, LoopInbox?) in
             change(&inbox)
             if inbox.hasEnded { return (false, inbox.takeLeftovers()) }
+            if lazily {
+                // Within the lock, so that it cannot end before; once in a few milliseconds at most.
+                if !inbox.isRung, !inbox.isAlarmSet { epoll.ring(inMilliseconds: EventLoop.lazyMilliseconds) }
+                inbox.isAlarmSet = true
+                return (false, nil)
+            }
             defer { inbox.isRung = true }
             return (!inbox.isRung, nil)
         }

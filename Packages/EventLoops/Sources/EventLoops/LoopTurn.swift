@@ -16,6 +16,8 @@ struct LoopInbox {
     var retired: [WaitPoint] = []
     /// The bell has been rung and the loop has not looked yet.
     var isRung = false
+    /// It will be rung before long, for what can wait until then.
+    var isAlarmSet = false
     var isStopping = false
     /// The thread has gone; nobody empties this any more.
     var hasEnded = false
@@ -81,6 +83,7 @@ struct LoopTurn: ~Copyable {
     /// Moves everything out of the inbox.
     borrowing func take(_ inbox: inout LoopInbox) {
         inbox.isRung = false
+        inbox.isAlarmSet = false
         if jobs.isEmpty {
             swap(&state.pointee.jobs, &inbox.jobs)
         } else {

@@ -42,28 +42,76 @@ final class ThreadParker: Watcher, @unchecked Sendable {
         eventfd_read(event, &count)
     }
 
-    /// Waits until fired, until `descriptor` (none if negative) has news, or until the deadline.
-    func wait(descriptor: CInt, for interest: Interest, until deadline: ContinuousClock.Instant?) -> Wake {
+    /// Waits at all these places at once, until one of them has news or the deadline has come.
+    ///
+    /// Which one it was is told; any other that was signalled as well keeps a latch, so that its next wait ends at once.
+    func block(at places: [WaitPoint.Place], until deadline: ContinuousClock.Instant?) -> (wake: Wake, place: Int) {
+        var news: (Wake, Int)?
+        var parked = 0
+        while news == nil, parked < places.count {
+            if let wake = places[parked].park(self) { news = (wake, parked) } else { parked += 1 }
+        }
+        let (wake, ready) = news == nil ? poll(places, until: deadline) : (.ready, nil)
+        for index in 0..<parked where !places[index].unpark(self) {
+            if news == nil { news = (places[index].wake, index) } else { places[index].latch() }
+        }
+        // By default a wake without a cause: a parker can be rung that was given back a moment before.
+        return news ?? (wake, ready ?? 0)
+    }
+
+    /// Waits until fired, until the descriptor of a place has news (which is told), or until the deadline.
+    private func poll(_ places: [WaitPoint.Place], until deadline: ContinuousClock.Instant?) -> (Wake, Int?) {
+        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: places.count + 1) { sets in
+            for (index, place) in places.enumerated() { sets.initializeElement(at: index, to: place.pollSet) }
+            sets.initializeElement(at: places.count, to: pollfd(fd: event, events: Int16(POLLIN), revents: 0))
+            while true {
+                let count = Glibc.poll(sets.baseAddress, nfds_t(sets.count), pollTimeout(until: deadline))
+                if count > 0 {
+                    if sets[places.count].revents != 0 { reset() }
+                    return (.ready, places.indices.first { sets[$0].revents != 0 })
+                }
+                if count == 0 {
+                    if let deadline, ContinuousClock.now >= deadline { return (.timedOut, nil) }
+                } else if errno != EINTR {
+                    return (.failed(errno), nil)
+                }
+            }
+        }
+    }
+}
+
+extension WaitPoint.Place {
+    /// Nil once the parker is parked here; else why it is not.
+    fileprivate func park(_ parker: ThreadParker) -> Wake? {
+        switch point.park(parker, half, for: interest) {
+        case .busy: return .busy
+        case .ready: return wake
+        case .parked: break
+        }
+        // Closed before: the signal was for nobody, and the latch may be used up. So look once.
+        guard point.isClosed(half) else { return nil }
+        unpark(parker)
+        return .closed
+    }
+
+    /// False if the parker has been fired from here.
+    @discardableResult
+    fileprivate func unpark(_ parker: ThreadParker) -> Bool {
+        point.unwatch(half, parker)
+    }
+
+    /// What a signal here means.
+    fileprivate var wake: Wake { point.isClosed(half) ? .closed : .ready }
+
+    fileprivate func latch() {
+        point.wake(half)
+    }
+
+    fileprivate var pollSet: pollfd {
         var events: Int16 = 0
         if interest.contains(.readable) { events |= Int16(POLLIN) }
         if interest.contains(.writable) { events |= Int16(POLLOUT) }
-        var sets = (
-            pollfd(fd: event, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: descriptor, events: events, revents: 0)
-        )
-        while true {
-            let timeout = pollTimeout(until: deadline)
-            let count = withUnsafeMutablePointer(to: &sets) {
-                $0.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, timeout) }
-            }
-            if sets.0.revents != 0 { reset() }
-            if count > 0 { return .ready }
-            if count == 0 {
-                if let deadline, ContinuousClock.now >= deadline { return .timedOut }
-            } else if errno != EINTR {
-                return .failed(errno)
-            }
-        }
+        return pollfd(fd: point.descriptor, events: events, revents: 0)
     }
 }
 

@@ -69,17 +69,9 @@ extension WaitPoint {
     /// Woken by the descriptor, by ``signal(_:)`` and by ``close(_:)``. Call only while inside the half.
     @available(*, noasync, message: "blocks the thread; use readerWait or writerWait")
     public func block(_ half: Half, for interest: Interest, until deadline: ContinuousClock.Instant?) -> Wake {
-        guard let parker = ThreadParker.take() else { return .failed(EMFILE) }
-        defer { parker.giveBack() }
-        switch half == .reader ? reader.park(parker, for: interest) : writer.park(parker, for: interest) {
-        case .busy: return .busy
-        case .ready: return isClosed(half) ? .closed : .ready
-        case .parked: break
+        switch block(half, for: interest, until: deadline, minding: []) {
+        case .here(let wake), .elsewhere(_, let wake): wake
         }
-        // Closed before it was parked: the signal was for nobody, and the latch may be used up. So look once.
-        let wake = isClosed(half) ? .closed : parker.wait(descriptor: descriptor, for: interest, until: deadline)
-        if half == .reader { reader.unpark(parker) } else { writer.unpark(parker) }
-        return isClosed(half) ? .closed : wake
     }
 
     /// Has `watcher` fired, once, at the next matching edge or at close.
@@ -90,7 +82,7 @@ extension WaitPoint {
         guard enterForUse() else { return .closed }
         defer { leaveUse() }
         if let wake = prepareToWait(half, until: nil) { return wake == .cancelled ? .ready : wake }
-        switch half == .reader ? reader.park(watcher, for: interest) : writer.park(watcher, for: interest) {
+        switch park(watcher, half, for: interest) {
         case .busy: return .busy
         case .ready: return isClosed(half) ? .closed : .ready
         case .parked: break
@@ -142,7 +134,10 @@ extension WaitPoint {
     @inline(never)
     private func register(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake? {
         let descriptor = self.descriptor
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else {
+            isAwaited()
+            return nil
+        }
         if isClosed(half) { return .closed }  // a borrowed descriptor's number may be another's by now
         let seen = watched.compareExchange(
             expected: Watching.notYet, desired: Watching.isBeginning, ordering: .acquiringAndReleasing)
@@ -178,6 +173,10 @@ extension WaitPoint {
     @inline(never)
     private func alarm(_ half: Half, at deadline: ContinuousClock.Instant) {
         alarmSlot.make().set(deadline, on: self, half: half)
+    }
+
+    func park(_ watcher: Watcher, _ half: Half, for interest: Interest) -> Waiter.Parking {
+        half == .reader ? reader.park(watcher, for: interest) : writer.park(watcher, for: interest)
     }
 
     func wake(_ half: Half) {

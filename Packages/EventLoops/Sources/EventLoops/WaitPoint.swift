@@ -23,7 +23,13 @@ internal import Synchronization
 /// descriptor's number from being reused under the call: the descriptor is closed by whoever is last out after both
 /// halves are closed. Closing sets a bit, shuts an owned descriptor down if somebody is inside (that is what wakes a
 /// thread in `recv`) and signals both waiters. All state is in one atomic word; the waiters are words of their own.
-public final class WaitPoint: Sendable {
+///
+/// A subclass stands for work whose end is waited for. A thread that blocks there can do the work itself meanwhile
+/// (``block(_:for:until:minding:)``); for a task or a callback somebody else must do it (``isAwaited()``).
+open class WaitPoint: @unchecked Sendable {
+    // Unchecked only because an open class cannot be checked: all state here is atomic or immutable, and subclasses answer
+    // for theirs.
+
     /// One direction of a connection.
     public enum Half: Sendable, Hashable {
         /// The receiving side.
@@ -42,18 +48,35 @@ public final class WaitPoint: Sendable {
         case closed
     }
 
-    /// The loop that watches the descriptor for tasks and callbacks.
-    public let loop: EventLoop
+    /// One half of a point, and what is waited for there.
+    public struct Place: Sendable {
+        /// Where.
+        public let point: WaitPoint
+        /// On which half.
+        public let half: Half
+        /// For what.
+        public let interest: Interest
 
-    let number = Atomic<CInt>(-1)
+        /// Names a place.
+        public init(_ point: WaitPoint, _ half: Half, for interest: Interest) {
+            self.point = point
+            self.half = half
+            self.interest = interest
+        }
+    }
+
+    /// The loop that watches the descriptor for tasks and callbacks.
+    public final let loop: EventLoop
+
+    final let number = Atomic<CInt>(-1)
     /// The number that the loop watches, or one of ``Watching``.
-    let watched = Atomic<CInt>(Watching.notYet)
-    let state = Atomic<UInt32>(0)
-    private let ending = Atomic<Bool>(false)
-    let reader = Waiter()
-    let writer = Waiter()
+    final let watched = Atomic<CInt>(Watching.notYet)
+    final let state = Atomic<UInt32>(0)
+    private final let ending = Atomic<Bool>(false)
+    final let reader = Waiter()
+    final let writer = Waiter()
     /// Made by the first wait that has a deadline; most points never have one.
-    let alarmSlot = AlarmSlot()
+    final let alarmSlot = AlarmSlot()
 
     /// A point without a descriptor, yet or for ever.
     public init(loop: EventLoop = .shared) {
@@ -67,6 +90,24 @@ public final class WaitPoint: Sendable {
         state.store(Bits.attached(ownership), ordering: .releasing)
     }
 
+    /// Waits on the calling thread as ``block(_:for:until:)`` does, and minds other places meanwhile.
+    ///
+    /// A subclass that stands for work overrides it to have the thread do that work. Call only while inside the half, and
+    /// as the only one who waits at those places.
+    @available(*, noasync, message: "blocks the thread; use readerWait or writerWait")
+    open func block(
+        _ half: Half, for interest: Interest, until deadline: ContinuousClock.Instant?, minding others: [Place]
+    ) -> BlockedWake {
+        guard let parker = ThreadParker.take() else { return .here(.failed(EMFILE)) }
+        defer { parker.giveBack() }
+        let (wake, place) = parker.block(at: [Place(self, half, for: interest)] + others, until: deadline)
+        return place == 0 ? .here(wake) : .elsewhere(place - 1, wake)
+    }
+
+    /// Called each time before a task or a callback waits at a point that has no descriptor. Does nothing, but a subclass that
+    /// stands for work sees to it that the work is done.
+    open func isAwaited() {}
+
     deinit {
         // Nobody is inside and no task or thread waits: each of them holds a reference.
         alarmSlot.alarms?.cancelAll()
@@ -77,7 +118,7 @@ public final class WaitPoint: Sendable {
     /// Gives the point its descriptor, once; whoever waits already is woken to use it.
     ///
     /// If both halves are closed by then, an owned descriptor is closed at once.
-    public func attach(_ descriptor: CInt, ownership: DescriptorOwnership) {
+    public final func attach(_ descriptor: CInt, ownership: DescriptorOwnership) {
         guard enterForUse() else {
             if ownership == .owned { Glibc.close(descriptor) }
             return
@@ -93,15 +134,15 @@ public final class WaitPoint: Sendable {
 
     /// The descriptor, -1 if there is none yet. Stable only while inside (``enter(_:)``, ``withDescriptor(_:)``).
     @inline(__always)
-    public var descriptor: CInt { number.load(ordering: .acquiring) }
+    public final var descriptor: CInt { number.load(ordering: .acquiring) }
 
     /// Who closes the descriptor.
-    public var ownership: DescriptorOwnership {
+    public final var ownership: DescriptorOwnership {
         state.load(ordering: .acquiring) & Bits.owned != 0 ? .owned : .borrowed
     }
 
     /// Changes who closes the descriptor; nil goes back to what was said when it was attached.
-    public func setOwnership(_ owns: Bool?) {
+    public final func setOwnership(_ owns: Bool?) {
         var seen = state.load(ordering: .relaxed)
         while true {
             let owned = (owns ?? (seen & Bits.attachedOwned != 0)) ? seen | Bits.owned : seen & ~Bits.owned
@@ -113,22 +154,22 @@ public final class WaitPoint: Sendable {
 
     /// True once the peer ended or failed the connection, as far as epoll has said.
     @inline(__always)
-    public var isEnding: Bool { ending.load(ordering: .acquiring) }
+    public final var isEnding: Bool { ending.load(ordering: .acquiring) }
 
-    func noteEnding() {
+    final func noteEnding() {
         ending.store(true, ordering: .releasing)
     }
 
     /// Wakes whoever waits for any of these, on both halves; latched where nobody does.
     @inline(__always)
-    public func signal(_ interest: Interest) {
+    public final func signal(_ interest: Interest) {
         reader.signal(interest)
         writer.signal(interest)
     }
 
     /// True if no edge has been latched since the half last waited: a try would find nothing new.
     @inline(__always)
-    public func isQuiet(_ half: Half, for interest: Interest) -> Bool {
+    public final func isQuiet(_ half: Half, for interest: Interest) -> Bool {
         half == .reader ? reader.isQuiet(for: interest) : writer.isQuiet(for: interest)
     }
 }

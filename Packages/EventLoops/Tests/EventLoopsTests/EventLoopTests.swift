@@ -22,6 +22,34 @@ extension EventLoopsTests {
             }
         }
 
+        @Test func lazyBodiesRunThoughNothingElseHappens() async {
+            for loop in [EventLoop.shared, .forTest("lazy")] {
+                for _ in 0..<3 {
+                    await withCheckedContinuation { continuation in
+                        loop.executeLazily {
+                            #expect(loop.isCurrent)
+                            loop.executeLazily { continuation.resume() }
+                        }
+                    }
+                }
+                loop.shutdown()
+            }
+        }
+
+        @Test func lazyBodiesComeAlongWithOthers() async {
+            let loop = EventLoop.forTest("lazy")
+            let order = Record<Int>()
+            for number in 0..<100 { loop.executeLazily { order.append(number) } }
+            await turns(1, of: loop)
+            #expect(order.values == Array(0..<100))
+            loop.executeLazily { order.append(100) }
+            loop.shutdown()  // ends after it
+            await until { loop.hasEnded }
+            loop.executeLazily { order.append(101) }
+            await turns(1, of: .shared)
+            #expect(order.values == Array(0...101))
+        }
+
         @Test func executeKeepsTheOrderAndNeverRunsInside() async {
             let order = Record<Int>()
             await withCheckedContinuation { continuation in

@@ -24,7 +24,7 @@ extension EventLoopsTests {
             let loop = EventLoop.forTest("ends")
             await turns(of: loop)
             #expect(threadCount(named: "ends") == 1)
-            #expect(try descriptorCount() == before + 2)
+            #expect(try descriptorCount() == before + 3)
             loop.shutdown()
             loop.shutdown()
             await until { threadCount(named: "ends") == 0 }

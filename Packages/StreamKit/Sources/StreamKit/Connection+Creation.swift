@@ -12,9 +12,7 @@ extension Connection {
                 connection.details.withLock { $0.transport = opening }
                 return try connection.open(opening) { opening.engine ?? .other(opening) }
             }
-            return .continues { () async throws(StreamError) in
-                try await StreamConnector(to: endpoint, properties).open(connection)
-            }
+            return .continues(StreamConnector(ConnectPlan(to: endpoint, properties)))
         }
         details.withLock { $0.properties = properties }
         setLimit(properties[.readLimit], .reader)
@@ -30,14 +28,12 @@ extension Connection {
                 return .opened(.other(DescriptorTransport(point)))
             }
             guard kind == CInt(SOCK_STREAM.rawValue) else { throw StreamError(posix: EPROTOTYPE, .notAStreamSocket) }
-            if Syscalls.localAddress(descriptor)?.ipAddress != nil { connection.allowDraining() }
-            let socket = Engine.socket(SocketTransport(point))
-            guard let tls = connection.details.withLock({ $0.properties[.tls] }) else { return .opened(socket) }
-            return .continues { () async throws(StreamError) in
-                try await StreamConnector(
-                    to: .addresses([], name: nil), connection.details.withLock { $0.properties }
-                ).shakeHands(tls, over: socket, connection)
+            let properties = connection.details.withLock { $0.properties }
+            if properties[.tls] != nil {
+                return .continues(StreamConnector(securing: ConnectPlan(to: .addresses([], name: nil), properties)))
             }
+            if Syscalls.localAddress(descriptor)?.ipAddress != nil { connection.allowDraining() }
+            return .opened(.socket(SocketTransport(point)))
         }
     }
 
@@ -49,36 +45,12 @@ extension Connection {
         details.withLock { $0.transport = transport }
     }
 
-    /// Opens a transport, as far as that goes at once, and then as a task.
+    /// Opens a transport, as far as that goes at once, and then step by step.
     private func open(
         _ transport: any StreamTransport, _ half: StreamHalf = .reader, _ engine: @escaping @Sendable () -> Engine
-    ) throws(StreamError) -> Opening {
-        guard case .wouldBlock(let first) = try transport.tryOpen() else { return .opened(engine()) }
-        return .continues { [self] () async throws(StreamError) in
-            var interest = first
-            while true {
-                let wake = await transport.waitPoint.readerWait(for: interest, until: nil)
-                if wake == .cancelled { transport.close() }
-                try resume(wake, half)
-                guard case .wouldBlock(let next) = try transport.tryOpen() else { return engine() }
-                interest = next
-            }
-        }
-    }
-}
-
-extension StreamConnector {
-    /// Reads what opening needs to know from a stream's properties.
-    init(to endpoint: Endpoint, _ properties: StreamProperties) {
-        self.endpoint = endpoint
-        options = ConnectingSocket.Options(
-            sendsAtOnce: properties[.sendsAtOnce] ?? true, keepsAlive: properties[.keepsAlive] ?? false,
-            serviceType: properties[.serviceType], localAddress: properties[.localAddress])
-        resolver = properties[.resolver] ?? SystemResolver.shared
-        attemptDelay = properties[.attemptDelay] ?? .milliseconds(250)
-        let limit = properties[.openLimit] ?? .zero
-        deadline = limit > .zero ? .now + limit : nil
-        tls = properties[.tls]
+    ) throws(StreamError) -> Start {
+        if case .opened = try transport.tryOpen() { return .opened(engine()) }
+        return .continues(TransportOpening(transport: transport, half: half, engine: engine))
     }
 }
 

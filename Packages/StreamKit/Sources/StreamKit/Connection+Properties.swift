@@ -5,7 +5,7 @@ internal import HostResolver
 extension Connection {
     /// What the transport tells, else the kernel, else what was set. Not generic, so that it is compiled once.
     func value(named name: String) -> (any Sendable)? {
-        let transport = details.withLock { $0.transport ?? ($0.gate == nil ? engine?.transport : nil) }
+        let transport = details.withLock { $0.transport ?? ($0.opening == nil ? engine?.transport : nil) }
         if let value = transport?.property(named: name) { return value }
         if name == StreamProperty<ConnectionReport>.report.name { return details.withLock { $0.recorder.report } }
         if point.descriptor >= 0, let value = point.whileOpen({ socketProperty(named: name) }) ?? nil { return value }

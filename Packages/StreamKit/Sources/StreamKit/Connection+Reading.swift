@@ -152,7 +152,7 @@ extension Connection {
         while true {
             switch status(half) {
             case .opening:
-                guard let place = details.withLock({ $0.gate }) else { continue }
+                guard let place = details.withLock({ $0.opening }) else { continue }
                 let wake =
                     half == .reader
                     ? await place.readerWait(for: .readable, until: nil)

@@ -12,13 +12,13 @@ typealias StreamHalf = WaitPoint.Half
 /// `open` only after the engine is in its place, and the engine never changes while a half that is open is inside. All
 /// else is behind one lock that no call to the system is made under.
 final class Connection: Sendable {
-    /// How a stream comes by its engine.
-    enum Opening: Sendable {
+    /// How a stream comes by its engine: at once, or step by step.
+    enum Start: Sendable {
         case opened(Engine)
-        case continues(@Sendable () async throws(StreamError) -> Engine)
+        case continues(any OpeningWork)
     }
 
-    typealias Opener = @Sendable (Connection) throws(StreamError) -> Opening
+    typealias Opener = @Sendable (Connection) throws(StreamError) -> Start
 
     struct Details {
         /// What ended both halves.
@@ -28,9 +28,8 @@ final class Connection: Sendable {
         var properties = StreamProperties()
         /// A transport of the user's own, which answers for its properties from the start.
         var transport: (any StreamTransport)?
-        /// Where callers wait while opening goes on; the wait point itself then belongs to the opening.
-        var gate: WaitPoint?
-        var opening: Task<Void, Never>?
+        /// While opening goes on: where callers wait, since the wait point itself then belongs to the opening.
+        var opening: Opening?
         var readerClient: StreamClient?
         var writerClient: StreamClient?
         var readerTargets: [any DeliveryTarget] = []
@@ -132,16 +131,9 @@ extension Connection {
             case .opened(let engine):
                 finishOpening(.success(engine))
             case .continues(let work):
-                details.withLock { details in
-                    details.gate = WaitPoint(loop: point.loop)
-                    details.opening = Task(executorPreference: point.loop) { [self] in
-                        do throws(StreamError) {
-                            finishOpening(.success(try await work()))
-                        } catch {
-                            finishOpening(.failure(error))
-                        }
-                    }
-                }
+                let opening = Opening(work, of: self)
+                details.withLock { $0.opening = opening }
+                opening.begin()
             }
         } catch {
             finishOpening(.failure(error))
@@ -149,14 +141,14 @@ extension Connection {
         }
     }
 
-    private func finishOpening(_ result: Result<Engine, StreamError>) {
-        let (gate, unwanted) = details.withLock { details -> (WaitPoint?, Engine?) in
-            details.opening = nil
+    /// The end of opening, whatever came of it.
+    func finishOpening(_ result: Result<Engine, StreamError>) {
+        let (opening, unwanted) = details.withLock { details -> (Opening?, Engine?) in
             let halves = [StreamHalf.reader, .writer].filter { status($0) == .opening }
             var unwanted: Engine?
             switch result {
             case .success(let engine):
-                if point.isClosed(.reader), point.isClosed(.writer) {
+                if details.isReaderClosed, details.isWriterClosed {
                     unwanted = engine
                 } else {
                     slot.engine = engine
@@ -166,24 +158,27 @@ extension Connection {
                 if details.error == nil { details.error = error }
                 halves.forEach { setStatus(.error, $0) }
             }
-            return (details.gate.take(), unwanted)
+            return (details.opening.take(), unwanted)
         }
         unwanted?.transport.close()
-        gate?.signal([.readable, .writable])
+        if let opening {
+            opening.signal([.readable, .writable])
+            // A layer above may have asked where to wait just before, or just after.
+            engine?.waitPoint.signal([.readable, .writable])
+        }
         client(.reader)?.arm()
         client(.writer)?.arm()
     }
 
     /// Closes a half; the last one closes the transport. Idempotent, never waits.
     func close(_ half: StreamHalf) {
-        let (client, gate, opening, isLast) = details.withLock {
-            details -> (StreamClient?, WaitPoint?, Task<Void, Never>?, Bool) in
+        let (client, opening, isLast) = details.withLock { details -> (StreamClient?, Opening?, Bool) in
             let isNew = half == .reader ? !details.isReaderClosed : !details.isWriterClosed
             if half == .reader { details.isReaderClosed = true } else { details.isWriterClosed = true }
             if isNew, settledStatus(half) != .error { setStatus(.closed, half) }
             let isLast = isNew && details.isReaderClosed && details.isWriterClosed
             let client = half == .reader ? details.readerClient.take() : details.writerClient.take()
-            return (client, details.gate, isLast ? details.opening : nil, isLast)
+            return (client, details.opening, isLast)
         }
         client?.invalidate()
         let engine = details.withLock { _ in self.engine }
@@ -193,8 +188,8 @@ extension Connection {
         }
         point.close(half)
         if let engine, engine.waitPoint !== point { engine.waitPoint.signal([.readable, .writable]) }
-        gate?.signal([.readable, .writable])
-        opening?.cancel()
+        opening?.signal([.readable, .writable])
+        if isLast { opening?.cancel() }
     }
 }
 
@@ -250,6 +245,9 @@ extension Connection {
         drains.store(true, ordering: .relaxed)
     }
 
+    /// A half to wait on for the connection's sake.
+    var unclosedHalf: StreamHalf { point.isClosed(.reader) ? .writer : .reader }
+
     /// The transport said that nothing more comes (or fits).
     func noteEnd(_ half: StreamHalf) {
         details.withLock { _ in
@@ -276,7 +274,7 @@ extension Connection {
             if case .socket = engine { return point }
             return engine?.waitPoint
         }
-        return details.withLock { $0.gate }
+        return details.withLock { $0.opening }
     }
 
     /// Where a transport on top of this stream waits. Never a place where no signal can come any more.

@@ -1,6 +1,5 @@
 public import EventLoops
 public import StreamKit
-internal import Synchronization
 
 /// A transport over streams: what a layer stands on when the lower end is a stream already.
 ///
@@ -13,7 +12,6 @@ internal import Synchronization
 public final class PairTransport: StreamTransport {
     private let input: ReadStream?
     private let output: WriteStream?
-    private let isOpening = Atomic<Bool>(false)
 
     /// Both directions.
     public init(_ pair: StreamPair) {
@@ -33,12 +31,10 @@ public final class PairTransport: StreamTransport {
         self.output = output
     }
 
-    /// Where the streams below wait.
+    /// Where the streams below wait: where one opens, as long as it does.
     public var waitPoint: WaitPoint {
-        let point = input?.waitPoint ?? output?.waitPoint ?? WaitPoint()
-        // The streams may have opened since they said that they would block; then nothing more comes at the point of now.
-        if isOpening.load(ordering: .acquiring), !areOpening { point.signal([.readable, .writable]) }
-        return point
+        if let output, output.status == .opening, input?.status != .opening { return output.waitPoint }
+        return input?.waitPoint ?? output?.waitPoint ?? WaitPoint()
     }
 
     private var areOpening: Bool { input?.status == .opening || output?.status == .opening }
@@ -48,8 +44,6 @@ public final class PairTransport: StreamTransport {
         if input?.status == .notOpen { try input?.open() }
         if output?.status == .notOpen { try output?.open() }
         if let error = input?.error ?? output?.error { throw error }
-        let areOpening = areOpening
-        isOpening.store(areOpening, ordering: .releasing)
         return areOpening ? .wouldBlock(.readable) : .opened
     }
 

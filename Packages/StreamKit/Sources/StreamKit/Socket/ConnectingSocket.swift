@@ -31,17 +31,24 @@ struct ConnectingSocket {
         }
     }
 
-    /// What became of it, once it is writable.
+    /// What has become of it: false while it is on its way.
     ///
-    /// Writable alone says nothing: a socket that failed, or was never connected, is writable too: the pending error
-    /// is what tells.
-    static func verify(_ descriptor: CInt, _ address: SocketAddress) throws(StreamError) {
-        var number: CInt = 0
-        var size = socklen_t(MemoryLayout<CInt>.size)
-        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &size) == 0 else {
-            throw StreamError(posix: errno, .connectFailed(address.description, errno))
+    /// Asks by connecting again, which Linux answers with EALREADY until it has connected or failed, and then with the
+    /// outcome. Being writable tells nothing, since a socket that failed is so too.
+    ///
+    /// - Throws: why it failed; do not ask again.
+    func hasConnected() throws(StreamError) -> Bool {
+        if isConnected { return true }
+        switch address.withSockAddr({ connect(descriptor, $0, $1) == 0 ? 0 : errno }) {
+        case 0, EISCONN: return true
+        case EALREADY, EINPROGRESS, EINTR: return false
+        case let number: throw failure(number)
         }
-        guard number == 0 else { throw StreamError(posix: number, .connectFailed(address.description, number)) }
+    }
+
+    /// That connecting to the address failed.
+    func failure(_ number: CInt) -> StreamError {
+        StreamError(posix: number, .connectFailed(address.description, number))
     }
 
     /// From here on each call says for itself whether it may wait.

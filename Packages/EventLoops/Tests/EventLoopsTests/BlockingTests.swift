@@ -1,0 +1,106 @@
+import Glibc
+import Testing
+
+@testable import EventLoops
+
+extension EventLoopsTests {
+    /// Threads that block at one place and mind others.
+    @Suite(.timeLimit(.minutes(1))) struct BlockingTests {
+        private let here = WaitPoint()
+        private let others = [WaitPoint(), WaitPoint()]
+
+        /// Blocks at `here`'s reader and minds the readers of the others.
+        private func block(until deadline: ContinuousClock.Instant? = nil) async -> BlockedWake {
+            await onThread { [here, others] in
+                here.block(
+                    .reader, for: .readable, until: deadline,
+                    minding: others.map { WaitPoint.Place($0, .reader, for: .readable) })
+            }
+        }
+
+        private func untilParked() async {
+            await until { here.isReaderParked && others.allSatisfy(\.isReaderParked) }
+        }
+
+        private var isAnyParked: Bool { here.isReaderParked || others.contains(where: \.isReaderParked) }
+
+        @Test(arguments: [BlockedWake.here(.ready), .elsewhere(0, .ready), .elsewhere(1, .ready)])
+        func tellsWhereTheNewsIs(_ expected: BlockedWake) async {
+            let point =
+                switch expected {
+                case .here: here
+                case .elsewhere(let place, _): others[place]
+                }
+            async let wake = block()
+            await untilParked()
+            point.signal(.readable)
+            #expect(await wake == expected)
+            point.signal(.readable)
+            #expect(await block() == expected)
+            #expect(!isAnyParked)
+        }
+
+        @Test(arguments: [0, 1]) func tellsOfClosing(_ place: Int) async {
+            async let wake = block()
+            await untilParked()
+            others[place].close()
+            #expect(await wake == .elsewhere(place, .closed))
+            #expect(await block() == .elsewhere(place, .closed))
+            here.close()
+            #expect(await block() == .here(.closed))
+        }
+
+        @Test func whatIsNotToldNowIsToldNextTime() async {
+            for _ in 0..<200 {
+                async let wake = block()
+                await untilParked()
+                let points = [here] + others
+                for point in points { point.signal(.readable) }
+                var told = Set([await wake])
+                for _ in 0..<2 { told.insert(await block()) }
+                #expect(told == [.here(.ready), .elsewhere(0, .ready), .elsewhere(1, .ready)])
+                // A parker that is rung late may end one more wait, which is allowed; then there is nothing left to tell.
+                while case let wake = await block(until: .now), wake != .here(.timedOut) {
+                    #expect(wake == .here(.ready))
+                }
+            }
+        }
+
+        @Test func somebodyElseIsThereAlready() async {
+            let watcher = CountingWatcher()
+            #expect(others[1].watch(.reader, for: .readable, with: watcher) == nil)
+            #expect(await block() == .elsewhere(1, .busy))
+            #expect(others[1].unwatch(.reader, watcher) && !isAnyParked)
+        }
+
+        @Test func mindsDescriptors() async throws {
+            let pair = try SocketPair()
+            others[1].attach(pair.near, ownership: .owned)
+            _ = await block()  // attaching is news
+            async let wake = block()
+            await untilParked()
+            SocketPair.send(1, to: pair.far)
+            #expect(await wake == .elsewhere(1, .ready))
+            others[1].close()
+        }
+
+        @Test func aSubclassIsToldThatATaskOrACallbackWaits() async {
+            final class Work: WaitPoint, @unchecked Sendable {
+                // Immutable.
+                let awaited = Counter()
+                override func isAwaited() { awaited.add() }
+            }
+            let work = Work()
+            let task = Task { await work.readerWait(for: .readable, until: nil) }
+            await until { work.isReaderParked }
+            #expect(work.awaited.value == 1)
+            work.signal(.readable)
+            #expect(await task.value == .ready)
+            let watcher = CountingWatcher()
+            #expect(work.watch(.writer, for: .writable, with: watcher) == nil && work.unwatch(.writer, watcher))
+            #expect(work.awaited.value == 2)
+            #expect(await onThread { work.block(.reader, for: .readable, until: .now) } == .timedOut)
+            #expect(work.awaited.value == 2)
+        }
+    }
+}

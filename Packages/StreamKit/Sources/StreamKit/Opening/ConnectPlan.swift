@@ -1,0 +1,37 @@
+internal import HostResolver
+
+/// What opening needs to know of a stream's properties.
+struct ConnectPlan: Sendable {
+    let endpoint: Endpoint
+    let options: ConnectingSocket.Options
+    let resolver: any Resolver
+    let attemptDelay: Duration
+    let deadline: ContinuousClock.Instant?
+    let tls: TLSConfiguration?
+    /// False if the user has said that the descriptor stays open.
+    let closesDescriptor: Bool
+
+    init(to endpoint: Endpoint, _ properties: StreamProperties) {
+        self.endpoint = endpoint
+        options = ConnectingSocket.Options(
+            sendsAtOnce: properties[.sendsAtOnce] ?? true, keepsAlive: properties[.keepsAlive] ?? false,
+            serviceType: properties[.serviceType], localAddress: properties[.localAddress])
+        resolver = properties[.resolver] ?? SystemResolver.shared
+        attemptDelay = properties[.attemptDelay] ?? .milliseconds(250)
+        let limit = properties[.openLimit] ?? .zero
+        deadline = limit > .zero ? .now + limit : nil
+        tls = properties[.tls]
+        closesDescriptor = properties[.closesDescriptor] ?? true
+    }
+
+    /// The only address, if there is no choice.
+    var singleAddress: SocketAddress? {
+        switch endpoint {
+        case .addresses(let addresses, _): addresses.count == 1 ? addresses[0] : nil
+        case .host(let name, let port): IPAddress(name).map { .ip($0, port: port) }
+        }
+    }
+
+    /// True once the time for opening is up.
+    var isOverdue: Bool { deadline.map { $0 <= .now } ?? false }
+}

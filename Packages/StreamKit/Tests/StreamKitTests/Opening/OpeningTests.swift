@@ -1,0 +1,292 @@
+import EventLoops
+import Foundation
+import Glibc
+import HostResolver
+import HostResolverTesting
+import StreamKit
+import StreamKitTesting
+import Testing
+
+/// Who opens a stream: a thread that blocks, else the loop; from one to the other, and ended at any time.
+@Suite(.timeLimit(.minutes(1))) struct OpeningTests {
+    /// A blocking call that waits for the stream to open.
+    enum Call: CaseIterable {
+        case openedInput
+        case openedOutput
+        case read
+        case write
+
+        @available(*, noasync)
+        func make(on pair: StreamPair) throws {
+            switch self {
+            case .openedInput: try pair.input.opened()
+            case .openedOutput: try pair.output.opened()
+            case .read: _ = try pair.input.read(upTo: 1)
+            case .write: try pair.output.writeAll([1])
+            }
+        }
+    }
+
+    private let resolver = ScriptedResolver()
+
+    private func properties(_ change: (inout StreamProperties) -> Void = { _ in }) -> StreamProperties {
+        var properties = StreamProperties()
+        properties[.resolver] = resolver
+        change(&properties)
+        return properties
+    }
+
+    private func error(of call: Call, on pair: StreamPair) async throws -> StreamError {
+        try await StreamKitTests.error { try await onThread { try call.make(on: pair) } }
+    }
+
+    // MARK: A thread
+
+    @Test("a thread that blocks opens the stream itself: the loop's thread is stuck meanwhile")
+    func withoutTheLoop() async throws {
+        let loop = StuckLoop()
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let port = try #require(listener.address.port)
+        let refusing: SocketAddress = .ip(IPAddress("127.0.0.2")!, port: port)
+        let unix = try Listener(.unix(UnixSocketAddress(abstractName: "sk-\(UUID().uuidString)")))
+        let pairs = [
+            StreamPair(host: "127.0.0.1", port: port, loop: loop.loop),
+            StreamPair(addresses: [refusing, listener.address], name: nil, loop: loop.loop),
+            StreamPair(address: unix.address, loop: loop.loop),
+            StreamPair(transport: PairTransport(StreamPair(address: listener.address, loop: loop.loop))),
+            StreamPair(
+                transport: FragmentingTransport(
+                    over: PairTransport(
+                        StreamPair(addresses: [refusing, listener.address], name: nil, loop: loop.loop)),
+                    pieceSize: 1)),
+        ]
+        for pair in pairs {
+            try pair.open()
+            try await onThread { try pair.output.writeAll([1, 2, 3]) }
+            #expect(pair.input.status == .open)
+            pair.close()
+        }
+        loop.free()
+    }
+
+    @Test("the report is the same, whoever opens", arguments: [true, false])
+    func report(_ isBlocking: Bool) async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let port = try #require(listener.address.port)
+        resolver.script("www.example.org", addresses: ["127.0.0.2", "127.0.0.1"])
+        let pair = StreamPair(host: "www.example.org", port: port, properties: properties())
+        try pair.open()
+        if isBlocking { try await onThread { try pair.input.opened() } } else { try await pair.input.opened() }
+        let steps = pair.report.steps
+        #expect(
+            steps.map(\.kind) == [
+                .lookup("www.example.org"), .connect(.ip(IPAddress("127.0.0.2")!, port: port)),
+                .connect(listener.address),
+            ])
+        #expect(
+            steps.map(\.outcome) == [
+                .succeeded("2 addresses"), .failed(StreamError(posix: ECONNREFUSED)), .succeeded("connected"),
+            ])
+        #expect(steps.allSatisfy { $0.time != nil })
+    }
+
+    @Test("an address that does not answer is overtaken while a thread blocks")
+    func blackHoleThenGood() async throws {
+        let hole = try await BlackHole()
+        let listener = try Listener(.ip(IPAddress("127.0.0.2")!, port: try #require(hole.address.port)))
+        let pair = StreamPair(
+            addresses: [hole.address, listener.address], name: nil,
+            properties: properties { $0[.attemptDelay] = .milliseconds(1) })
+        try pair.open()
+        try await onThread { try pair.output.writeAll([1]) }
+        #expect(pair[.remoteAddress] == listener.address)
+        #expect(pair.report.steps.map(\.outcome) == [.abandoned, .succeeded("connected")])
+    }
+
+    @Test("the open limit holds while a thread blocks", arguments: [0, 1, 2])
+    func limit(_ addresses: Int) async throws {
+        let hole = try await BlackHole()
+        resolver.script("slow.example.org", [])
+        let properties = properties { $0[.openLimit] = .milliseconds(1) }
+        let pair =
+            addresses == 0
+            ? StreamPair(host: "slow.example.org", port: 1, properties: properties)
+            : StreamPair(
+                addresses: Array(repeating: hole.address, count: addresses), name: nil, properties: properties)
+        try pair.open()
+        #expect(try await error(of: .read, on: pair) == .timedOut)
+        #expect(pair.input.status == .error && pair.output.status == .error)
+        #expect(pair.report.steps.allSatisfy { $0.time != nil })
+    }
+
+    @Test("closing from another thread ends a blocked call, at once", arguments: Call.allCases)
+    func closeFromElsewhere(_ call: Call) async throws {
+        let hole = try await BlackHole()
+        resolver.script("slow.example.org", [.batch(["127.0.0.1"])])
+        let port = try #require(hole.address.port)
+        for pair in [
+            StreamPair(address: hole.address), StreamPair(addresses: [hole.address, hole.address], name: nil),
+            StreamPair(host: "slow.example.org", port: port, properties: properties()),
+        ] {
+            try pair.open()
+            async let error = error(of: call, on: pair)
+            while pair.report.steps.isEmpty { await Task.yield() }
+            pair.close()
+            #expect(try await error == .closed)
+            #expect(pair.report.steps.map(\.outcome).allSatisfy { $0 == .abandoned })
+        }
+    }
+
+    @Test("two threads that block on the two halves are both served", arguments: 0..<20)
+    func twoThreads(_ round: Int) async throws {
+        let latch = LatchTransport()
+        let pair = StreamPair(transport: latch)
+        try pair.open()
+        async let reading: Void = onThread { try pair.input.opened() }
+        async let writing: Void = onThread { try pair.output.opened() }
+        while latch.tries < 1 + round % 2 { await Task.yield() }
+        latch.open()
+        try await reading
+        try await writing
+        #expect(pair.input.status == .open && pair.output.status == .open)
+    }
+
+    @Test("a thread that blocks, while a task waits on the other half", arguments: 0..<20)
+    func threadAndTask(_ round: Int) async throws {
+        let latch = LatchTransport()
+        let pair = StreamPair(transport: latch)
+        try pair.open()
+        async let reading: Void = onThread { try pair.input.opened() }
+        async let writing: Void = pair.output.writeAll([1])
+        while latch.tries < 1 + round % 2 { await Task.yield() }
+        latch.open()
+        try await reading
+        try await writing
+    }
+
+    // MARK: From one to the other
+
+    @Test("when the time of the thread that opens is up, the loop goes on")
+    func timeIsUp() async throws {
+        let latch = LatchTransport()
+        let pair = StreamPair(transport: latch)
+        try pair.input.set(.readLimit, to: .milliseconds(1))
+        try pair.open()
+        #expect(try await error(of: .read, on: pair) == .timedOut)
+        #expect(pair.input.status == .opening)
+        latch.open()
+        while pair.input.status == .opening { await Task.yield() }
+        #expect(pair.input.status == .open)
+    }
+
+    @Test("when the half of the thread that opens is closed, the other one still opens", arguments: [true, false])
+    func halfIsClosed(_ waits: Bool) async throws {
+        let latch = LatchTransport()
+        let pair = StreamPair(transport: latch)
+        try pair.open()
+        async let error = error(of: .read, on: pair)
+        while latch.tries < 2 { await Task.yield() }
+        let writing = waits ? Task { try await pair.output.opened() } : nil
+        pair.input.close()
+        #expect(try await error == .closed)
+        latch.open()
+        try await writing?.value
+        while pair.output.status == .opening { await Task.yield() }
+        #expect(pair.output.status == .open)
+    }
+
+    @Test("a thread takes over what the loop has begun")
+    func takesOver() async throws {
+        let loop = StuckLoop(isFree: true)
+        let latch = LatchTransport(loop: loop.loop)
+        let pair = StreamPair(transport: latch)
+        try pair.open()
+        let waiting = Task { try await pair.output.opened() }
+        while latch.tries < 2 { await Task.yield() }
+        loop.hold()
+        async let opened: Void = onThread { try pair.input.opened() }
+        latch.open()
+        try await opened
+        loop.free()
+        try await waiting.value
+    }
+
+    @Test("opening goes on though nobody waits")
+    func nobodyWaits() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let pair = StreamPair(address: listener.address)
+        try pair.open()
+        while pair.input.status == .opening { await Task.yield() }
+        #expect(pair.input.status == .open)
+    }
+
+    @Test("a layer does not miss that the streams below have opened", arguments: [true, false])
+    func layers(_ isOnLoop: Bool) async throws {
+        let listener = try Listener(.unix(UnixSocketAddress(abstractName: "sk-\(UUID().uuidString)")), backlog: 128)
+        for _ in 0..<100 {
+            let pair = StreamPair(transport: PairTransport(StreamPair(address: listener.address)))
+            let open = { @Sendable () async throws in
+                try pair.open()
+                try await pair.input.opened()
+                try await pair.output.writeAll([1])
+            }
+            if isOnLoop { try await withNetworkExecutor { try await open() } } else { try await open() }
+            pair.close()
+        }
+    }
+}
+
+/// A transport that opens when told to, and takes whatever is written.
+final class LatchTransport: StreamTransport {
+    private struct State {
+        var isOpen = false
+        var tries = 0
+    }
+
+    let waitPoint: WaitPoint
+    private let state = Locked(State())
+
+    init(loop: EventLoop = .shared) {
+        waitPoint = WaitPoint(loop: loop)
+    }
+
+    /// How often opening was tried.
+    var tries: Int { state.withLock { $0.tries } }
+
+    func open() {
+        state.withLock { $0.isOpen = true }
+        waitPoint.signal([.readable, .writable])
+    }
+
+    func tryOpen() throws(StreamError) -> OpenAttempt {
+        state.withLock { state in
+            state.tries += 1
+            return state.isOpen ? .opened : .wouldBlock(.readable)
+        }
+    }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { .ended }
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .moved(bytes.byteCount) }
+    func peek() throws(StreamError) -> Attempt { .ended }
+    func writability() throws(StreamError) -> Attempt { .moved(1) }
+}
+
+/// A private loop whose thread can be held up: nothing happens on it until it is freed.
+final class StuckLoop: Sendable {
+    let loop = EventLoop(name: "stuck")
+    private let key = DispatchSemaphore(value: 0)
+
+    init(isFree: Bool = false) {
+        if !isFree { hold() }
+    }
+
+    deinit { loop.shutdown() }
+
+    func hold() {
+        loop.execute { [key] in key.wait() }
+    }
+
+    func free() {
+        key.signal()
+    }
+}
