@@ -17,6 +17,7 @@ let package = Package(
     ],
     dependencies: [
         .package(path: "../../Packages/NetKit"),
+        .package(path: "../../Packages/ServiceDiscovery"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     ],
     targets: [
@@ -24,6 +25,7 @@ let package = Package(
             name: "netkit",
             dependencies: [
                 .product(name: "NetKit", package: "NetKit"),
+                .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -28,6 +28,8 @@ struct NetKitCommand: AsyncParsableCommand {
         subcommands: [
             GetCommand.self, PutCommand.self, ListCommand.self, MakeDirectoryCommand.self, RemoveCommand.self,
             MoveCommand.self, ResolveCommand.self, DiagnoseCommand.self, TokenCommand.self,
+            BrowseCommand.self, LookupCommand.self, PublishCommand.self, MonitorCommand.self, TypesCommand.self,
+            DomainsCommand.self,
         ]
     )
 }

@@ -1,0 +1,78 @@
+import ArgumentParser
+import ServiceDiscovery
+
+/// `netkit browse`: services of a type, as they come and go.
+struct BrowseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "browse",
+        abstract: "Shows services on the network as they come and go.",
+        discussion: """
+            Examples:
+              netkit browse                          every type that there is
+              netkit browse _ipp._tcp --timeout 3
+              netkit browse _http._tcp,_printer --resolve
+            """
+    )
+
+    @Argument(help: "The type, with one subtype if only that is wanted. Without one, the types are shown.")
+    var type: String?
+
+    @Option(help: ArgumentHelp("Where to look.", valueName: "DOMAIN"))
+    var domain = "local"
+
+    @Flag(help: "Also show where each service is.")
+    var resolve = false
+
+    @OptionGroup var options: DiscoveryOptions
+
+    func run() async throws {
+        let engine = options.start()
+        do throws(ServiceDiscoveryError) {
+            let domain = try ServiceDomain(domain)
+            guard let type else {
+                try await TypesCommand.show(ServiceTypeBrowser(domain: domain, engine: engine), options)
+                return
+            }
+            try await show(ServiceBrowser(try ServiceType(type), domain: domain, engine: engine).start(), engine)
+        } catch {
+            throw DiscoveryOptions.exit(error)
+        }
+    }
+
+    private func show(
+        _ feed: DiscoveryFeed<DiscoveryChange<ServiceInstance>>, _ engine: DiscoveryEngine
+    ) async throws(ServiceDiscoveryError) {
+        let deadline = options.deadline
+        while let change = try await next(feed, deadline) {
+            let mark = change.kind == .found ? "+" : "-"
+            options.say(
+                (
+                    "\(mark) \(change.value)",
+                    [
+                        "event": change.kind == .found ? "found" : "removed", "name": change.value.name,
+                        "type": "\(change.value.type)", "domain": "\(change.value.domain)",
+                    ]
+                ))
+            guard resolve, change.kind == .found else { continue }
+            let limit = min(deadline ?? .now + .seconds(5), .now + .seconds(5))
+            do throws(ServiceDiscoveryError) {
+                let place = try await ServiceResolver(change.value, engine: engine).resolve(until: limit)
+                options.say(LookupCommand.line(place))
+            } catch {
+                if error.code != .timedOut { throw error }
+                Terminal.say("netkit: \(Terminal.shown("\(change.value)")) does not say where it is")
+            }
+        }
+    }
+
+    private func next<Element>(
+        _ feed: DiscoveryFeed<Element>, _ deadline: ContinuousClock.Instant?
+    ) async throws(ServiceDiscoveryError) -> Element? {
+        do throws(ServiceDiscoveryError) {
+            return try await feed.next(until: deadline)
+        } catch {
+            if error.code == .timedOut { return nil }
+            throw error
+        }
+    }
+}

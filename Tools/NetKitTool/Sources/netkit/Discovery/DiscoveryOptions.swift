@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import ServiceDiscovery
+
+/// What the verbs of service discovery have in common.
+struct DiscoveryOptions: ParsableArguments {
+    enum Engine: String, ExpressibleByArgument, CaseIterable {
+        case auto
+        case embedded
+    }
+
+    @Option(help: "Who does the work: auto, or multicast DNS in this process (embedded).")
+    var engine = Engine.auto
+
+    @Option(help: ArgumentHelp("The only interface to use, such as eth0 or lo; else all.", valueName: "NAME"))
+    var interface: String?
+
+    @Option(help: ArgumentHelp("Stop after so many seconds; else go on until Ctrl-C.", valueName: "SECONDS"))
+    var timeout: Double?
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    /// The engine, made for the interface that was named; ended in good order by Ctrl-C.
+    func start() -> DiscoveryEngine {
+        let engine = interface.map { EmbeddedEngine(interfaces: [$0]) } ?? .shared
+        for number in [SIGINT, SIGTERM] {
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            // Its own handler keeps it: it lives as long as the process.
+            nonisolated(unsafe) let kept = source
+            source.setEventHandler {
+                _ = kept
+                engine.close()  // with a goodbye for what is published
+                Foundation.exit(0)
+            }
+            source.resume()
+        }
+        return .embedded(engine)
+    }
+
+    var deadline: ContinuousClock.Instant? {
+        timeout.map { .now + .milliseconds(Int(min(max($0, 0), 1e9) * 1000)) }
+    }
+
+    /// Shows each element until the time is over.
+    func show<Element>(
+        _ feed: DiscoveryFeed<Element>, until deadline: ContinuousClock.Instant?,
+        _ line: (Element) -> (text: String, json: [String: Any])
+    ) async throws {
+        do throws(ServiceDiscoveryError) {
+            while let element = try await feed.next(until: deadline) { say(line(element)) }
+        } catch {
+            if error.code != .timedOut { throw DiscoveryOptions.exit(error) }
+        }
+    }
+
+    /// Prints one line in the form asked for.
+    func say(_ line: (text: String, json: [String: Any])) {
+        guard json else { return Terminal.write(Terminal.shown(line.text) + "\n", to: STDOUT_FILENO) }
+        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
+        let data = (try? JSONSerialization.data(withJSONObject: line.json, options: options)) ?? Data("{}".utf8)
+        Terminal.write(String(decoding: data, as: UTF8.self) + "\n", to: STDOUT_FILENO)
+    }
+
+    /// Says what went wrong, and gives the exit code for it.
+    static func exit(_ error: ServiceDiscoveryError) -> ExitCode {
+        Terminal.say("netkit: \(Terminal.shown(error.description))")
+        return switch error.code {
+        case .timedOut: ExitStatus.timedOut.exitCode
+        case .invalidName, .invalidType, .invalidDomain, .invalidRecord, .badArgument: .validationFailure
+        default: ExitStatus.other.exitCode
+        }
+    }
+
+    static func service(_ name: String, _ type: String, _ domain: String?) throws -> ServiceInstance {
+        do throws(ServiceDiscoveryError) {
+            let domain = if let domain { try ServiceDomain(domain) } else { ServiceDomain.local }
+            return try ServiceInstance(name: name, type: ServiceType(type), domain: domain)
+        } catch {
+            throw exit(error)
+        }
+    }
+}
