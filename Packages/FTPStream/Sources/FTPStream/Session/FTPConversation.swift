@@ -34,7 +34,10 @@ struct FTPConversation: Sendable {
     private var mustBeNew = false
 
     /// Where to wait.
-    private(set) var place: WaitPoint
+    private(set) var place: WaitPoint {
+        didSet { alarm.place.withLock { $0 = place } }
+    }
+    private let alarm: FTPAlarm
     private(set) var control: FTPControl?
     private(set) var data: StreamPair?
     /// The data connection of an upload over TLS that has said its farewell; see ``finishTransfer(_:)``.
@@ -58,6 +61,7 @@ struct FTPConversation: Sendable {
         self.settings = settings
         self.loop = loop
         place = WaitPoint(loop: loop)
+        alarm = FTPAlarm(place)
         key = try Self.converting { () throws(FTPError) in try settings.key(for: location, loop: loop) }
     }
 
@@ -69,17 +73,21 @@ struct FTPConversation: Sendable {
     mutating func advance() throws(StreamError) -> Progress {
         while true {
             do throws(StreamError) {
-                if let (time, _) = deadline, ContinuousClock.now >= time {
+                if isLate {
+                    if case .failing(let error) = phase { throw error }
                     // A data connection that did not come about is why the server says nothing.
                     throw data?.input.error ?? StreamError(.timedOut(control?.machine.activity ?? "connecting"))
                 }
                 switch phase {
                 case .idle: try beginSession()
                 case .talking(let action):
-                    if let progress = try perform(action) { return progress }
+                    guard let progress = try perform(action) else { continue }
+                    // The alarm may have rung where we no longer wait.
+                    if case .blocked = progress, isLate { continue }
+                    return progress
                 case .transferring: return .transferring
                 case .failing(let error):
-                    if let interest = try awaitReason(for: error) { return .blocked(interest) }
+                    if let interest = try awaitReason(for: error), !isLate { return .blocked(interest) }
                 case .done: return .done
                 }
             } catch {
@@ -379,22 +387,14 @@ struct FTPConversation: Sendable {
 
     private mutating func startClock() {
         stopClock()
-        guard settings.replyLimit > .zero, let control else { return }
+        guard settings.replyLimit > .zero else { return }
         let time = ContinuousClock.now + settings.replyLimit
-        // Waiting ends like any other wait; whoever wakes finds that the time is up.
-        let points = [control.pair.input.waitPoint, listener?.waitPoint, data?.input.waitPoint].compactMap { $0 }
-        deadline = (time, loop.schedule(at: time) { points.forEach { $0.signal([.readable, .writable]) } })
+        deadline = (time, loop.schedule(at: time) { [alarm] in alarm.ring() })
     }
+
+    private var isLate: Bool { deadline.map { ContinuousClock.now >= $0.0 } ?? false }
 
     private mutating func stopClock() {
         deadline.take()?.1.cancel()
-    }
-
-    static func converting<Result>(_ body: () throws(FTPError) -> Result) throws(StreamError) -> Result {
-        do throws(FTPError) {
-            return try body()
-        } catch {
-            throw StreamError(error)
-        }
     }
 }

@@ -1,0 +1,36 @@
+/// What a transfer of a whole tree did.
+public struct FTPTreeReport: Sendable, Hashable {
+    /// Something that was left out.
+    public struct Skipped: Sendable, Hashable {
+        /// Why.
+        public enum Reason: Sendable, Hashable {
+            /// Its name would lead out of the folder, or can be no name here.
+            case unsafeName
+            /// It is a link, a device or the like, which are not followed and not made.
+            case notAFile
+        }
+
+        /// Where it is: on the server for a download, here for an upload.
+        public var path: String
+        /// Why.
+        public var reason: Reason
+    }
+
+    /// Files transferred.
+    public var files = 0
+    /// Directories made, or found to be there.
+    public var directories = 0
+    /// Bytes of the files.
+    public var bytes: UInt64 = 0
+    /// What was left out, at most ``skippedLimit`` of it.
+    public var skipped: [Skipped] = []
+
+    /// How much of what was left out is named.
+    public static let skippedLimit = 1000
+    /// The deepest directory that is entered, so that a server without end comes to one.
+    public static let depthLimit = 64
+
+    mutating func skip(_ path: String, _ reason: Skipped.Reason) {
+        if skipped.count < Self.skippedLimit { skipped.append(Skipped(path: path, reason: reason)) }
+    }
+}
