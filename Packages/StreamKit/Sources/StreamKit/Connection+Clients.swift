@@ -10,16 +10,36 @@ extension Connection {
     /// Replaces a half's client; nil removes it.
     func setClient(_ client: StreamClient?, _ half: StreamHalf) {
         let old = details.withLock { details -> StreamClient? in
-            if half == .reader {
-                defer { details.readerClient = client }
-                return details.readerClient
-            }
-            defer { details.writerClient = client }
-            return details.writerClient
+            let old = half == .reader ? details.readerClient : details.writerClient
+            if half == .reader { details.readerClient = client } else { details.writerClient = client }
+            if let old { details.departingClients.append(old) }
+            return old
         }
         if half == .reader { reader.hasClient = client != nil } else { writer.hasClient = client != nil }
-        old?.invalidate()
+        guard let old else { return }
+        old.invalidate()
+        details.withLock { details in details.departingClients.removeAll { $0 === old } }
     }
+
+    /// Bytes moved: the client is told of what comes next.
+    func didTransfer(_ half: StreamHalf) {
+        if half == .reader { reader.clearBusy() } else { writer.clearBusy() }
+        client(half)?.didTransfer()
+    }
+
+    /// A half has one place to wait. A call of the user's that found it taken goes first: the client is taken out, and
+    /// armed again when the call is over. False if it is not a client of ours that is in the way.
+    func makeWay(_ half: StreamHalf) -> Bool {
+        let (client, departing) = details.withLock { details in
+            (half == .reader ? details.readerClient : details.writerClient, details.departingClients)
+        }
+        if let client { unwatch(half, client) }
+        for client in departing { unwatch(half, client) }
+        return (half == .reader ? reader.noteBusy() : writer.noteBusy()) < Connection.mostTimesToMakeWay
+    }
+
+    /// More than the threads that can be about to park a client anew; beyond it, somebody else is in the way.
+    private static let mostTimesToMakeWay = 64
 
     /// What can be said about a half now, without waiting.
     func facts(of half: StreamHalf) -> EventMachine.Facts {

@@ -32,6 +32,8 @@ final class Connection: Sendable {
         var opening: Opening?
         var readerClient: StreamClient?
         var writerClient: StreamClient?
+        /// Replaced, and perhaps still where a call wants to wait.
+        var departingClients: [StreamClient] = []
         var readerTargets: [any DeliveryTarget] = []
         var writerTargets: [any DeliveryTarget] = []
         var isReaderClosed = false
@@ -293,7 +295,7 @@ extension Connection {
         // Else a lower stream was closed, which the next try will tell.
         case .closed: if point.isClosed(half) { throw .closed }
         // A client that was parked there makes way: it is told of news when the call is over.
-        case .busy: if client(half)?.makeWay() != true { throw .busy }
+        case .busy: if !makeWay(half) { throw .busy }
         case .failed(let number): throw StreamError(posix: number)
         }
     }
@@ -312,7 +314,7 @@ extension Connection {
     @inline(__always)
     func leave(_ half: StreamHalf) {
         point.leave(half)
-        if half == .reader ? reader.hasClient : writer.hasClient { client(half)?.didTransfer() }
+        if half == .reader ? reader.hasClient : writer.hasClient { didTransfer(half) }
     }
 
     /// Ends a call on a half that moved nothing.

@@ -16,14 +16,9 @@ final class StreamClient: Watcher, @unchecked Sendable {
         /// What must live while events may still come: the stream's public object.
         var keptAlive: (any AnyObject & Sendable)?
         var isTelling = false
-        /// How often this client made way for the call that is under way.
-        var timesMadeWay = 0
         /// Counts the client's calls, so that what was seen before one is not told after it.
         var transfers = 0
     }
-
-    /// More than the threads that can be about to park the client anew; beyond it, somebody else is in the way.
-    private static let mostTimesToMakeWay = 64
 
     private struct Bell {
         var target: any DeliveryTarget
@@ -88,20 +83,9 @@ final class StreamClient: Watcher, @unchecked Sendable {
     func didTransfer() {
         state.withLock { state in
             state.machine.didTransfer()
-            state.timesMadeWay = 0
             state.transfers &+= 1
         }
         arm()
-    }
-
-    /// A half has one place to wait. A call of the user's that needs it goes first; the client is armed again when the call
-    /// is over. False if it is not this client that is in the way.
-    func makeWay() -> Bool {
-        connection.unwatch(half, self)
-        return state.withLock { state in
-            state.timesMadeWay += 1
-            return state.timesMadeWay < StreamClient.mostTimesToMakeWay
-        }
     }
 
     /// The loop has news.
@@ -132,8 +116,15 @@ final class StreamClient: Watcher, @unchecked Sendable {
             if isDue { return ring() }
             guard facts.hasOpened, !facts.hasFailed, facts.readiness == .notYet else { return }
             if connection.point.isInside(half) { return }  // the end of the call under way arms again
-            guard connection.watch(half, with: self) == .ready else { return }
-            passOn()
+            switch connection.watch(half, with: self) {
+            case .ready: passOn()
+            case nil:
+                // Told to stop meanwhile: whoever told did not find it parked yet, and nobody would take it away.
+                let isWanted = state.withLock { !$0.bells.isEmpty && $0.tell != nil }
+                if !isWanted { connection.unwatch(half, self) }
+                return
+            case .busy, .closed, .cancelled, .timedOut, .failed: return
+            }
         }
     }
 

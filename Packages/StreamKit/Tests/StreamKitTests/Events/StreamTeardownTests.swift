@@ -1,0 +1,225 @@
+import Dispatch
+import EventLoops
+import Foundation
+import Glibc
+import StreamKit
+import Testing
+
+/// How scheduled streams come to an end, and what is left of them: nothing.
+@Suite(.timeLimit(.minutes(3))) struct StreamTeardownTests {
+    /// What a client holds; tells when it is let go.
+    private final class Info: Sendable {
+        let released: @Sendable () -> Void
+
+        init(_ released: @escaping @Sendable () -> Void) {
+            self.released = released
+        }
+
+        deinit { released() }
+    }
+
+    /// How a client can lose what it holds.
+    enum Ending: CaseIterable {
+        case replaced
+        case removed
+        case closedAndDropped
+        case droppedUnopened
+        case replacedInItself
+        case ended
+    }
+
+    @Test(
+        "SK-072: what a client captures is let go when it is replaced or removed, or the stream dies",
+        arguments: Ending.allCases)
+    func clientsLetGo(ending: Ending) async {
+        // The stream itself is kept only where it is not what has to go.
+        let kept = Locked<ReadStream?>(nil)
+        // Waits for ever, and runs into the suite's limit, if it is not let go.
+        await withCheckedContinuation { continuation in
+            let info = Info { continuation.resume() }
+            let stream = ReadStream(bytes: [1, 2, 3])
+            stream.setClient(.all) { [info] stream, event in
+                withExtendedLifetime(info) {}
+                switch (ending, event) {
+                case (.replacedInItself, .openCompleted): stream.setClient(.all) { _, _ in }
+                case (.ended, .hasBytesAvailable): _ = try? stream.read(upTo: 3)
+                case (.ended, .endEncountered): stream.close()
+                default: break
+                }
+            }
+            if ending != .droppedUnopened {
+                stream.schedule(on: .loop(.shared))
+                try? stream.open()
+            }
+            switch ending {
+            case .replaced: stream.setClient(.all) { _, _ in }
+            case .removed: stream.setClient([], nil)
+            case .closedAndDropped: stream.close()
+            case .droppedUnopened, .replacedInItself, .ended: break
+            }
+            if [.replaced, .replacedInItself, .removed].contains(ending) { kept.withLock { $0 = stream } }
+        }
+        kept.withLock { $0 }?.close()
+    }
+
+    @Test("SK-072: a client that stays holds what it captures") func clientsHold() async throws {
+        let isReleased = Locked(false)
+        let stream = ReadStream(bytes: [1])
+        do {
+            let info = Info { isReleased.withLock { $0 = true } }
+            stream.setClient(.all) { [info] _, _ in withExtendedLifetime(info) {} }
+        }
+        #expect(!isReleased.withLock { $0 })
+        stream.setClient([], nil)
+        #expect(isReleased.withLock { $0 })
+    }
+
+    /// 1000 connections whose streams are torn down inside a callback, in every way, at every event. In a process of its own,
+    /// whose descriptors and threads are nobody else's.
+    @Test("SK-080: 1000 teardowns in callbacks leave no descriptor and no thread") func teardownInCallbacks() async {
+        await #expect(processExitsWith: .success) {
+            let queue = DispatchQueue(label: "teardown")
+            /// One connection: its peer writes and goes. The streams are gone when the peer's descriptor says so.
+            func tearDown(_ number: Int) async throws {
+                var ends: [Int32] = [-1, -1]
+                let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
+                guard result == 0 else { exit(3) }
+                let target: any DeliveryTarget = number % 2 == 0 ? .queue(queue) : .loop(.shared)
+                let moments: [StreamEvent] = [.openCompleted, .hasBytesAvailable, .endEncountered]
+                let moment = moments[number / 2 % 3]
+                let way = number / 6 % 5
+                let peer = StreamPair(descriptor: ends[1], ownership: .owned)
+                try peer.open()
+                try await peer.output.writeAll([1])
+                if moment == .endEncountered { try await peer.output.finish() }
+                await withCheckedContinuation { continuation in
+                    let pair = StreamPair(descriptor: ends[0], ownership: .owned)
+                    pair.output.setClient(.all) { _, _ in }
+                    pair.output.schedule(on: target)
+                    pair.input.setClient(.all) { stream, event in
+                        if event == moment {
+                            switch way {
+                            case 0: stream.close()
+                            case 1: stream.unschedule(from: target)
+                            case 2: stream.setClient([], nil)
+                            case 3:
+                                stream.unschedule(from: target)
+                                stream.close()
+                                stream.setClient([], nil)
+                            default:
+                                stream.setClient([], nil)
+                                stream.unschedule(from: target)
+                                stream.unschedule(from: target)
+                                stream.close()
+                            }
+                            continuation.resume()
+                        } else if event == .hasBytesAvailable {
+                            _ = try? stream.read(upTo: 10)
+                        }
+                    }
+                    pair.input.schedule(on: target)
+                    try? pair.open()
+                    pair.output.close()
+                    // The last reference but for that of the scheduling.
+                }
+                peer.close()
+            }
+            func threads() -> Int {
+                ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []).count
+            }
+            for number in 0..<60 { try await tearDown(number) }
+            let before = (descriptors: openDescriptors().count, threads: threads())
+            for number in 0..<1000 { try await tearDown(number) }
+            while openDescriptors().count > before.descriptors { await Task.yield() }
+            // The pools of Dispatch come and go by a few.
+            guard threads() < before.threads + 20 else { exit(4) }
+        }
+    }
+
+    @Test("SK-082: events come serially on the queue; none after unscheduling and a barrier")
+    func dispatchQueue() async throws {
+        let queue = DispatchQueue(label: "events")
+        let onQueue = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: onQueue, value: true)
+        let pair = StreamPair.bound(bufferSize: 16)
+        let events = Locked<[StreamEvent]>([])
+        let inside = Locked(0)
+        let (told, tell) = AsyncStream<Void>.makeStream()
+        pair.input.setClient(.all) { stream, event in
+            let others = inside.withLock { inside in
+                defer { inside += 1 }
+                return inside
+            }
+            #expect(others == 0 && DispatchQueue.getSpecific(key: onQueue) == true)
+            events.withLock { $0.append(event) }
+            if event == .hasBytesAvailable {
+                _ = try? stream.read(upTo: 100)
+                tell.yield()
+            }
+            inside.withLock { $0 -= 1 }
+        }
+        pair.input.schedule(on: .queue(queue))
+        try pair.open()
+        var iterator = told.makeAsyncIterator()
+        for _ in 0..<100 {
+            try await pair.output.writeAll([1, 2, 3])
+            await iterator.next()
+        }
+        #expect(events.withLock { $0.first } == .openCompleted)
+        #expect(events.withLock { $0.filter { $0 == .hasBytesAvailable }.count } >= 100)
+        pair.input.unschedule(from: .queue(queue))
+        await withCheckedContinuation { continuation in queue.async(flags: .barrier) { continuation.resume() } }
+        let count = events.withLock { $0.count }
+        try await pair.output.writeAll([4])
+        pair.output.close()
+        // It is there, and nobody is told.
+        #expect(try await pair.input.readAll(limit: 10) == [4])
+        await withCheckedContinuation { continuation in queue.async(flags: .barrier) { continuation.resume() } }
+        #expect(events.withLock { $0.count } == count)
+        pair.close()
+    }
+
+    @Test("SK-084: questions, properties, clients and scheduling from many threads, while bytes flow")
+    func manyThreads() async throws {
+        let pair = StreamPair.bound(bufferSize: 64)
+        try pair.open()
+        let sent = (0..<50_000).map { UInt8(truncatingIfNeeded: $0) }
+        let received = try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+            for worker in 0..<4 {
+                group.addTask {
+                    let target: any DeliveryTarget = .queue(DispatchQueue(label: "worker \(worker)"))
+                    while !Task.isCancelled {
+                        _ = (pair.input.status, pair.output.status, pair.input.error, pair.output.error)
+                        _ = (pair.input.hasBytesAvailable, pair.output.canAcceptBytes, pair.input.report.steps.count)
+                        try pair.set(.readLimit, to: .seconds(100))
+                        _ = (pair[.readLimit], pair[.nativeDescriptor])
+                        pair.input.setClient(.all) { _, _ in }
+                        pair.output.setClient([.canAcceptBytes]) { _, _ in }
+                        pair.input.schedule(on: target)
+                        pair.output.schedule(on: target)
+                        await Task.yield()
+                        pair.output.unschedule(from: target)
+                        pair.input.unschedule(from: target)
+                        pair.input.setClient([], nil)
+                        pair.output.setClient([], nil)
+                    }
+                    return nil
+                }
+            }
+            group.addTask {
+                try await pair.output.writeAll(sent)
+                pair.output.close()
+                return nil
+            }
+            group.addTask { try await pair.input.readAll(limit: 1_000_000) }
+            var received: [UInt8]?
+            for try await result in group {
+                received = received ?? result
+                if received != nil { group.cancelAll() }
+            }
+            return received
+        }
+        #expect(received == sent)
+        pair.close()
+    }
+}
