@@ -1,0 +1,64 @@
+import EventLoops
+import Foundation
+import Glibc
+import HostResolver
+import StreamKit
+import Testing
+
+/// How a connection over TCP ends: by the peer's word, or by a reset.
+@Suite(.timeLimit(.minutes(1))) struct StreamEndTests {
+    /// A connection, and the peer's end of it.
+    private func connect() async throws -> (pair: StreamPair, peer: Int32) {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let pair = StreamPair(address: listener.address)
+        try pair.open()
+        try await pair.input.opened()
+        return (pair, try listener.accept())
+    }
+
+    private func end(_ peer: Int32, resets: Bool) {
+        if resets {
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(peer, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        }
+        Glibc.close(peer)
+    }
+
+    @Test("SK-039: the rest, then 0, for good") func orderlyEnd() async throws {
+        let (pair, peer) = try await connect()
+        defer { pair.close() }
+        #expect(Glibc.write(peer, "rest", 4) == 4)
+        end(peer, resets: false)
+        #expect(try await pair.input.readAll(limit: 100) == Array("rest".utf8))
+        #expect(pair.input.status == .atEnd && pair.input.error == nil)
+        var buffer: [UInt8] = [0]
+        #expect(try await pair.input.read(into: &buffer) == 0)
+    }
+
+    @Test("SK-039: a reset is ECONNRESET, for good, and no end") func reset() async throws {
+        let (pair, peer) = try await connect()
+        defer { pair.close() }
+        end(peer, resets: true)
+        await #expect(throws: StreamError(posix: ECONNRESET)) { try await pair.input.readAll(limit: 100) }
+        #expect(pair.input.status == .error && pair.input.error?.isPOSIX(ECONNRESET) == true)
+        await #expect(throws: StreamError(posix: ECONNRESET)) { try await pair.input.read(upTo: 1) }
+    }
+
+    @Test("SK-039: a scheduled stream hears of the end, or of the error, once", arguments: [true, false])
+    func events(resets: Bool) async throws {
+        let (pair, peer) = try await connect()
+        defer { pair.close() }
+        let (told, tell) = AsyncStream<StreamEvent>.makeStream()
+        pair.input.setClient(.all) { stream, event in
+            tell.yield(event)
+            if event == .endEncountered || event == .errorOccurred {
+                // A task behind it on the same loop: had there been more to tell, it would have been told by then.
+                EventLoop.shared.execute { EventLoop.shared.execute { tell.finish() } }
+            }
+        }
+        pair.input.schedule(on: .loop(.shared))
+        end(peer, resets: resets)
+        let expected: [StreamEvent] = [.openCompleted, resets ? .errorOccurred : .endEncountered]
+        #expect(await told.reduce(into: []) { $0.append($1) } == expected)
+    }
+}
