@@ -10,7 +10,8 @@ extension Connection {
             if let routes = properties.proxyRoutes {
                 let opening = try ProxiedOpening(to: endpoint, through: routes, properties, loop: loop)
                 connection.details.withLock { $0.transport = opening }
-                return try connection.open(opening) { opening.engine ?? .other(opening) }
+                return .continues(
+                    TransportOpening(transport: opening, half: .reader) { opening.engine ?? .other(opening) })
             }
             return .continues(StreamConnector(ConnectPlan(to: endpoint, properties)))
         }
@@ -40,17 +41,10 @@ extension Connection {
     /// A transport of the user's own.
     convenience init(transport: any StreamTransport, only half: StreamHalf?) {
         self.init(point: WaitPoint(loop: transport.loop), only: half) { (connection) throws(StreamError) in
-            try connection.open(transport, half ?? .reader) { .other(transport) }
+            if case .opened = try transport.tryOpen() { return .opened(.other(transport)) }
+            return .continues(TransportOpening(transport: transport, half: half ?? .reader) { .other(transport) })
         }
         details.withLock { $0.transport = transport }
-    }
-
-    /// Opens a transport, as far as that goes at once, and then step by step.
-    private func open(
-        _ transport: any StreamTransport, _ half: StreamHalf = .reader, _ engine: @escaping @Sendable () -> Engine
-    ) throws(StreamError) -> Start {
-        if case .opened = try transport.tryOpen() { return .opened(engine()) }
-        return .continues(TransportOpening(transport: transport, half: half, engine: engine))
     }
 }
 

@@ -108,3 +108,13 @@ extension Sentence {
         Sentence("proxy.variable", "The environment variable %1 is wrong. %2", name, reason)
     }
 }
+
+extension Sentence {
+    static func settingsLine(_ number: Int, _ reason: String) -> Sentence {
+        Sentence("proxy.line", "Line %1 of the proxy settings is wrong. %2", String(number), reason)
+    }
+
+    static func settingsUnreadable(_ reason: String) -> Sentence {
+        Sentence("proxy.setting", "It cannot be read: %1.", reason)
+    }
+}

@@ -1,0 +1,52 @@
+internal import EventLoops
+
+/// Remembers for one who listens that there was a change, and rings.
+final class ProxySettingsListener: Sendable {
+    private struct State {
+        var hasChange = false
+        var bell: (any DeliverySignal)?
+    }
+
+    private let state = Locked(State())
+    private let point = WaitPoint()
+
+    func note() {
+        let bell = state.withLock { state in
+            state.hasChange = true
+            return state.bell
+        }
+        point.signal(.readable)
+        bell?.signal()
+    }
+
+    func end() {
+        point.close()
+    }
+
+    /// Rings `bell` at each change.
+    func ring(_ bell: any DeliverySignal) {
+        let hasChange = state.withLock { state in
+            state.bell = bell
+            return state.hasChange
+        }
+        if hasChange { bell.signal() }
+    }
+
+    /// Whether there was a change since the last call.
+    func take() -> Bool {
+        state.withLock { state in
+            defer { state.hasChange = false }
+            return state.hasChange
+        }
+    }
+
+    /// Waits for a change; false at the end, or when the task is cancelled.
+    nonisolated(nonsending) func next() async -> Bool {
+        guard point.enter(.reader) == .entered else { return false }
+        defer { point.leave(.reader) }
+        while true {
+            if take() { return true }
+            guard await point.readerWait(for: .readable, until: nil) == .ready else { return false }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+internal import EventLoops
+
+/// Calls at each change of settings, from ``ProxySettingsMonitor/onChange(on:_:)``. Letting it go ends the calls.
+public final class ProxySettingsSubscription: Sendable {
+    private let listener: ProxySettingsListener
+    private let monitor: ProxySettingsMonitor
+    private let bell: any DeliverySignal
+
+    init(
+        listener: ProxySettingsListener, monitor: ProxySettingsMonitor, target: any DeliveryTarget,
+        handler: @escaping @Sendable (ProxySettingsMonitor) -> Void
+    ) {
+        self.listener = listener
+        self.monitor = monitor
+        bell = target.makeSignal {
+            if listener.take() { handler(monitor) }
+        }
+        listener.ring(bell)
+    }
+
+    deinit { cancel() }
+
+    /// Ends the calls: on the target itself none comes after this returns.
+    public func cancel() {
+        bell.cancel()
+        listener.end()
+    }
+}

@@ -1,0 +1,141 @@
+import Dispatch
+import EventLoops
+import Foundation
+import Glibc
+import HostResolver
+import RunLoopDelivery
+import Testing
+
+@testable import StreamKit
+
+@Suite("SK-121, SK-122: settings that are watched", .timeLimit(.minutes(1)))
+struct ProxySettingsMonitorTests {
+    /// A folder of its own, removed at the end.
+    private final class Folder: Sendable {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("sk-\(UUID().uuidString)").path
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        var file: String { path + "/proxies" }
+
+        /// Writes the file in its place.
+        func write(_ text: String, to name: String = "proxies") throws {
+            let descriptor = Glibc.open(path + "/" + name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+            try #require(descriptor >= 0)
+            defer { Glibc.close(descriptor) }
+            let bytes = Array(text.utf8)
+            try #require(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
+        }
+
+        /// Puts a new file in the place of the old one.
+        func replace(_ text: String) throws {
+            try write(text, to: "new")
+            try #require(rename(path + "/new", file) == 0)
+        }
+    }
+
+    private func proxies(_ content: Result<ProxySettings?, StreamError>?) throws -> [String]? {
+        try content?.get()?.http.map(\.description)
+    }
+
+    @Test("as a sequence: written, replaced, removed, made again; other files and equal content are nothing")
+    func sequence() async throws {
+        let folder = try Folder()
+        try folder.write("http_proxy=a")
+        let monitor = try ProxySettingsMonitor(path: folder.file)
+        #expect(try monitor.settings()?.http.map(\.description) == ["http://a:80"])
+        var changes = monitor.changes().makeAsyncIterator()
+        try folder.write("http_proxy=b")
+        #expect(try proxies(await changes.next()) == ["http://b:80"])
+        #expect(try monitor.settings()?.http.map(\.description) == ["http://b:80"])
+        try folder.write("http_proxy=z", to: "another")
+        try folder.write("# said otherwise\nHTTP_PROXY=b")
+        try folder.replace("http_proxy=c")
+        #expect(try proxies(await changes.next()) == ["http://c:80"])
+        unlink(folder.file)
+        let gone = try #require(await changes.next())
+        #expect(try gone.get() == nil)
+        try folder.write("http_proxy=d://")
+        let broken = try #require(await changes.next())
+        #expect(throws: StreamError(posix: EINVAL)) { try broken.get() }
+        #expect(throws: StreamError(posix: EINVAL)) { try monitor.settings() }
+        try folder.write("http_proxy=e")
+        #expect(try proxies(await changes.next()) == ["http://e:80"])
+        monitor.close()
+        #expect(await changes.next() == nil)
+        var late = monitor.changes().makeAsyncIterator()
+        #expect(await late.next() == nil)
+    }
+
+    @Test("on a queue: once for a change, and never after cancelling")
+    func queue() async throws {
+        let folder = try Folder()
+        let monitor = try ProxySettingsMonitor(path: folder.file)
+        let (told, teller) = AsyncStream.makeStream(of: Int?.self)
+        let target = DispatchQueue(label: "settings")
+        let subscription = monitor.onChange(on: .queue(target)) { monitor in
+            teller.yield((try? monitor.settings())?.http.count)
+        }
+        var calls = told.makeAsyncIterator()
+        try folder.write("http_proxy=a,b")
+        #expect(await calls.next() == 2)
+        // The file was made and then written: two events, one content, one call.
+        try folder.write("http_proxy=a,b,c")
+        #expect(await calls.next() == 3)
+        target.sync { subscription.cancel() }
+        var changes = monitor.changes().makeAsyncIterator()
+        try folder.write("http_proxy=a")
+        _ = await changes.next()
+        target.sync {}
+        teller.finish()
+        #expect(await calls.next() == nil)
+    }
+
+    @Test("on a run loop")
+    func runLoop() async throws {
+        let folder = try Folder()
+        let count: Int? = try await onThread {
+            let monitor = try ProxySettingsMonitor(path: folder.file)
+            let seen = Locked<Int?>(nil)
+            let subscription = monitor.onChange(on: .currentRunLoop) { monitor in
+                let count = (try? monitor.settings())?.http.count
+                seen.withLock { $0 = count }
+            }
+            try folder.write("http_proxy=a,b")
+            while seen.withLock({ $0 }) == nil {
+                _ = RunLoop.current.run(mode: .default, before: .distantFuture)
+            }
+            subscription.cancel()
+            return seen.withLock { $0 }
+        }
+        #expect(count == 2)
+    }
+
+    @Test("a task that is cancelled ends its sequence; a monitor that is let go ends its watch")
+    func ends() async throws {
+        let folder = try Folder()
+        let monitor = try ProxySettingsMonitor(path: folder.file)
+        let changes = monitor.changes()
+        let waiting = Task {
+            var iterator = changes.makeAsyncIterator()
+            return await iterator.next() == nil
+        }
+        waiting.cancel()
+        #expect(await waiting.value)
+        let watch = try FileWatch(path: folder.file)
+        let end = Task { await watch.next() }
+        watch.close()
+        #expect(await end.value == false)
+        #expect(await watch.next() == false)
+    }
+
+    @Test("no folder, no watch")
+    func noFolder() throws {
+        #expect(throws: StreamError(posix: ENOENT)) { try ProxySettingsMonitor(path: "/nowhere/at/all") }
+        #expect(throws: StreamError(posix: EINVAL)) { try ProxySettingsMonitor(path: "/") }
+    }
+}
