@@ -72,13 +72,14 @@ struct NTLMMachine {
             ? try NTLMResponse.lanManager(key: key, challenge: challenge.challenge, clientChallenge: clientChallenge)
             : [UInt8](repeating: 0, count: 24)
         var sessionKey = try NTLMResponse.sessionKey(key: key, proof: proof)
+        defer { sessionKey.wipe() }
         var encryptedKey: [UInt8] = []
         if flags.contains(.keyExchange) {
-            let chosen = Array(random[8...])
             var stream = RC4(key: sessionKey)
-            encryptedKey = stream.apply(to: chosen)
+            encryptedKey = stream.apply(to: Array(random[8...]))
+            stream.wipe()
             sessionKey.wipe()
-            sessionKey = chosen
+            sessionKey = Array(random[8...])
         }
         var message = NTLMAuthenticateMessage(
             flags: flags, domain: domain, user: account.user, workstation: account.workstation,

@@ -8,11 +8,11 @@ struct NTLMSession {
         case server = "server-to-client"
     }
 
-    private let key: [UInt8]
+    private let key: Secret
     private let flags: NTLMFlags
 
     init(key: [UInt8], flags: NTLMFlags) {
-        self.key = key
+        self.key = Secret(bytes: key)
         self.flags = flags
     }
 
@@ -27,17 +27,24 @@ struct NTLMSession {
             defer { sealing.wipe() }
             var stream = RC4(key: sealing)
             checksum = stream.apply(to: checksum)
+            stream.wipe()
         }
         return [1, 0, 0, 0] + checksum + number
     }
 
     func signingKey(_ side: Side) throws(HTTPAuthError) -> [UInt8] {
-        try NTLMDigests.md5(key, Array("session key to \(side.rawValue) signing key magic constant\0".utf8))
+        try derivedKey(length: 16, "session key to \(side.rawValue) signing key magic constant\0")
     }
 
     func sealingKey(_ side: Side) throws(HTTPAuthError) -> [UInt8] {
         let length = flags.contains(.keys128) ? 16 : flags.contains(.keys56) ? 7 : 5
-        return try NTLMDigests.md5(
-            Array(key.prefix(length)), Array("session key to \(side.rawValue) sealing key magic constant\0".utf8))
+        return try derivedKey(length: length, "session key to \(side.rawValue) sealing key magic constant\0")
+    }
+
+    /// MD5 of the first bytes of the session's key and a text.
+    private func derivedKey(length: Int, _ text: String) throws(HTTPAuthError) -> [UInt8] {
+        var part = key.withBytes { Array($0.prefix(length)) }
+        defer { part.wipe() }
+        return try NTLMDigests.md5(part, Array(text.utf8))
     }
 }

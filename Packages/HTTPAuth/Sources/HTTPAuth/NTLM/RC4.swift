@@ -23,4 +23,9 @@ struct RC4 {
             return byte ^ table[Int(table[Int(i)] &+ table[Int(j)])]
         }
     }
+
+    /// Forgets the stream; it cannot be used any more.
+    mutating func wipe() {
+        table.wipe()
+    }
 }
