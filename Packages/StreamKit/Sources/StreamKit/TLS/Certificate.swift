@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import EventLoops
 
 /// An X.509 certificate (RFC 5280), as a value.
 ///
@@ -14,34 +15,34 @@ public struct Certificate: Sendable, Hashable {
     private let content: Content
 
     /// The encoded certificate.
-    public var der: [UInt8] { content.der }
+    public var der: [UInt8] { content.parts.der }
 
     /// Whom it is for, as RFC 4514 writes names: `CN=www.example.org,O=Example`. May be empty.
-    public var subject: String { content.subject }
+    public var subject: String { content.parts.subject }
 
     /// Who signed it.
-    public var issuer: String { content.issuer }
+    public var issuer: String { content.parts.issuer }
 
     /// The names it is good for: its subject alternative names (RFC 5280 §4.2.1.6).
-    public var names: [CertificateName] { content.names }
+    public var names: [CertificateName] { content.parts.names }
 
     /// The serial number, big-endian.
-    public var serialNumber: [UInt8] { content.serialNumber }
+    public var serialNumber: [UInt8] { content.parts.serialNumber }
 
     /// The first moment it is valid, in seconds since 1970-01-01 00:00 UTC.
-    public var notBefore: Int64 { content.notBefore }
+    public var notBefore: Int64 { content.parts.notBefore }
 
     /// The last moment it is valid, in seconds since 1970-01-01 00:00 UTC.
-    public var notAfter: Int64 { content.notAfter }
+    public var notAfter: Int64 { content.parts.notAfter }
 
     /// The fingerprint: SHA-256 of ``der``.
-    public var sha256: [UInt8] { content.sha256 }
+    public var sha256: [UInt8] { content.parts.sha256 }
 
     /// SHA-256 of the public key (its SubjectPublicKeyInfo), which is what a ``TLSPin`` holds.
-    public var publicKeySHA256: [UInt8] { content.publicKeySHA256 }
+    public var publicKeySHA256: [UInt8] { content.parts.publicKeySHA256 }
 
     /// Issuer and subject are the same: a root, or signed by itself.
-    public var isSelfIssued: Bool { content.isSelfIssued }
+    public var isSelfIssued: Bool { content.parts.isSelfIssued }
 
     /// Reads one certificate from its DER encoding.
     ///
@@ -50,7 +51,7 @@ public struct Certificate: Sendable, Hashable {
         guard let handle = X509Handle(der: der) else {
             throw StreamError(.badConfiguration, .certificateUnreadable("the given bytes", reason: "not in DER"))
         }
-        self = handle.certificate
+        self.init(handle)
     }
 
     /// Reads all certificates in PEM text, in their order, or one in DER.
@@ -70,7 +71,7 @@ public struct Certificate: Sendable, Hashable {
     }
 
     static func all(in bytes: [UInt8], source: String) throws(StreamError) -> [Certificate] {
-        if bytes.first == 0x30, let handle = X509Handle(der: bytes) { return [handle.certificate] }
+        if bytes.first == 0x30, let handle = X509Handle(der: bytes) { return [Certificate(handle)] }
         let found = PEMReader.certificates(in: bytes)
         if found.isEmpty {
             throw StreamError(
@@ -79,14 +80,14 @@ public struct Certificate: Sendable, Hashable {
         return found
     }
 
-    /// Copies what OpenSSL has parsed; the pointer stays its owner's.
-    init(of pointer: OpaquePointer) {
-        content = Content(pointer)
+    /// What OpenSSL has parsed.
+    init(_ handle: X509Handle) {
+        content = Content(handle)
     }
 
     /// Compares the encoded forms.
     public static func == (left: Certificate, right: Certificate) -> Bool {
-        left.content === right.content || left.der == right.der
+        left.content.handle == right.content.handle || left.der == right.der
     }
 
     /// Hashes the fingerprint.
@@ -108,8 +109,27 @@ extension Certificate: CustomStringConvertible {
 }
 
 extension Certificate {
-    /// What is in the certificate, read once.
+    /// The certificate, and what is in it: read once, but not before anybody asks. Of most certificates nobody does, and
+    /// reading takes as long as a tenth of a handshake.
     private final class Content: Sendable {
+        let handle: X509Handle
+        private let read = Locked<Parts?>(nil)
+
+        init(_ handle: X509Handle) {
+            self.handle = handle
+        }
+
+        var parts: Parts {
+            read.withLock { read in
+                if let read { return read }
+                let parts = handle.withPointer { Parts($0) }
+                read = parts
+                return parts
+            }
+        }
+    }
+
+    private struct Parts {
         let der: [UInt8]
         let subject: String
         let issuer: String

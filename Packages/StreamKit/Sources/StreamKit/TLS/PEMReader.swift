@@ -16,7 +16,7 @@ enum PEMReader {
             var found: [Certificate] = []
             // Never asks for a password on the terminal: the callback refuses.
             while let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil) {
-                found.append(X509Handle(owning: certificate).certificate)
+                found.append(Certificate(X509Handle(owning: certificate)))
             }
             ERR_clear_error()
             return found

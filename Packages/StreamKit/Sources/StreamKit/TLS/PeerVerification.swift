@@ -52,7 +52,8 @@ final class PeerVerification {
         case X509_V_ERR_CERT_HAS_EXPIRED:
             let isRoot =
                 X509_STORE_CTX_get_error_depth(store) > 0
-                && X509_STORE_CTX_get_current_cert(store).map { Certificate(of: $0).isSelfIssued } == true
+                && X509_STORE_CTX_get_current_cert(store).map { Certificate(X509Handle(sharing: $0)).isSelfIssued }
+                    == true
             return isRoot
                 ? configuration.insecureAllowsExpiredRoots : configuration.insecureAllowsExpiredCertificates
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
@@ -93,7 +94,7 @@ final class PeerVerification {
 
     private func describe(_ store: OpaquePointer) -> StreamError {
         let error = X509_STORE_CTX_get_error(store)
-        let certificate = X509_STORE_CTX_get_current_cert(store).map { Certificate(of: $0) }
+        let certificate = X509_STORE_CTX_get_current_cert(store).map { Certificate(X509Handle(sharing: $0)) }
         let isOwn = X509_STORE_CTX_get_error_depth(store) == 0
         let subject = isOwn ? peer.name : certificate?.description ?? peer.name
         let now = X509Text.date(Int64(time(nil)))

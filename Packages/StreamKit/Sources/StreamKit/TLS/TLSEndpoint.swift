@@ -329,7 +329,7 @@ extension TLSEndpoint {
 
     /// OpenSSL leaves a client's own certificate out of its chain, and a server's in.
     private var peerCertificates: [Certificate] {
-        guard let own = SSL_get0_peer_certificate(ssl).map({ Certificate(of: $0) }) else { return [] }
+        guard let own = SSL_get0_peer_certificate(ssl).map({ Certificate(X509Handle(sharing: $0)) }) else { return [] }
         return [own] + X509Handle.values(of: SSL_get_peer_cert_chain(ssl)).filter { $0 != own }
     }
 }

@@ -59,7 +59,7 @@ public struct TLSIdentity: Sendable, Hashable {
         }
         let privateKey = key.map(PrivateKey.init(owning:))
         let handle = leaf.map(X509Handle.init(owning:))
-        var certificates = handle.map { [$0.certificate] } ?? []
+        var certificates = handle.map { [Certificate($0)] } ?? []
         certificates += X509Handle.values(of: others)
         netkit_sk_X509_pop_free(others)
         let errors = OpenSSLErrors.take()

@@ -9,6 +9,12 @@ final class X509Handle {
         self.pointer = pointer
     }
 
+    /// Shares a certificate that somebody else owns, too.
+    convenience init(sharing pointer: OpaquePointer) {
+        X509_up_ref(pointer)
+        self.init(owning: pointer)
+    }
+
     /// Parses DER; nil if it is no certificate, or if something follows it.
     init?(der: [UInt8]) {
         let parsed = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
@@ -34,9 +40,6 @@ final class X509Handle {
         withExtendedLifetime(self) { body(pointer) }
     }
 
-    /// The value.
-    var certificate: Certificate { withPointer { Certificate(of: $0) } }
-
     /// The encoded form.
     static func der(of certificate: OpaquePointer) -> [UInt8] {
         encoded { i2d_X509(certificate, $0) }
@@ -56,7 +59,16 @@ final class X509Handle {
     static func values(of stack: OpaquePointer?) -> [Certificate] {
         guard let stack else { return [] }
         return (0..<max(0, OPENSSL_sk_num(stack))).compactMap { index in
-            OPENSSL_sk_value(stack, index).map { Certificate(of: OpaquePointer($0)) }
+            OPENSSL_sk_value(stack, index).map { Certificate(X509Handle(sharing: OpaquePointer($0))) }
         }
     }
 }
+
+extension X509Handle: Equatable {
+    /// True of the very same certificate; two that were parsed apart differ.
+    static func == (left: X509Handle, right: X509Handle) -> Bool { left.pointer == right.pointer }
+}
+
+// A parsed certificate is only read. OpenSSL allows that from any number of threads: what it caches in it on the way is
+// behind its own lock, and references are counted atomically.
+extension X509Handle: @unchecked Sendable {}

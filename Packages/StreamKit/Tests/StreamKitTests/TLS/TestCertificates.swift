@@ -72,7 +72,7 @@ final class TestCertificate {
 
     // MARK: As StreamKit takes them
 
-    var certificate: Certificate { Certificate(of: x509) }
+    var certificate: Certificate { Certificate(X509Handle(sharing: x509)) }
 
     var pem: [UInt8] {
         TestCertificate.text { PEM_write_bio_X509($0, x509) }
