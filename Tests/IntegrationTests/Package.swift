@@ -20,10 +20,16 @@ let package = Package(
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetDiag"),
         .package(path: "../../Packages/NetKit"),
+        .package(path: "../../Packages/ServiceDiscovery"),
         .package(path: "../../Packages/StreamKit"),
         .package(path: "../Peers"),
     ],
     targets: [
+        .executableTarget(
+            name: "discovery-probe",
+            dependencies: [.product(name: "ServiceDiscovery", package: "ServiceDiscovery")],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "watch-network",
             dependencies: [.product(name: "HostResolver", package: "HostResolver")],
@@ -93,6 +99,11 @@ let package = Package(
         .testTarget(
             name: "NegotiateTests",
             dependencies: ["login", .product(name: "Peers", package: "Peers")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ServiceDiscoveryPeerTests",
+            dependencies: ["discovery-probe", .product(name: "Peers", package: "Peers")],
             swiftSettings: settings
         ),
     ],

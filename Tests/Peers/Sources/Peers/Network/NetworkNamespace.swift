@@ -75,6 +75,9 @@ public final class NetworkNamespace: Sendable {
         scratch.remove()
     }
 
+    /// The process that keeps it alive.
+    var pid: Int32 { holder.pid }
+
     /// The same program, to be run inside.
     func entering(_ program: Program, _ arguments: [String]) throws(PeerError) -> (Program, [String]) {
         var options = ["--target", "\(holder.pid)", "--net", "--mount"]

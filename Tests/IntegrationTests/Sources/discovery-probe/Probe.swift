@@ -1,0 +1,115 @@
+import Foundation
+import ServiceDiscovery
+
+/// What the tests run inside of network namespaces: one operation of ServiceDiscovery, told in lines.
+///
+///     discovery-probe browse TYPE SECONDS        + NAME, - NAME
+///     discovery-probe types SECONDS              + TYPE
+///     discovery-probe resolve NAME TYPE SECONDS  HOST PORT ADDRESS… | TXT
+///     discovery-probe monitor NAME TYPE SECONDS  TXT
+///     discovery-probe publish NAME TYPE PORT SECONDS [KEY=VALUE…] [--no-rename]
+///     discovery-probe reconfirm NAME TYPE SECONDS
+@main struct Probe {
+    static func main() async {
+        endOrderly()
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        do {
+            try await run(arguments.isEmpty ? "" : arguments.removeFirst(), arguments)
+        } catch {
+            say("error: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func run(_ verb: String, _ arguments: [String]) async throws {
+        switch verb {
+        case "browse":
+            let browser = ServiceBrowser(try ServiceType(arguments[0]), engine: .embedded)
+            try await each(browser.start(), arguments[1]) { "\($0.kind == .found ? "+" : "-") \($0.value.name)" }
+        case "types":
+            try await each(ServiceTypeBrowser(engine: .embedded).start(), arguments[0]) { "+ \($0.value)" }
+        case "resolve":
+            let resolver = ServiceResolver(try service(arguments), engine: .embedded)
+            try await each(resolver.start(), arguments[2]) { place in
+                let addresses = place.addresses.map(\.description).joined(separator: " ")
+                return "\(place.hostName) \(place.port) \(addresses) | \(place.record)"
+            }
+        case "monitor":
+            try await each(ServiceMonitor(try service(arguments), engine: .embedded).start(), arguments[2]) { "\($0)" }
+        case "publish":
+            try await publish(arguments)
+        case "reconfirm":
+            let service = try service(arguments)
+            let search = try ServiceBrowser(service.type, engine: .embedded).start()
+            let end = deadline(arguments[2])
+            var isKnown = false
+            while ContinuousClock.now < end {
+                // Doubted again and again: while its host lives, it answers, and the service stays.
+                if isKnown { try ServiceResolver(service, engine: .embedded).reconfirm() }
+                do throws(ServiceDiscoveryError) {
+                    guard let change = try await search.next(until: .now + .milliseconds(200)) else { return }
+                    say("\(change.kind == .found ? "+" : "-") \(change.value.name)")
+                    if change.value == service { isKnown = change.kind == .found }
+                } catch {
+                    if error.code != .timedOut { throw error }
+                }
+            }
+        default:
+            say("error: unknown verb '\(verb)'")
+            exit(64)
+        }
+    }
+
+    private static func publish(_ arguments: [String]) async throws {
+        let options = arguments.dropFirst(4)
+        var record = TXTRecord()
+        for pair in options where !pair.hasPrefix("--") {
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            try record.set(String(parts[0]), to: String(parts.count > 1 ? parts[1] : ""))
+        }
+        var service = ServiceAdvertisement(
+            name: arguments[0], type: try ServiceType(arguments[1]), port: UInt16(arguments[2]) ?? 1, record: record)
+        service.renamesOnConflict = !options.contains("--no-rename")
+        let publisher = try ServicePublisher(service, engine: .embedded)
+        defer { publisher.stop() }
+        try await each(publisher.names, arguments[3]) { "published \($0.name)" }
+    }
+
+    /// SIGTERM says goodbye for what is published; SIGKILL does not.
+    private static func endOrderly() {
+        signal(SIGTERM, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+        // Its own handler keeps it: it lives as long as the process.
+        nonisolated(unsafe) let kept = source
+        source.setEventHandler {
+            _ = kept
+            EmbeddedEngine.shared.close()
+            exit(0)
+        }
+        source.resume()
+    }
+
+    /// A line at once, however little it is.
+    private static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    private static func service(_ arguments: [String]) throws -> ServiceInstance {
+        try ServiceInstance(name: arguments[0], type: ServiceType(arguments[1]))
+    }
+
+    private static func deadline(_ seconds: String) -> ContinuousClock.Instant {
+        .now + .milliseconds(Int((Double(seconds) ?? 1) * 1000))
+    }
+
+    private static func each<Element>(
+        _ feed: DiscoveryFeed<Element>, _ seconds: String, _ line: (Element) -> String
+    ) async throws {
+        let end = deadline(seconds)
+        do throws(ServiceDiscoveryError) {
+            while let element = try await feed.next(until: end) { say(line(element)) }
+        } catch {
+            if error.code != .timedOut { throw error }
+        }
+    }
+}

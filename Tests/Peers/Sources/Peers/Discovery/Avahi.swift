@@ -1,0 +1,122 @@
+/// Avahi: multicast DNS and DNS-SD, with a system bus of its own, in a network namespace.
+///
+/// ```swift
+/// let avahi = Avahi(hostName: "left", services: [.init("Printer", type: "_ipp._tcp", port: 631)], in: network.left)
+/// try avahi.start()
+/// print(try await avahi.browse("_http._tcp"))
+/// ```
+///
+/// Never on the machine itself: it would speak on the machine's networks.
+public final class Avahi: Peer {
+    /// A service that it publishes from the beginning.
+    public struct Service: Sendable {
+        let name: String
+        let type: String
+        let port: Int
+        let texts: [String]
+
+        /// Describes a service.
+        public init(_ name: String, type: String, port: Int, texts: [String] = []) {
+            self.name = name
+            self.type = type
+            self.port = port
+            self.texts = texts
+        }
+    }
+
+    /// `avahi-daemon`.
+    public static let program = Program("avahi-daemon")
+    /// The running program.
+    public let process: PeerProcess
+    private let namespace: NetworkNamespace
+    private let hostName: String
+    private let services: [Service]
+
+    /// Describes a daemon; it has to be started.
+    public init(hostName: String, services: [Service] = [], in namespace: NetworkNamespace) {
+        self.hostName = hostName
+        self.services = services
+        self.namespace = namespace
+        process = PeerProcess(in: namespace)
+    }
+
+    /// Starts it with its bus; returns when its host's name is its own.
+    public func start() throws(PeerError) {
+        let daemon = try Self.program.located()
+        let bus = try Program("dbus-daemon").located()
+        try process.start(Program("unshare", package: "util-linux"), ports: 0) { scratch, _ throws(PeerError) in
+            let busFile = try scratch.write("bus.conf", Self.busConfiguration(scratch.file("bus")))
+            let file = try scratch.write(
+                "avahi.conf",
+                """
+                [server]
+                host-name=\(hostName)
+                allow-interfaces=eth0
+                ratelimit-burst=1000
+                [wide-area]
+                enable-wide-area=no
+                [publish]
+                publish-hinfo=no
+                publish-workstation=no
+
+                """)
+            for (number, service) in services.enumerated() {
+                try scratch.write("services/\(number).service", Self.file(for: service))
+            }
+            try scratch.folder("services")
+            // The path of its pid file is compiled in, and so is that of its services.
+            let script = """
+                mount -t tmpfs tmpfs /run; mkdir /run/avahi-daemon; mount -t tmpfs tmpfs /etc/avahi
+                mkdir /etc/avahi/services; cp '\(scratch.file("services"))'/* /etc/avahi/services/ 2>/dev/null || true
+                '\(bus)' --nofork --nopidfile --config-file='\(busFile)' &
+                while [ ! -S '\(scratch.file("bus"))' ]; do sleep 0.02; done
+                export DBUS_SYSTEM_BUS_ADDRESS='unix:path=\(scratch.file("bus"))'
+                exec '\(daemon)' -f '\(file)' --no-drop-root --no-chroot --no-rlimits --no-proc-title
+                """
+            return PeerProcess.Launch(
+                arguments: ["--mount", "--propagation", "private", "sh", "-ec", script], sockets: [],
+                announcement: "Server startup complete")
+        }
+    }
+
+    /// What `avahi-browse` resolves within about a second: its lines that begin with `=`.
+    public func browse(_ type: String) async throws(PeerError) -> [String] {
+        try await ask("avahi-browse", ["-rpt", type]).split(separator: "\n").filter { $0.hasPrefix("=") }.map(
+            String.init)
+    }
+
+    /// The IPv4 address that `avahi-resolve` finds for a host's name; empty for none.
+    public func address(of name: String) async throws(PeerError) -> String {
+        let words = try await ask("avahi-resolve", ["-4", "-n", name]).split(whereSeparator: \.isWhitespace)
+        return words.count > 1 ? String(words[1]) : ""
+    }
+
+    private func ask(_ program: String, _ arguments: [String]) async throws(PeerError) -> String {
+        var command = Command(Program(program, package: "avahi-utils"), arguments, in: namespace)
+        command.environment["DBUS_SYSTEM_BUS_ADDRESS"] = "unix:path=\(try process.folder().file("bus"))"
+        return try await command.run(seconds: 20).text
+    }
+
+    private static func file(for service: Service) -> String {
+        """
+        <?xml version="1.0"?><!DOCTYPE service-group SYSTEM "avahi-service.dtd">
+        <service-group><name>\(service.name)</name><service><type>\(service.type)</type><port>\(service.port)</port>
+        \(service.texts.map { "<txt-record>\($0)</txt-record>" }.joined())</service></service-group>
+        """
+    }
+
+    private static func busConfiguration(_ path: String) -> String {
+        let rules = [
+            "user=\"*\"", "own=\"*\"", "send_type=\"method_call\"", "send_type=\"signal\"",
+            "send_requested_reply=\"true\" send_type=\"method_return\"",
+            "send_requested_reply=\"true\" send_type=\"error\"", "receive_type=\"method_call\"",
+            "receive_type=\"method_return\"", "receive_type=\"error\"", "receive_type=\"signal\"",
+        ]
+        return """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig><type>custom</type><listen>unix:path=\(path)</listen><auth>EXTERNAL</auth>
+            <policy context="default">\(rules.map { "<allow \($0)/>" }.joined())</policy></busconfig>
+            """
+    }
+}

@@ -1,0 +1,51 @@
+internal import Glibc
+
+/// A program that runs beside the test and tells in lines what it does: one of ours in a namespace, or a script.
+///
+/// ```swift
+/// let browser = LineProgram(path, ["browse", "_http._tcp"], in: network.right)
+/// try browser.start()
+/// #expect(await browser.says("+ Web"))
+/// ```
+public final class LineProgram: Peer {
+    /// `env`, which runs whatever it is given.
+    public static let program = Program("env", package: "coreutils")
+    /// The running program.
+    public let process: PeerProcess
+    private let words: [String]
+
+    /// Describes a run of the program at `path`.
+    public init(_ path: String, _ arguments: [String], in namespace: NetworkNamespace? = nil) {
+        words = [path] + arguments
+        process = PeerProcess(in: namespace)
+    }
+
+    /// Starts it and returns at once.
+    public func start() throws(PeerError) {
+        try process.start(Self.program, ports: 0) { _, _ in PeerProcess.Launch(arguments: words, sockets: []) }
+    }
+
+    /// Waits until it has said a line, at most `seconds`; true if it has.
+    public func says(_ line: String, seconds: Double = 30) async -> Bool {
+        await wait(seconds) { $0.split(separator: "\n").contains { $0 == line } }
+    }
+
+    /// Waits until what it has said has all of these parts, anywhere, at most `seconds`; true if so.
+    public func shows(_ parts: String..., seconds: Double = 30) async -> Bool {
+        await wait(seconds) { log in parts.allSatisfy { log.contains($0) } }
+    }
+
+    private func wait(_ seconds: Double, for condition: (String) -> Bool) async -> Bool {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while !condition(process.log) {
+            if ContinuousClock.now >= end { return false }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return true
+    }
+
+    /// Ends it without giving it a chance to do anything more.
+    public func kill() {
+        if let pid = process.pid { Glibc.kill(pid, SIGKILL) }
+    }
+}
