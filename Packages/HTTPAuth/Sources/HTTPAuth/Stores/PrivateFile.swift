@@ -2,6 +2,12 @@ internal import Glibc
 
 /// Reads files that hold secrets.
 enum PrivateFile {
+    /// As ``read(_:limit:sharedWithOthers:)``, and nil if there is no such file.
+    static func readIfPresent(_ path: String, limit: Int) throws(HTTPAuthError) -> [UInt8]? {
+        if access(path, F_OK) != 0, errno == ENOENT { return nil }
+        return try read(path, limit: limit)
+    }
+
     /// The bytes of a file that belongs to this user (or root), and that nobody else can read or change.
     static func read(_ path: String, limit: Int, sharedWithOthers: Bool = false) throws(HTTPAuthError) -> [UInt8] {
         // O_NONBLOCK, so that a named pipe in its place holds nobody up.
