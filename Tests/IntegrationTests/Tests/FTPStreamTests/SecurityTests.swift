@@ -113,7 +113,7 @@ struct SecurityTests {
         let stream = try WriteStream(ftpURL: url("ftp://127.0.0.1:\(server.port)/x"))
         try stream.set(.ftpPool, to: FTPSessionPool())
         let error = await #expect(throws: StreamError.self) { try await style.writeAll(patterned(50_000), to: stream) }
-        #expect(error?.domain == .ftp && error?.code == 452)
+        #expect(error?.domain == .ftp && error?.code == 452, "\(error.debugDescription)")
     }
 
     /// Names that lead out of the folder write nothing there.
