@@ -13,7 +13,7 @@ struct PyFTPServerTests {
 
     @Test func factsFirst() async throws {
         let server = PyFTPServer()
-        try server.start()
+        try await start(server)
         try server.write("été 日本.txt", [1, 2, 3])
         try server.write("-R", [1])
         let entries = try await client(server).list()
@@ -25,7 +25,7 @@ struct PyFTPServerTests {
     @Test(arguments: [FTPListingCommand.list, .names, .facts])
     func otherListings(_ command: FTPListingCommand) async throws {
         let server = PyFTPServer()
-        try server.start()
+        try await start(server)
         let client = try client(server)
         client.set(.ftpListingCommand, to: command)
         try await client.makeDirectory("sub dir")
@@ -38,7 +38,7 @@ struct PyFTPServerTests {
 
     @Test func everythingOneDoes() async throws {
         let server = PyFTPServer()
-        try server.start()
+        try await start(server)
         let client = try client(server)
         try await Style.async.writeAll(patterned(1234), to: client.writer("a"))
         #expect(try await client.size(of: "a") == 1234)
@@ -57,7 +57,7 @@ struct PyFTPServerTests {
 
     @Test func aWrongPassword() async throws {
         let server = PyFTPServer()
-        try server.start()
+        try await start(server)
         let stream = try ReadStream(ftpURL: url(server.url("x", user: "ann:wrong")))
         let error = await #expect(throws: StreamError.self) { try await Style.async.readAll(stream) }
         #expect(error?.code == 530)
@@ -68,7 +68,7 @@ struct PyFTPServerTests {
     /// The address in the answer to PASV is not believed, or this would go to another host.
     @Test func dataGoesToTheControlConnectionsPeerOnly() async throws {
         let server = PyFTPServer(masquerade: "192.0.2.1")
-        try server.start()
+        try await start(server)
         try server.write("a", [1, 2])
         let client = try client(server)
         #expect(try await Style.async.readAll(client.reader("a")) == [1, 2])
@@ -79,7 +79,7 @@ struct PyFTPServerTests {
     @Test(arguments: Style.allCases)
     func aDownloadCutShortIsAnError(_ style: Style) async throws {
         let server = PyFTPServer(cutsAfter: 100_000)
-        try server.start()
+        try await start(server)
         try server.write("a", patterned(1_000_000))
         let stream = try ReadStream(ftpURL: url(server.url("a")))
         try stream.set(.ftpPool, to: FTPSessionPool())
@@ -89,7 +89,7 @@ struct PyFTPServerTests {
 
     @Test func aSessionThatTheServerEndedIsReplaced() async throws {
         let server = PyFTPServer(idleLimit: 1)
-        try server.start()
+        try await start(server)
         try server.write("a", [1])
         let client = try client(server)
         #expect(try await Style.async.readAll(client.reader("a")) == [1])

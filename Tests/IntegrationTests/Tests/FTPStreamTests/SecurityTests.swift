@@ -146,7 +146,7 @@ struct SecurityTests {
 
     @Test func aTreeThereAndBack() async throws {
         let server = PyFTPServer()
-        try server.start()
+        try await start(server)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")
         let (source, target) = (folder.appendingPathComponent("source"), folder.appendingPathComponent("target"))
         try FileManager.default.createDirectory(

@@ -2,6 +2,7 @@ import Dispatch
 import EventLoops
 import FTPStream
 import Foundation
+import Peers
 import Testing
 
 /// The ways of using a stream. A transfer must come out the same in each of them.
@@ -105,3 +106,9 @@ func patterned(_ count: Int) -> [UInt8] {
 }
 
 func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+/// Starts a server on a thread of its own: waiting for it on one of the few that run tasks would starve the other tests, and
+/// servers that follow a script lose patience.
+func start(_ server: some Peer) async throws {
+    try await onThread { try server.start() }
+}

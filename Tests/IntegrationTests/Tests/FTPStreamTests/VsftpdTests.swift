@@ -8,7 +8,7 @@ struct VsftpdTests {
     @Test(arguments: Style.allCases)
     func thereAndBack(_ style: Style) async throws {
         let server = Vsftpd()
-        try server.start()
+        try await start(server)
         for count in [0, 1, 1_000_000] {
             let bytes = patterned(count)
             let pool = FTPSessionPool()
@@ -29,7 +29,7 @@ struct VsftpdTests {
     @Test(arguments: [true, false], [true, false])
     func passiveAndActive(_ isPassive: Bool, _ isIPv6: Bool) async throws {
         let server = Vsftpd(isIPv6: isIPv6)
-        try server.start()
+        try await start(server)
         let client = try FTPClient(url(server.url()))
         client.set(.ftpUsesPassiveMode, to: isPassive)
         let bytes = patterned(100_000)
@@ -44,7 +44,7 @@ struct VsftpdTests {
     @Test(arguments: [Vsftpd.Security.explicit, .implicit], [false, true])
     func everyDataConnectionResumesTheSession(_ security: Vsftpd.Security, _ isNewest: Bool) async throws {
         let server = Vsftpd(security)
-        try server.start()
+        try await start(server)
         let client = try FTPClient(url(server.url()))
         var configuration = TLSConfiguration()
         configuration.trust = .only(file: try CertificateAuthority.shared().root)
@@ -72,7 +72,7 @@ struct VsftpdTests {
 
     @Test func everyStyleOverTLS() async throws {
         let server = Vsftpd(.explicit)
-        try server.start()
+        try await start(server)
         var configuration = TLSConfiguration()
         configuration.trust = .only(file: try CertificateAuthority.shared().root)
         for style in Style.allCases {
@@ -91,7 +91,7 @@ struct VsftpdTests {
 
     @Test func tlsOrNothing() async throws {
         let plain = Vsftpd()
-        try plain.start()
+        try await start(plain)
         let required = try FTPClient(url(plain.url()))
         required.set(.ftpSecurity, to: .required)
         let error = await #expect(throws: StreamError.self) { try await required.list() }
@@ -102,7 +102,7 @@ struct VsftpdTests {
         #expect(try await preferred.list().map(\.name) == ["files"])
 
         let secure = Vsftpd(.explicit)
-        try secure.start()
+        try await start(secure)
         let untrusting = try FTPClient(url(secure.url()))
         untrusting.set(.ftpSecurity, to: .required)
         let refusal = await #expect(throws: StreamError.self) { try await untrusting.list() }
@@ -111,7 +111,7 @@ struct VsftpdTests {
 
     @Test func tenFilesOneLogIn() async throws {
         let server = Vsftpd()
-        try server.start()
+        try await start(server)
         let pool = FTPSessionPool()
         for number in 0..<10 { try server.write("\(number)", [UInt8(number)]) }
         for number in 0..<10 {
@@ -130,7 +130,7 @@ struct VsftpdTests {
 
     @Test func resuming() async throws {
         let server = Vsftpd()
-        try server.start()
+        try await start(server)
         let bytes = patterned(10_000)
         try server.write("a", bytes)
         let client = try FTPClient(url(server.url()))
@@ -143,7 +143,7 @@ struct VsftpdTests {
 
     @Test func whatIsRefusedIsSaid() async throws {
         let server = Vsftpd()
-        try server.start()
+        try await start(server)
         let pool = FTPSessionPool()
         let missing = try ReadStream(ftpURL: url(server.url("files/nothing")))
         try missing.set(.ftpPool, to: pool)
@@ -162,7 +162,7 @@ struct VsftpdTests {
 
     @Test func makingADirectory() async throws {
         let server = Vsftpd()
-        try server.start()
+        try await start(server)
         let stream = try WriteStream(ftpURL: url(server.url("files/new%20one/")))
         try stream.open()
         try await stream.opened()
@@ -182,7 +182,7 @@ struct VsftpdTests {
 
     @Test func aDownloadGivenUpLeavesTheSession() async throws {
         let server = Vsftpd()
-        try server.start()
+        try await start(server)
         try server.write("large", patterned(8_000_000))
         try server.write("small", [7])
         let pool = FTPSessionPool()
