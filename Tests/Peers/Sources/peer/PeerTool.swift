@@ -9,7 +9,7 @@ import Peers
         Starts a server on free ports of loopback, and runs COMMAND against it, or else waits for Ctrl-C. The
         server ends with this process, however that ends.
 
-        NAME   nginx apache lighttpd python tls echo dnsmasq unbound
+        NAME   nginx apache lighttpd python tls echo dnsmasq unbound dante microsocks ssh squid tinyproxy
         COMMAND sees   PEER_PORT, and of a web server PEER_URL and PEER_TLS_URL; PEER_ROOT is the root certificate.
         Example   peer nginx sh -c 'curl -L --cacert "$PEER_ROOT" "$PEER_TLS_URL/chain"'
         """
@@ -58,6 +58,11 @@ import Peers
         case "echo": Socat(.echo)
         case "dnsmasq": Dnsmasq(records: records)
         case "unbound": Unbound(records: records)
+        case "dante": Dante()
+        case "microsocks": Microsocks()
+        case "ssh": SSHProxy()
+        case "squid": Squid()
+        case "tinyproxy": Tinyproxy()
         default: nil
         }
     }

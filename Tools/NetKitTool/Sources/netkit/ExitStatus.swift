@@ -17,6 +17,7 @@ enum ExitStatus: Int32 {
     case noAnswer = 52
     case connectionLost = 56
     case untrustedCertificate = 60
+    case proxyRefused = 97
 
     var exitCode: ExitCode { ExitCode(rawValue) }
 
@@ -27,6 +28,8 @@ enum ExitStatus: Int32 {
             self = error.underlying.map { "\($0)" }?.contains("time") == true ? .timedOut : .nameNotFound
         case .ssl:
             self = ExitStatus.isAboutTrust(error) ? .untrustedCertificate : .handshakeFailed
+        case .socks: self = .proxyRefused
+        case .http where HTTPErrorNumber.ProxyError(rawValue: error.code) != nil: self = .proxyRefused
         case .http:
             switch HTTPErrorNumber(rawValue: error.code) {
             case .badURL: self = .badURL

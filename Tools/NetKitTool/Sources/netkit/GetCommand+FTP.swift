@@ -9,7 +9,7 @@ extension GetCommand {
         let client: FTPClient
         let path: FTPPath
         do {
-            (client, path) = try ftp.client(address, user: login.user, cacert: cacert, timeout: timeout)
+            (client, path) = try ftp.client(address, user: login.user, cacert: connection.cacert, timeout: timeout)
         } catch let error as StreamError {
             try FTPTarget.fail(error)
         }

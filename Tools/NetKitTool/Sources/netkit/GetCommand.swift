@@ -15,6 +15,7 @@ struct GetCommand: AsyncParsableCommand {
               netkit get --report --head https://www.example.org/
               netkit get -u joe https://www.example.org/private/
               netkit get -o film.mkv --resume --tls required ftp://ftp.example.org/film.mkv
+              netkit get -x socks5h://localhost:9050 -x http://inner.example:3128 https://www.example.org/
 
             The body goes to standard output, or to FILE with -o. Progress is shown on a terminal, unless the body goes
             there, too. What failed, at which step and why is said in one sentence; --report tells every step.
@@ -52,14 +53,7 @@ struct GetCommand: AsyncParsableCommand {
     @Flag(help: "Ask for gzip or deflate, and write the decoded body.")
     var compressed = false
 
-    @Option(help: ArgumentHelp("Trust the roots in FILE (PEM) instead of the system's.", valueName: "FILE"))
-    var cacert: String?
-
-    @Option(help: ArgumentHelp("The own certificate and its chain (PEM).", valueName: "FILE"))
-    var cert: String?
-
-    @Option(help: ArgumentHelp("The key of --cert (PEM), if it is in a file of its own.", valueName: "FILE"))
-    var key: String?
+    @OptionGroup var connection: ConnectionOptions
 
     @OptionGroup(title: "Authentication") var login: LoginOptions
 
@@ -79,7 +73,6 @@ struct GetCommand: AsyncParsableCommand {
 
     func validate() throws {
         if resume, output == nil { throw ValidationError("--resume needs -o FILE, whose end it goes on from.") }
-        if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
         if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
         if head, data != nil { throw ValidationError("--head sends no body, so -d makes no sense with it.") }
         for header in headers where !header.contains(":") {
@@ -151,7 +144,9 @@ struct GetCommand: AsyncParsableCommand {
     private func opening(
         _ request: HTTPRequest, _ body: HTTPBody?
     ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
-        let tls = try tlsConfiguration()
+        let tls = try connection.tls()
+        let settings = try connection.settings()
+        let routes = try connection.routes(to: request.url)
         let prepare = { @Sendable [followsRedirects, compressed, timeout] (stream: ReadStream) throws(StreamError) in
             try stream.set(.httpFollowsRedirects, to: followsRedirects)
             try stream.set(.httpDecodesContent, to: compressed)
@@ -160,6 +155,8 @@ struct GetCommand: AsyncParsableCommand {
                 try stream.set(.openLimit, to: .seconds(timeout))
             }
             if let tls { try stream.set(.tls, to: tls) }
+            try stream.set(.httpProxySettings, to: settings)
+            if let routes { try stream.set(.proxies, to: routes) }
         }
         if login.isUsed || request.url?.user() != nil {
             var configuration = try login.configuration()
@@ -184,14 +181,6 @@ struct GetCommand: AsyncParsableCommand {
             throw OutputFile.Failure(description: "\(path) cannot be read.")
         }
         return .stream(length: OutputFile.size(of: path)) { ReadStream(path: path) }
-    }
-
-    private func tlsConfiguration() throws -> TLSConfiguration? {
-        guard cacert != nil || cert != nil else { return nil }
-        var tls = TLSConfiguration()
-        if let cacert { tls.trust = .only(file: cacert) }
-        if let cert { tls.identity = try TLSIdentity(file: cert, keyFile: key) }
-        return tls
     }
 }
 

@@ -21,13 +21,14 @@ struct NetKitCommand: AsyncParsableCommand {
              52  the server closed without an answer
              56  the connection was lost
              60  the server's certificate cannot be trusted
+             97  a proxy refused, or makes no sense
              64  the command line is wrong
               1  anything else
             """,
         version: "0.1.0",
         subcommands: [
             GetCommand.self, PutCommand.self, ListCommand.self, MakeDirectoryCommand.self, RemoveCommand.self,
-            MoveCommand.self, ResolveCommand.self, DiagnoseCommand.self, TokenCommand.self,
+            MoveCommand.self, ConnectCommand.self, ResolveCommand.self, DiagnoseCommand.self, TokenCommand.self,
             BrowseCommand.self, LookupCommand.self, PublishCommand.self, MonitorCommand.self, TypesCommand.self,
             DomainsCommand.self,
         ]

@@ -13,6 +13,8 @@ final class HTTPConnection: @unchecked Sendable {
 
     let pair: StreamPair
     let key: HTTPConnectionKey
+    /// The proxy where it ends, if it does not lead to the origin itself.
+    let proxy: HTTPProxy?
     @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTPConnection.bufferSize)
     /// At the start of a head.
     @exclusivity(unchecked) private var parser: HeadParser
@@ -21,9 +23,10 @@ final class HTTPConnection: @unchecked Sendable {
     /// When the last one ended.
     @exclusivity(unchecked) var idleSince = Moment.now
 
-    init(pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits) {
+    init(pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, proxy: HTTPProxy? = nil) {
         self.pair = pair
         self.key = key
+        self.proxy = proxy
         parser = HeadParser(.response, limits: limits, leniency: .client)
     }
 

@@ -4,8 +4,8 @@ internal import StreamKit
 
 /// Everything that must be equal for two requests to share a connection.
 ///
-/// Not only whom it leads to, but how it was made: any difference in TLS (trust, names, identity), in the own address, in
-/// the resolver or in the loop is a different connection.
+/// Not only whom it leads to, but how it was made: any difference in TLS (trust, names, identity), in the proxies
+/// (who, as whom, in which order), in the own address, in the resolver or in the loop is a different connection.
 struct HTTPConnectionKey: Hashable, Sendable {
     let origin: HTTPOrigin
     private let loop: ObjectIdentifier
@@ -42,6 +42,8 @@ extension HTTPConnectionKey {
         let keepsAlive: Bool
         let sendsAtOnce: Bool
         let resolver: Identity?
+        let proxies: [ProxyRoute]
+        let socksProxy: SOCKSProxy?
 
         /// Nil if nothing that is set makes a difference.
         init?(_ properties: StreamProperties, isSecure: Bool) {
@@ -51,14 +53,19 @@ extension HTTPConnectionKey {
             keepsAlive = properties[.keepsAlive] ?? false
             sendsAtOnce = properties[.sendsAtOnce] ?? true
             resolver = properties[.resolver].map(Identity.init)
-            let isUsual = tls == nil && localAddress == nil && serviceType == nil && resolver == nil
+            proxies = properties[.proxies] ?? []
+            socksProxy = proxies.isEmpty ? properties[.socksProxy] : nil
+            let isUsual =
+                tls == nil && localAddress == nil && serviceType == nil && resolver == nil && proxies.isEmpty
+                && socksProxy == nil
             if isUsual, !keepsAlive, sendsAtOnce { return nil }
         }
 
         static func == (left: Manner, right: Manner) -> Bool {
             left.tls == right.tls && left.localAddress == right.localAddress && left.serviceType == right.serviceType
                 && left.keepsAlive == right.keepsAlive && left.sendsAtOnce == right.sendsAtOnce
-                && left.resolver == right.resolver
+                && left.resolver == right.resolver && left.proxies == right.proxies
+                && left.socksProxy == right.socksProxy
         }
     }
 

@@ -127,6 +127,7 @@ extension HTTPExchange {
         state.withLock { state in
             switch name {
             case StreamProperty<HTTPResponse>.httpResponse.name: state.load.finalResponse
+            case StreamProperty<HTTPResponse>.httpProxyResponse.name: state.load.tunnelResponse
             case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: state.hasBegun ? state.load.interim : nil
             case StreamProperty<HTTPFields>.httpTrailers.name: state.hasBegun ? state.load.trailers : nil
             case StreamProperty<URL>.httpFinalURL.name: state.load.url

@@ -14,12 +14,14 @@ extension HTTPLoad {
         var totalLimit: Duration?
         var limits = HTTPLimits.default
         var pool: HTTPConnectionPool?
+        var proxies: ProxySettings?
 
         /// Takes a property of HTTP streams, nil for its default; every other one is the connection's.
         mutating func set(_ value: (any Sendable)?, named name: String) {
             switch name {
             case StreamProperty<Bool>.httpKeepsConnection.name: keepsConnection = value as? Bool ?? false
             case StreamProperty<HTTPConnectionPool>.httpPool.name: pool = value as? HTTPConnectionPool
+            case StreamProperty<ProxySettings>.httpProxySettings.name: proxies = value as? ProxySettings
             case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects = value as? Bool ?? false
             case StreamProperty<Bool>.httpDecodesContent.name: decodesContent = value as? Bool ?? false
             case StreamProperty<Int64>.httpDecodedLimit.name:
@@ -37,6 +39,7 @@ extension HTTPLoad {
             switch name {
             case StreamProperty<Bool>.httpKeepsConnection.name: keepsConnection
             case StreamProperty<HTTPConnectionPool>.httpPool.name: pool
+            case StreamProperty<ProxySettings>.httpProxySettings.name: proxies
             case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects
             case StreamProperty<Bool>.httpDecodesContent.name: decodesContent
             case StreamProperty<Int64>.httpDecodedLimit.name: decodedLimit

@@ -39,9 +39,13 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// Nil before the first connection.
     private var origin: HTTPOrigin?
     private var body: HTTPBody?
-    private var hasSpentBody = false
+    private(set) var hasSpentBody = false
     private var redirects = RedirectPolicy()
-    private var mustBeNew = false
+    var mustBeNew = false
+    /// What to try for the origin; empty before the first connection, and without proxies.
+    var approaches: ArraySlice<HTTPApproach> = []
+    /// What the last proxy said when it was asked for a tunnel.
+    var proxyResponse: HTTPResponse?
 
     var phase = Phase.idle
     /// Where to wait.
@@ -103,10 +107,15 @@ struct HTTPLoad: ~Copyable, Sendable {
     }
 
     /// What TLS agreed on, on the connection used last.
-    var tlsInformation: TLSInformation? { connection?.pair[.tlsInformation] ?? lastTLS }
+    var tlsInformation: TLSInformation? {
+        // With a proxy it is not the origin's.
+        connection?.proxy == nil ? connection?.pair[.tlsInformation] ?? lastTLS : lastTLS
+    }
 
     /// What binds authentication to the connection used last.
-    var serverEndPointBinding: [UInt8]? { connection?.pair[.serverEndPointBinding] ?? lastBinding }
+    var serverEndPointBinding: [UInt8]? {
+        connection?.proxy == nil ? connection?.pair[.serverEndPointBinding] ?? lastBinding : lastBinding
+    }
 
     var bodyBytesSent: Int64 { sender?.bodyBytesSent ?? 0 }
     var trailers: HTTPFields { decoder.trailers }
@@ -149,17 +158,20 @@ extension HTTPLoad {
         guard let url else { throw .badURL("the request was made without one.") }
         let origin = if let origin { origin } else { try HTTPOrigin(url) }
         self.origin = origin
-        let preparation = RequestPreparation(
-            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
-        let head = try preparation.prepare(request, method, to: origin, body: body)
-        sentHead = head.bytes
-        log.beginRequest(method, url)
-
-        let key = HTTPConnectionKey(origin, settings.properties, loop: loop)
+        let properties = try connectionProperties(for: url)
+        let key = HTTPConnectionKey(origin, properties, loop: loop)
         var idle: HTTPConnection?
         if settings.keepsConnection, !mustBeNew { idle = (settings.pool ?? .shared).take(key) }
         idle?.accept(settings.limits)
-        connection = if let idle { idle } else { try open(key) }
+
+        let approach = takeApproach(to: origin, properties)
+        let preparation = RequestPreparation(
+            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
+        let form = try HTTPApproach.form(request, of: url, for: idle == nil ? approach.proxy : idle?.proxy)
+        let head = try preparation.prepare(form, method, to: origin, body: body)
+        sentHead = head.bytes
+        log.beginRequest(method, url)
+        connection = if let idle { idle } else { try open(key, approach, properties) }
         let sender = try RequestSender(
             head.bytes, body: body, length: head.bodyLength, asksLeave: head.asksLeave, loop: loop)
         hasSpentBody = hasSpentBody || sender.hasSpentBody
@@ -169,26 +181,32 @@ extension HTTPLoad {
         phase = .sending
     }
 
-    private mutating func open(_ key: HTTPConnectionKey) throws(StreamError) -> HTTPConnection {
-        var properties = settings.properties
-        properties[.tls] = nil
+    private mutating func open(
+        _ key: HTTPConnectionKey, _ approach: HTTPApproach, _ properties: StreamProperties
+    ) throws(StreamError) -> HTTPConnection {
+        var properties = properties
+        properties[.proxies] = approach.routes
+        properties[.tls] = approach.proxy?.tls
         if key.origin.isSecure {
             var tls = key.tls ?? TLSConfiguration()
             if tls.applicationProtocols.isEmpty { tls.applicationProtocols = ["http/1.1"] }
             properties[.tls] = tls
         }
         properties[.readLimit] = nil  // the stream above has the limit
-        let pair = StreamPair(host: key.origin.host, port: key.origin.port, properties: properties, loop: loop)
+        let (host, port) = approach.proxy.map { ($0.host, $0.port) } ?? (key.origin.host, key.origin.port)
+        let pair = StreamPair(host: host, port: port, properties: properties, loop: loop)
         log.beginConnection(pair)
         try pair.open()
-        return HTTPConnection(pair: pair, key: key, limits: settings.limits)
+        return HTTPConnection(pair: pair, key: key, limits: settings.limits, proxy: approach.proxy)
     }
 
     /// A connection from the pool may have died unseen: the request is sent once more, on a new one, where that is safe.
     ///
     /// Safe means that the server cannot have begun on it, or that doing it twice is the same as once (RFC 9110 §9.2.2).
     mutating func retry(after error: StreamError) throws(StreamError) {
+        if try answerForProxy(error) { return }
         log.failed(error)
+        if takeNextApproach(after: error) { return }
         let mayRepeat = sender?.hasBegun != true || method.isIdempotent
         guard connection?.isReused == true, !mustBeNew, !hasReceived, mayRepeat, !hasSpentBody else { throw error }
         sender?.stop()
@@ -207,6 +225,7 @@ extension HTTPLoad {
         origin = hop.origin
         if !hop.keepsBody { body = nil }
         mustBeNew = false
+        approaches = []
         response = nil
         interim = []
         phase = .idle
@@ -236,6 +255,7 @@ extension HTTPLoad {
             lastTLS = connection.pair[.tlsInformation]
             lastBinding = connection.pair[.serverEndPointBinding]
         }
+        rememberProxy()
         log.endConnection()
         guard isReusable, sender?.isComplete == true, connection.buffer.isEmpty else {
             sender?.stop()
@@ -246,7 +266,8 @@ extension HTTPLoad {
         (settings.pool ?? .shared).put(connection)
     }
 
-    private mutating func dropConnection() {
+    mutating func dropConnection() {
+        rememberProxy()
         connection?.pair.close()
         connection = nil
     }

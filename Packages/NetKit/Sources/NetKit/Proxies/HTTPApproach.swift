@@ -1,0 +1,76 @@
+internal import FoundationEssentials
+internal import HTTPMessage
+internal import StreamKit
+
+/// How a request gets near its origin: over which ways, and in which form it is sent.
+///
+/// An `https` request goes through tunnels, which are the connection's business. An `http` request is given to a proxy
+/// that is an HTTP proxy (RFC 9112 §3.2.2): then the connection ends there, and the request says whom it is for.
+struct HTTPApproach: Sendable {
+    /// The ways to where the connection ends.
+    var routes: [ProxyRoute] = []
+    /// The proxy where it ends; nil if it ends at the origin.
+    var proxy: HTTPProxy?
+
+    /// What to try for an origin, in order; ways that take the same form are left to the stream.
+    static func all(to origin: HTTPOrigin, through routes: [ProxyRoute]) -> [HTTPApproach] {
+        if origin.isSecure || routes.isEmpty { return [HTTPApproach(routes: routes)] }
+        var approaches: [HTTPApproach] = []
+        for route in routes {
+            if let proxy = route.hops.last as? HTTPProxy {
+                let before = ProxyRoute(hops: route.hops.dropLast())
+                approaches.append(HTTPApproach(routes: before.isDirect ? [] : [before], proxy: proxy))
+            } else if approaches.last?.proxy == nil, !approaches.isEmpty {
+                approaches[approaches.count - 1].routes.append(route)
+            } else {
+                approaches.append(HTTPApproach(routes: [route]))
+            }
+        }
+        return approaches
+    }
+
+    /// The request in the form that is sent.
+    ///
+    /// - Parameter proxy: who is given the request; nil for the origin. Whoever is not that proxy does not see what is meant
+    ///   for it.
+    static func form(_ request: HTTPRequest, of url: URL, for proxy: HTTPProxy?) throws(StreamError) -> HTTPRequest {
+        let isForProxy = !request.fields.isEmpty && request.fields.contains(.proxyAuthorization)
+        guard proxy != nil || isForProxy else { return request }
+        var request = request
+        do throws(HTTPMessageError) {
+            guard let proxy else {
+                request.fields.remove(.proxyAuthorization)
+                return request
+            }
+            try request.setTarget(RequestTarget(absolute: url))
+            for field in proxy.fields where !request.fields.contains(field.name) {
+                try request.fields.append(field.value, for: field.name)
+            }
+            return request
+        } catch {
+            throw StreamError(error)
+        }
+    }
+
+    /// The ways, with the caller's own credentials for the proxy, where there is just one that they can be for.
+    static func routes(_ routes: [ProxyRoute], for request: HTTPRequest) throws(StreamError) -> [ProxyRoute] {
+        guard let value = request.fields[.proxyAuthorization] else { return routes }
+        var known: [ProxyRoute] = []
+        for route in routes {
+            let proxies = route.hops.indices.filter { route.hops[$0] is HTTPProxy }
+            guard proxies.count == 1, let index = proxies.first, var proxy = route.hops[index] as? HTTPProxy else {
+                known.append(route)
+                continue
+            }
+            do throws(HTTPMessageError) {
+                try proxy.fields.set(value, for: .proxyAuthorization)
+            } catch {
+                throw StreamError(error)
+            }
+            var hops = route.hops
+            hops[index] = proxy
+            known.append(ProxyRoute(hops: hops))
+        }
+        return known
+    }
+}

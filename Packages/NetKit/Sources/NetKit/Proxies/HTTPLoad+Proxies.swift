@@ -1,0 +1,71 @@
+internal import FoundationEssentials
+internal import HTTPMessage
+internal import StreamKit
+
+/// What proxies mean for a load.
+extension HTTPLoad {
+    /// What the last proxy said when it was asked for a tunnel.
+    var tunnelResponse: HTTPResponse? { connection?.pair[.httpProxyResponse] ?? proxyResponse }
+
+    /// Keeps what the connection's proxy said; the connection goes its way.
+    mutating func rememberProxy() {
+        if !approaches.isEmpty, let connection { proxyResponse = connection.pair[.httpProxyResponse] ?? proxyResponse }
+    }
+
+    /// What a connection for this URL is made with: the caller's properties, with the ways that the settings tell, and the
+    /// caller's credentials for a proxy, so that no other user's request finds the connection.
+    func connectionProperties(for url: URL) throws(StreamError) -> StreamProperties {
+        var routes = settings.properties[.proxies] ?? []
+        if routes.isEmpty, settings.properties[.socksProxy] == nil, let proxies = settings.proxies {
+            routes = try proxies.routes(for: url)
+        }
+        if routes.isEmpty || routes == [.direct] { return settings.properties }
+        var properties = settings.properties
+        properties[.proxies] = try HTTPApproach.routes(routes, for: request)
+        properties[.socksProxy] = nil
+        return properties
+    }
+
+    /// The approach to try now.
+    mutating func takeApproach(to origin: HTTPOrigin, _ properties: StreamProperties) -> HTTPApproach {
+        if approaches.isEmpty {
+            let routes = properties[.proxies] ?? []
+            if routes.isEmpty { return HTTPApproach() }
+            approaches = HTTPApproach.all(to: origin, through: routes)[...]
+        }
+        return approaches.first ?? HTTPApproach()
+    }
+
+    /// Goes on to the next approach if the present one led nowhere (HM-095); false if there is none, or if somebody on
+    /// the way has decided.
+    mutating func takeNextApproach(after error: StreamError) -> Bool {
+        let isUnreachable = [.posix, .netDB, .ssl].contains(error.domain) && error != .cancelled && error != .closed
+        guard approaches.count > 1, isUnreachable, connection?.isReused == false, !hasReceived, !hasSpentBody,
+            sender?.hasBegun != true
+        else { return false }
+        approaches.removeFirst()
+        sender?.stop()
+        dropConnection()
+        phase = .idle
+        return true
+    }
+
+    /// A proxy that wants to know who asks is heard like a server that does (HM-094): its 407 is the answer, without the
+    /// body, which is the proxy's word about itself and not the origin's. Everything else it says is a failure.
+    mutating func answerForProxy(_ error: StreamError) throws(StreamError) -> Bool {
+        guard let refusal = error.underlying as? HTTPProxyRefusal else { return false }
+        proxyResponse = refusal.response
+        guard refusal.response.status.code == 407 else { return false }
+        var head = refusal.response
+        head.body = nil
+        head.url = url
+        log.answered(head)
+        response = head
+        isReusable = false
+        decoder = BodyDecoder(.none)
+        sender?.stop()
+        phase = .receivingBody
+        letGo()
+        return true
+    }
+}

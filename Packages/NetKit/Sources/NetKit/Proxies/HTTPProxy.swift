@@ -1,0 +1,80 @@
+public import HTTPMessage
+public import StreamKit
+
+/// An HTTP proxy: `http` URLs are sent to it in absolute form, everything else goes through a tunnel (RFC 9110 §9.3.6).
+///
+/// ```swift
+/// let stream = try ReadStream(httpURL: url)
+/// try stream.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "proxy.example", port: 3128))])
+///
+/// let pair = StreamPair(host: "mail.example.org", port: 993)          // any stream can go through a tunnel
+/// try pair.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "proxy.example", port: 3128))])
+/// ```
+///
+/// A proxy that refuses is heard: its answer, with fields and body, is ``StreamKit/StreamProperty/httpProxyResponse`` and
+/// in the error (``HTTPProxyRefusal``). Replaces `kCFStreamPropertyHTTPProxy` and `kCFStreamPropertyCONNECTProxy`.
+public struct HTTPProxy: StreamProxy {
+    /// The proxy's name or address. Replaces `kCFStreamPropertyHTTPProxyHost` and `kCFStreamPropertyHTTPSProxyHost`.
+    public var host: String
+
+    /// The proxy's port. Replaces `kCFStreamPropertyHTTPProxyPort` and `kCFStreamPropertyHTTPSProxyPort`.
+    public var port: UInt16
+
+    /// TLS on the connection to the proxy, so that nobody else sees whom it is asked for; nil (default) for none.
+    public var tls: TLSConfiguration?
+
+    /// Fields for the proxy alone, in addition to `Host` and `User-Agent`: never sent to an origin.
+    ///
+    /// `Proxy-Authorization` among them is credentials that are sent without being asked for. Replaces
+    /// `kCFStreamPropertyCONNECTAdditionalHeaders`.
+    public var fields: HTTPFields
+
+    /// What is accepted of the proxy's answers.
+    public var limits: HTTPLimits
+
+    /// Most bytes of a refusal's body that are kept; the rest is not waited for.
+    public static let refusalBodyLimit = 64 * 1024
+
+    /// Names a proxy.
+    public init(
+        host: String, port: UInt16, tls: TLSConfiguration? = nil, fields: HTTPFields = HTTPFields(),
+        limits: HTTPLimits = .default
+    ) {
+        self.host = host
+        self.port = port
+        self.tls = tls
+        self.fields = fields
+        self.limits = limits
+    }
+
+    /// `HTTP` or `HTTPS`.
+    public var kind: String { tls == nil ? "HTTP" : "HTTPS" }
+
+    /// The conversation that asks for a tunnel to `target`.
+    ///
+    /// - Throws: `EINVAL` for fields that a request cannot have.
+    public func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine {
+        try ConnectMachine(self, target)
+    }
+}
+
+extension HTTPProxy {
+    /// Equal if everything is, the fields' credentials among it.
+    public static func == (left: HTTPProxy, right: HTTPProxy) -> Bool {
+        left.host == right.host && left.port == right.port && left.tls == right.tls && left.fields == right.fields
+            && left.limits == right.limits
+    }
+}
+
+extension HTTPProxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Kind, host and port.
+    public var description: String { "\(kind) \(place)" }
+
+    /// Kind, host and port: no credentials.
+    public var debugDescription: String { description }
+
+    /// No credentials here either.
+    public var customMirror: Mirror { Mirror(self, children: ["host": host, "port": port]) }
+
+    var place: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

@@ -1,0 +1,17 @@
+public import HTTPMessage
+public import StreamKit
+
+extension StreamProperty where Value == HTTPResponse {
+    /// The last HTTP proxy's answer to the request for a tunnel: a 2xx, or a refusal with its body. Nil without a tunnel.
+    ///
+    /// Also there if the stream could not be opened because of it. Replaces `kCFStreamPropertyCONNECTResponse`.
+    public static var httpProxyResponse: Self { .init("NetKit.http.proxyResponse", access: .readOnly) }
+}
+
+extension StreamProperty where Value == ProxySettings {
+    /// Settings to find the proxies by, for the URL of the request and of each redirect that is followed.
+    ///
+    /// Nil (default): no proxies but those of ``StreamKit/StreamProperty/proxies``, which count if both are set. Replaces
+    /// the dictionary of `kCFStreamPropertyHTTPProxy`.
+    public static var httpProxySettings: Self { .init("NetKit.http.proxySettings", access: .beforeOpen) }
+}

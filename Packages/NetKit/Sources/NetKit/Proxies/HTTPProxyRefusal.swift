@@ -1,0 +1,59 @@
+public import HTTPMessage
+internal import StreamKit
+
+/// An HTTP proxy's answer to a request for a tunnel, when it was no: the underlying error of the stream's.
+///
+/// ```swift
+/// catch where (error.underlying as? HTTPProxyRefusal)?.response.status == .proxyAuthenticationRequired { … }
+/// ```
+public struct HTTPProxyRefusal: Error, Hashable, Sendable {
+    /// The proxy, as `host:port`.
+    public let proxy: String
+
+    /// Its answer, with as much of the body as ``HTTPProxy/refusalBodyLimit`` allows.
+    ///
+    /// Whatever it says is the proxy's word, and not the target's: never show it as if it were.
+    public let response: HTTPResponse
+}
+
+extension StreamError {
+    /// The failures of proxies have numbers among `CFNetworkErrors`; CFStream has none for them.
+    static func proxy(
+        _ number: HTTPErrorNumber.ProxyError, _ sentence: Sentence, underlying: (any Error)? = nil
+    ) -> StreamError {
+        StreamError(domain: .http, code: number.rawValue, sentence: sentence, underlying: underlying)
+    }
+
+    static func tunnelRefused(_ proxy: String, _ target: String, _ response: HTTPResponse) -> StreamError {
+        let status = response.reason.isEmpty ? "\(response.status.code)" : "\(response.status.code) \(response.reason)"
+        let refusal = HTTPProxyRefusal(proxy: proxy, response: response)
+        return response.status.code == 407
+            ? .proxy(
+                .badCredentials,
+                Sentence(
+                    "proxy.authentication", "The proxy %1 wants to know who asks for %2: %3.", proxy, target, status),
+                underlying: refusal)
+            : .proxy(
+                .tunnelConnectionFailure,
+                Sentence("proxy.refused", "The proxy %1 does not connect to %2: %3.", proxy, target, status),
+                underlying: refusal)
+    }
+
+    static func tunnelAnswerInvalid(_ proxy: String, _ error: HTTPMessageError) -> StreamError {
+        .proxy(
+            .unexpectedResponseToConnect,
+            Sentence("proxy.notHTTP", "The proxy %1 answered with something that is not HTTP: %2.", proxy, "\(error)"),
+            underlying: error)
+    }
+
+    static func tunnelBrokeOff(_ proxy: String, _ step: String) -> StreamError {
+        .proxy(
+            .tunnelConnectionFailure, Sentence("proxy.brokeOff", "The proxy %1 closed the connection %2.", proxy, step))
+    }
+
+    static func tunnelInterim(_ proxy: String, _ count: Int) -> StreamError {
+        .proxy(
+            .unexpectedResponseToConnect,
+            Sentence("proxy.interim", "The proxy %1 sent more than %2 interim answers.", proxy, "\(count)"))
+    }
+}

@@ -1,0 +1,100 @@
+import EventLoops
+import FoundationEssentials
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import NetKit
+
+@Suite("how requests get to their origins") struct HTTPApproachTests {
+    private static let socks = SOCKSProxy(host: "s")
+    private static let http = HTTPProxy(host: "h", port: 3128)
+
+    private func approaches(_ url: String, _ routes: ProxyRoute...) throws -> [String] {
+        let origin = try HTTPOrigin(try #require(URL(string: url)))
+        return HTTPApproach.all(to: origin, through: routes).map { approach in
+            let ways = approach.routes.map(\.description).joined(separator: " | ")
+            return approach.proxy.map { "\(ways) to \($0)" } ?? ways
+        }
+    }
+
+    @Test("HM-092: http is given to an HTTP proxy, https goes through a tunnel")
+    func forms() throws {
+        let (socks, http) = (ProxyRoute(Self.socks), ProxyRoute(Self.http))
+        #expect(try approaches("http://a/", http) == [" to HTTP h:3128"])
+        #expect(try approaches("https://a/", http) == ["HTTP h:3128"])
+        #expect(try approaches("http://a/", socks) == ["SOCKS5 s:1080"])
+        #expect(try approaches("http://a/", ProxyRoute(Self.socks, Self.http)) == ["SOCKS5 s:1080 to HTTP h:3128"])
+        #expect(try approaches("http://a/", ProxyRoute(Self.http, Self.socks)) == ["HTTP h:3128, SOCKS5 s:1080"])
+        #expect(
+            try approaches("http://a/", socks, .direct, http, http, .direct)
+                == ["SOCKS5 s:1080 | direct", " to HTTP h:3128", " to HTTP h:3128", "direct"])
+        #expect(try approaches("https://a/", http, socks, .direct) == ["HTTP h:3128 | SOCKS5 s:1080 | direct"])
+        #expect(try approaches("http://a/") == [""])
+    }
+
+    @Test("RFC 9112 §3.2.2: absolute form, with the proxy's fields; nobody else sees what is for the proxy")
+    func requests() throws {
+        let url = try #require(URL(string: "http://me:secret@www.test:8080/a?b#c"))
+        var request = try HTTPRequest(method: .get, url: url)
+        try request.fields.append("text/html", for: .accept)
+        var proxy = Self.http
+        try proxy.fields.append("Basic x", for: .proxyAuthorization)
+        let sent = try HTTPApproach.form(request, of: url, for: proxy)
+        #expect(sent.requestLine == "GET http://www.test:8080/a?b HTTP/1.1")
+        #expect(sent.fields[.proxyAuthorization] == "Basic x" && sent.fields[.accept] == "text/html")
+        try request.fields.append("Basic mine", for: .proxyAuthorization)
+        #expect(try HTTPApproach.form(request, of: url, for: proxy).fields[.proxyAuthorization] == "Basic mine")
+        let direct = try HTTPApproach.form(request, of: url, for: nil)
+        #expect(direct.fields[.proxyAuthorization] == nil && direct.requestLine == "GET /a?b HTTP/1.1")
+    }
+
+    @Test("the caller's credentials for the proxy go to the one proxy that they can be for")
+    func credentials() throws {
+        let url = try #require(URL(string: "https://www.test/"))
+        var request = try HTTPRequest(method: .get, url: url)
+        try request.fields.append("Basic mine", for: .proxyAuthorization)
+        let given: [ProxyRoute] = [
+            ProxyRoute(Self.socks, Self.http), ProxyRoute(Self.http, Self.http), ProxyRoute(Self.socks), .direct,
+        ]
+        let routes = try HTTPApproach.routes(given, for: request)
+        #expect((routes[0].hops[1] as? HTTPProxy)?.fields[.proxyAuthorization] == "Basic mine")
+        #expect(Array(routes[1...]) == Array(given[1...]))
+    }
+
+    @Test("CVE-2026-6253, CVE-2026-9079: any difference in proxies is another connection")
+    func poolKeys() throws {
+        let origin = try HTTPOrigin(try #require(URL(string: "https://www.test/")))
+        var proxy = Self.http
+        try proxy.fields.append("Basic x", for: .proxyAuthorization)
+        var secure = Self.http
+        secure.tls = TLSConfiguration()
+        let ways: [[ProxyRoute]] = [
+            [], [.init(Self.http)], [.init(proxy)], [.init(secure)], [.init(Self.socks)],
+            [.init(Self.socks, Self.http)], [.init(Self.http), .direct],
+            [.init(SOCKSProxy(host: "s", user: "a"))], [.init(SOCKSProxy(host: "s", user: "a", password: "b"))],
+        ]
+        var keys = ways.map { routes in
+            var properties = StreamProperties()
+            properties[.proxies] = routes
+            return HTTPConnectionKey(origin, properties, loop: .shared)
+        }
+        var properties = StreamProperties()
+        properties[.socksProxy] = Self.socks
+        keys.append(HTTPConnectionKey(origin, properties, loop: .shared))
+        for (index, key) in keys.enumerated() {
+            #expect(keys.firstIndex(of: key) == index)
+        }
+    }
+
+    @Test("ways for a URL, from settings")
+    func settings() throws {
+        let url = try #require(URL(string: "http://www.test/"))
+        var settings = ProxySettings()
+        settings.http = [try ProxyServer("https://a"), try ProxyServer("http://b:1")]
+        settings.others = [try ProxyServer("socks5h://c")]
+        #expect(try settings.routes(for: url).map(\.description) == ["HTTPS a:443", "HTTP b:1", "SOCKS5 c:1080"])
+        settings.script = .text("")
+        #expect(throws: StreamError(posix: 95)) { try settings.routes(for: url) }
+    }
+}

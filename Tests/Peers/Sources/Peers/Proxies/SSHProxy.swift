@@ -1,0 +1,60 @@
+/// OpenSSH as a SOCKS proxy (`ssh -D`): versions 4, 4a and 5 without a password.
+///
+/// ```swift
+/// let proxy = SSHProxy()
+/// try proxy.start()
+/// ```
+///
+/// Two processes: a server with keys of its own that lets nobody in but the client, and the client, which listens.
+public final class SSHProxy: Peer {
+    /// `ssh`, of the package `openssh-client`.
+    public static let program = Program("ssh", package: "openssh-client")
+    /// The client, which listens.
+    public let process: PeerProcess
+    private let server = PeerProcess(in: nil)
+    private let keys = Guarded<ScratchFolder?>(nil)
+    private static let serverProgram = Program("sshd", package: "openssh-server")
+
+    /// Makes one; it has to be started.
+    public init() {
+        process = PeerProcess(in: nil)
+    }
+
+    /// Starts both and returns when connections are accepted.
+    public func start() throws(PeerError) {
+        let keys = try ScratchFolder("ssh-keys")
+        self.keys.withLock { $0 = keys }
+        for name in ["host", "user"] {
+            _ = try Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", keys.file(name)).check()
+        }
+        // Where sshd gives its rights away; the package's service would make it.
+        _ = try? Command("mkdir", "-p", "/run/sshd").check()
+        try server.start(Self.serverProgram, ports: 1) { scratch, ports throws(PeerError) in
+            let lines = [
+                "Port \(ports[0])", "ListenAddress 127.0.0.1", "HostKey \(keys.file("host"))",
+                "AuthorizedKeysFile \(keys.file("user.pub"))", "StrictModes no", "UsePAM no",
+                "PasswordAuthentication no",
+                "PermitRootLogin prohibit-password", "PidFile none",
+            ]
+            let file = try scratch.write("sshd.conf", lines.joined(separator: "\n") + "\n")
+            return PeerProcess.Launch(arguments: ["-D", "-e", "-f", file], sockets: ListeningSocket.tcp(ports[0]))
+        }
+        let serverPort = server.ports[0]
+        try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
+            PeerProcess.Launch(
+                arguments: [
+                    "-F", "none", "-i", keys.file("user"), "-p", "\(serverPort)", "-o", "StrictHostKeyChecking=no",
+                    "-o",
+                    "UserKnownHostsFile=\(scratch.file("known"))", "-o", "ExitOnForwardFailure=yes", "-N", "-D",
+                    "127.0.0.1:\(ports[0])", "127.0.0.1",
+                ], sockets: ListeningSocket.tcp(ports[0]))
+        }
+    }
+
+    /// Ends both.
+    public func stop() {
+        process.stop()
+        server.stop()
+        keys.withLock { $0 = nil }
+    }
+}

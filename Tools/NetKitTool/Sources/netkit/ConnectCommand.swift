@@ -1,0 +1,136 @@
+import ArgumentParser
+import Foundation
+import NetKit
+
+/// `netkit connect`: a two-way pipe between the terminal and a port.
+struct ConnectCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "connect",
+        abstract: "Connects standard input and output with a port.",
+        discussion: """
+            Examples:
+              netkit connect localhost:25
+              netkit connect --tls --report imap.example.org:993
+              netkit connect -x socks5h://localhost:9050 -x http://inner.example:3128 10.0.0.1:22
+              ssh -o ProxyCommand='netkit connect -x http://proxy:3128 %h:%p' host.example.org
+
+            The end of the input is passed on, and what still comes is written; the end of the connection ends the program.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Where to; an IPv6 address in brackets.", valueName: "host:port"))
+    var target: String
+
+    @Flag(help: "TLS from the start.")
+    var tls = false
+
+    @Option(help: ArgumentHelp("Give up connecting after so many seconds.", valueName: "SECONDS"))
+    var timeout: Double?
+
+    @Flag(help: "Print every step of connecting with its time on standard error.")
+    var report = false
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        _ = try place()
+        if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
+    }
+
+    /// Host and port.
+    private func place() throws -> (String, UInt16) {
+        guard let colon = target.lastIndex(of: ":"), let port = UInt16(target[target.index(after: colon)...]), port > 0
+        else { throw ValidationError("'\(target)' is no HOST:PORT.") }
+        var host = target[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            throw ValidationError("'\(target)': an IPv6 address stands in brackets.")
+        }
+        if host.isEmpty { throw ValidationError("'\(target)' names no host.") }
+        return (String(host), port)
+    }
+
+    func run() async throws {
+        let pair: StreamPair
+        do {
+            pair = try makePair()
+        } catch let error as StreamError {
+            try fail(error.description, ExitStatus(error, after: nil))
+        } catch let error as OutputFile.Failure {
+            try fail(error.description, .localFile)
+        }
+        let result = await withNetworkExecutor { await Self.carry(pair, reports: report) }
+        if case .failure(let error) = result { try fail(error.description, ExitStatus(error, after: nil)) }
+    }
+
+    private func fail(_ sentence: String, _ status: ExitStatus) throws -> Never {
+        Terminal.say("netkit: \(Terminal.shown(sentence))")
+        throw status.exitCode
+    }
+
+    private func makePair() throws -> StreamPair {
+        let (host, port) = try place()
+        let pair = StreamPair(host: host, port: port)
+        if let timeout { try pair.set(.openLimit, to: .seconds(timeout)) }
+        if tls { try pair.set(.tls, to: try connection.tls() ?? TLSConfiguration()) }
+        if let route = try connection.route() {
+            if !connection.isExempt(host, port: port) { try pair.set(.proxies, to: [route]) }
+        } else {
+            let scheme = tls ? "https" : ""
+            let choices = try connection.settings().choices(scheme: scheme, host: host, port: port)
+            try pair.set(.proxies, to: try choices.routes())
+        }
+        return pair
+    }
+
+    /// Carries bytes until the connection ends.
+    private static func carry(_ pair: StreamPair, reports: Bool) async -> Result<Void, StreamError> {
+        defer { pair.close() }
+        do throws(StreamError) {
+            defer { if reports { Terminal.say(Terminal.shownLines(pair.report.description)) } }
+            try pair.open()
+            try await pair.input.opened()
+        } catch {
+            return .failure(error)
+        }
+        // Standard input may be a file, a terminal or a pipe: a thread reads them all.
+        let output = pair.output
+        Thread.detachNewThread { send(to: output) }
+        var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+        do throws(StreamError) {
+            while case let count = try await pair.input.read(into: &buffer), count > 0 {
+                guard write(buffer[..<count]) else { break }
+            }
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Sends standard input up to its end. What fails here is told by reading.
+    private static func send(to output: WriteStream) {
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        do throws(StreamError) {
+            while true {
+                let count = Foundation.read(STDIN_FILENO, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                if count <= 0 { break }
+                try output.writeAll(Array(buffer[..<count]))
+            }
+            try output.finish()
+        } catch {}
+    }
+
+    /// False if nobody reads the output any more.
+    private static func write(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}

@@ -1,0 +1,122 @@
+import ArgumentParser
+import Foundation
+import NetKit
+
+/// How a connection is made: the options that verbs share.
+struct ConnectionOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("x"), .customLong("proxy")],
+        help: ArgumentHelp(
+            """
+            Go through this proxy: http, https, socks4, socks4a, socks5 or socks5h (names looked up there). Repeat it for \
+            a chain, the nearest first. Default: what http_proxy and its like say.
+            """, valueName: "URL"))
+    var proxy: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Hosts to reach without a proxy, with commas; '*' for all. Default: what no_proxy says.", valueName: "LIST")
+    )
+    var noproxy: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Trust the roots in FILE (PEM) instead of the system's; for https proxies, too.", valueName: "FILE"))
+    var cacert: String?
+
+    @Option(help: ArgumentHelp("The own certificate and its chain (PEM).", valueName: "FILE"))
+    var cert: String?
+
+    @Option(help: ArgumentHelp("The key of --cert (PEM), if it is in a file of its own.", valueName: "FILE"))
+    var key: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A public key that the server's chain must have; repeatable, then one of them.", valueName: "sha256//BASE64"
+        ))
+    var pin: [String] = []
+
+    @Option(help: ArgumentHelp("The oldest version of TLS to accept: 1.2 or 1.3.", valueName: "VERSION"))
+    var tlsMin: String?
+
+    @Option(help: ArgumentHelp("The newest version of TLS to offer: 1.2 or 1.3.", valueName: "VERSION"))
+    var tlsMax: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Append the secrets of TLS to FILE, for Wireshark. Who has them can read it all.", valueName: "FILE"))
+    var keylog: String?
+
+    func validate() throws {
+        if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
+        _ = try tlsMin.map { try version($0, "--tls-min") }
+        _ = try tlsMax.map { try version($0, "--tls-max") }
+        do throws(StreamError) {
+            for text in proxy { _ = try ProxyServer(text) }
+            for text in pin { _ = try TLSPin(text) }
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
+    private func version(_ text: String, _ option: String) throws -> TLSVersion {
+        switch text {
+        case "1.2": return .tls12
+        case "1.3": return .tls13
+        default: throw ValidationError("\(option) is 1.2 or 1.3.")
+        }
+    }
+
+    /// TLS as these options want it; nil if they want nothing special.
+    func tls() throws -> TLSConfiguration? {
+        if cacert == nil, cert == nil, pin.isEmpty, tlsMin == nil, tlsMax == nil, keylog == nil { return nil }
+        var tls = try trustingTLS()
+        if let cert { tls.identity = try TLSIdentity(file: cert, keyFile: key) }
+        tls.pins = Set(try pin.map { try TLSPin($0) })
+        if let tlsMin { tls.minimumVersion = try version(tlsMin, "--tls-min") }
+        if let tlsMax { tls.maximumVersion = try version(tlsMax, "--tls-max") }
+        if tls.minimumVersion > tls.maximumVersion { throw ValidationError("--tls-min is above --tls-max.") }
+        if let keylog { tls.keyLog = try Self.keyLog(appendingTo: keylog) }
+        return tls
+    }
+
+    private func trustingTLS() throws -> TLSConfiguration {
+        var tls = TLSConfiguration()
+        if let cacert { tls.trust = .only(file: cacert) }
+        return tls
+    }
+
+    /// The way that --proxy names; nil without it.
+    func route() throws -> ProxyRoute? {
+        if proxy.isEmpty { return nil }
+        return ProxyRoute(hops: try proxy.map { try ProxyServer($0).hop(tls: try trustingTLS()) })
+    }
+
+    /// What the environment says, with the hosts of --noproxy.
+    func settings() throws -> ProxySettings {
+        var settings = try ProxySettings.environment()
+        if let noproxy { settings.bypass = ProxyBypassList(noProxy: noproxy) }
+        return settings
+    }
+
+    /// The way that --proxy names, unless --noproxy names the host; nil without --proxy.
+    func routes(to url: URL?) throws -> [ProxyRoute]? {
+        guard let route = try route() else { return nil }
+        let port = url?.port.flatMap { UInt16(exactly: $0) }
+        return [isExempt(url?.host(percentEncoded: false) ?? "", port: port) ? .direct : route]
+    }
+
+    /// True if --noproxy names this host.
+    func isExempt(_ host: String, port: UInt16?) -> Bool {
+        noproxy.map { ProxyBypassList(noProxy: $0).covers(host: host, port: port) } ?? false
+    }
+
+    /// A file of its user alone, opened once.
+    private static func keyLog(appendingTo path: String) throws -> TLSKeyLog {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw OutputFile.Failure(description: "\(path) cannot be written: \(String(cString: strerror(errno))).")
+        }
+        return TLSKeyLog { line in Terminal.write(line + "\n", to: descriptor) }
+    }
+}
