@@ -38,7 +38,11 @@ import Testing
     }
 
     /// The promise that nothing leaks: the server ends when the process that started it is killed.
-    @Test(arguments: ["nginx", "apache", "python", "tls", "echo", "dnsmasq", "unbound"], ["KILL", "TERM"])
+    @Test(
+        arguments: [
+            "nginx", "apache", "python", "tls", "echo", "dnsmasq", "unbound", "dante", "microsocks", "ssh", "squid",
+            "tinyproxy",
+        ], ["KILL", "TERM"])
     func nothingOutlivesTheToolWhenItIsKilled(name: String, signal: String) async throws {
         let script = """
             exec {output}< <(exec "$0" "$1")

@@ -33,7 +33,8 @@ public final class Dante: Peer {
             let lines =
                 ["logoutput: stderr", "internal: 127.0.0.1 port = \(ports[0])"]
                 + (hasIPv6 ? ["internal: ::1 port = \(ports[0])"] : [])
-                + ["external: lo", "user.privileged: root", "user.unprivileged: nobody"]
+                // A process that changes its user outlives the one that started it.
+                + ["external: lo", "user.privileged: root", "user.unprivileged: root"]
                 + ["clientmethod: none", "socksmethod: none"]
                 + all.flatMap { rule("client pass", from: $0, to: $0) }
                 + rule("socks block", from: "0.0.0.0/0", to: "0.0.0.0/0", " port = \(Self.forbiddenPort)")

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// squid: an HTTP proxy, plain and over TLS, for anybody or with a password.
 ///
 /// ```swift
@@ -29,8 +31,16 @@ public final class Squid: Peer {
         let authority = try CertificateAuthority.shared()
         let identity = authority.server(.good)
         let hash = String(decoding: try Command("openssl", "passwd", "-apr1", "open sesame").check(), as: UTF8.self)
-        try process.start(Self.program, ports: 2) { scratch, ports throws(PeerError) in
+        // It does not run as root, and a process that changes its user outlives the one that started it: so it is started
+        // as that user, with the order to end given anew.
+        let isRoot = geteuid() == 0
+        let squid = try Self.program.located()
+        let asProxy = ["--reuid=proxy", "--regid=proxy", "--clear-groups", "--pdeathsig", "KILL", squid]
+        let program = isRoot ? Program("setpriv", package: "util-linux") : Self.program
+        try process.start(program, ports: 2) { scratch, ports throws(PeerError) in
             try scratch.write("users", "alice:\(hash)")
+            try scratch.write("server.pem", try readText(identity.chain))
+            try scratch.write("server.key", try readText(identity.key))
             let password = [
                 "auth_param basic program /usr/lib/squid/basic_ncsa_auth \(scratch.file("users"))",
                 "auth_param basic children 1 startup=1", "auth_param basic realm peers",
@@ -40,7 +50,7 @@ public final class Squid: Peer {
             let lines =
                 [
                     "http_port 127.0.0.1:\(ports[0])",
-                    "https_port 127.0.0.1:\(ports[1]) tls-cert=\(identity.chain) tls-key=\(identity.key)",
+                    "https_port 127.0.0.1:\(ports[1]) tls-cert=\(scratch.file("server.pem")) tls-key=\(scratch.file("server.key"))",
                     "visible_hostname localhost", "pid_filename none", "access_log stdio:\(scratch.file("access.log"))",
                     "cache_log \(scratch.file("cache.log"))", "cache deny all", "cache_mem 8 MB",
                     "coredump_dir \(scratch.path)", "shutdown_lifetime 0 seconds", "netdb_filename none",
@@ -50,10 +60,10 @@ public final class Squid: Peer {
                     "acl blocked dstdomain blocked.test", "http_access deny blocked",
                 ] + (asksForPassword ? password : ["http_access allow all"]) + ["http_access deny all"]
             let file = try scratch.write("squid.conf", lines.joined(separator: "\n") + "\n")
-            // As root it becomes the user "proxy", who must be able to write its logs and read the users and the key.
-            _ = try? Command("chown", "-R", "proxy", scratch.path).check()
+            if isRoot { _ = try Command("chown", "-R", "proxy", scratch.path).check() }
             return PeerProcess.Launch(
-                arguments: ["-N", "-f", file], sockets: ports.flatMap { ListeningSocket.tcp($0) },
+                arguments: (isRoot ? asProxy : []) + ["-N", "-f", file],
+                sockets: ports.flatMap { ListeningSocket.tcp($0) },
                 logs: ["access.log", "cache.log"])
         }
     }
