@@ -1,11 +1,18 @@
 /// What an entry of a listing is.
 public enum ListingKind: Sendable, Hashable, CaseIterable {
+    /// A plain file.
     case file
+    /// A directory.
     case directory
+    /// A symbolic link.
     case link
+    /// A device that is read byte by byte.
     case characterDevice
+    /// A device that is read in blocks.
     case blockDevice
+    /// A named pipe.
     case fifo
+    /// A Unix socket.
     case socket
     /// The line does not tell, or tells what we do not know.
     case unknown

@@ -27,7 +27,7 @@ public final class HTTPAuthentication: Sendable {
     /// The server or proxy that asks, without realm.
     public let place: ProtectionSpace
 
-    /// How long ``apply(to:user:password:accountDomain:body:channelBinding:)`` and its siblings wait for work that blocks,
+    /// How long `apply(to:user:password:accountDomain:body:channelBinding:)` and its siblings wait for work that blocks,
     /// such as asking for a Kerberos ticket.
     public let workLimit: Duration
 

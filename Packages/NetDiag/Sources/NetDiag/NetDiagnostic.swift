@@ -13,7 +13,7 @@ internal import Glibc
 /// ```
 ///
 /// It climbs the ladder from this machine's links to an answer of the server and names the lowest rung that is broken. What
-/// a stream's ``ConnectionReport`` knows already is not tried again. Nothing is sent to anybody but the target, the
+/// a stream's `ConnectionReport` knows already is not tried again. Nothing is sent to anybody but the target, the
 /// configured name servers and the routers on the way; nothing is changed; no privileges are needed.
 ///
 /// Replaces `CFNetDiagnosticRef`. One diagnostic may be used from several threads, and several at once.

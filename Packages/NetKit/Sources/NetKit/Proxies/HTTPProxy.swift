@@ -11,7 +11,7 @@ public import StreamKit
 /// try pair.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "proxy.example", port: 3128))])
 /// ```
 ///
-/// A proxy that refuses is heard: its answer, with fields and body, is ``StreamKit/StreamProperty/httpProxyResponse`` and
+/// A proxy that refuses is heard: its answer, with fields and body, is `StreamProperty.httpProxyResponse` and
 /// in the error (``HTTPProxyRefusal``). Replaces `kCFStreamPropertyHTTPProxy` and `kCFStreamPropertyCONNECTProxy`.
 public struct HTTPProxy: StreamProxy {
     /// The proxy's name or address. Replaces `kCFStreamPropertyHTTPProxyHost` and `kCFStreamPropertyHTTPSProxyHost`.

@@ -18,7 +18,7 @@ public import StreamKit
 /// ```
 ///
 /// Each load goes the way of the guide's figures 4-1 and 4-2: the request is sent; a 401 makes an
-/// ``HTTPAuth/HTTPAuthentication`` object, or finds the one that this session has for the place; credentials come from the
+/// `HTTPAuthentication` object, or finds the one that this session has for the place; credentials come from the
 /// URL, from ``Configuration/stores``, or from ``Configuration/prompt``; the request is sent again, until it is answered with
 /// something else, or nobody has another credential. Then the answer is what the server said last.
 ///
@@ -39,7 +39,7 @@ public final class HTTPSession: Sendable {
         self.loop = loop
     }
 
-    /// Sends a request and returns the stream of the final answer, whose head has come: see ``StreamKit/StreamProperty/httpResponse``.
+    /// Sends a request and returns the stream of the final answer, whose head has come: see `StreamProperty.httpResponse`.
     /// Read the stream to its end, or close it.
     ///
     /// - Parameters:
@@ -56,7 +56,10 @@ public final class HTTPSession: Sendable {
 
     /// Sends a request and reads the whole answer.
     ///
-    /// - Parameter limit: The most bytes that the body may have; more is an error.
+    /// - Parameters:
+    ///   - request: As for ``open(_:body:)``.
+    ///   - body: What is sent besides the head.
+    ///   - limit: The most bytes that the body of the answer may have; more is an error.
     public func load(
         _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20
     ) async throws(StreamError) -> HTTPResponse {

@@ -39,7 +39,7 @@ public final class DiscoveryFeed<Element: Sendable>: Sendable {
         }
     }
 
-    /// The next element; blocks the calling thread until there is one. As ``next(until:)-(_)``.
+    /// The next element; blocks the calling thread until there is one. As `next(until:)`.
     @available(*, noasync, message: "blocks the thread; use await")
     public func next(until deadline: ContinuousClock.Instant? = nil) throws(ServiceDiscoveryError) -> Element? {
         try enter()

@@ -8,7 +8,7 @@
 /// ```
 ///
 /// The service is visible until ``stop()`` or until the publisher is let go, both of which say goodbye before they return.
-/// Keep the name that ``published()-(_)`` gives for the next start, so that people find the service again. Replaces
+/// Keep the name that `published()` gives for the next start, so that people find the service again. Replaces
 /// `CFNetServiceRegisterWithOptions`.
 public final class ServicePublisher: Sendable {
     /// What was asked for.

@@ -22,7 +22,7 @@ public struct ServiceResolver: AsyncSequence, Sendable {
     public let interface: String?
     private let engine: DiscoveryEngine
 
-    /// Describes a search; it begins with ``start()``, with ``resolve(until:)-(_)``, or with iterating.
+    /// Describes a search; it begins with ``start()``, with `resolve(until:)`, or with iterating.
     public init(_ service: ServiceInstance, interface: String? = nil, engine: DiscoveryEngine = .automatic) {
         self.service = service
         self.interface = interface

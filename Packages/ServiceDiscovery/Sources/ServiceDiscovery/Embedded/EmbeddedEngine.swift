@@ -12,7 +12,7 @@ internal import HostResolver
 /// It opens its sockets with the first operation and closes them with the last. It shares port 5353 with other programs,
 /// follows interfaces and addresses as they change, and keeps within ``EngineLimits`` whatever strangers send.
 ///
-/// Theory of operation. One ``DiscoveryMachine`` behind one lock. Whoever has something for it (a caller, a packet on the
+/// Theory of operation. One `DiscoveryMachine` behind one lock. Whoever has something for it (a caller, a packet on the
 /// loop, the timer) takes the lock, tells the machine, and carries out what it says until it says to wait; so a goodbye
 /// has left when `stop()` returns. Only ringing the sinks is done after the lock.
 public final class EmbeddedEngine: Sendable {
