@@ -15,7 +15,7 @@ public import StreamKit
 ///
 /// It has no session of its own: each call takes an idle one from its pool or logs in, so calls may overlap, and a server that
 /// ends an idle session is not noticed. Paths are as ``FTPPath`` says; the URL's own path is not used. What a server refuses is
-/// thrown with its reply: ``StreamKit/StreamError/underlying`` is an ``FTPError``.
+/// thrown with its reply: `StreamError.underlying` is an ``FTPError``.
 public final class FTPClient: Sendable {
     private let location: FTPLocation
     private let settings: Locked<FTPSettings>
@@ -23,7 +23,7 @@ public final class FTPClient: Sendable {
 
     /// A client for a server: scheme, host, port and user of the URL count.
     ///
-    /// - Throws: as ``StreamKit/ReadStream/init(ftpURL:loop:)``.
+    /// - Throws: as `ReadStream.init(ftpURL:loop:)`.
     public init(_ url: URL, loop: EventLoop = .shared) throws(StreamError) {
         location = try FTPConversation.converting { () throws(FTPError) in try FTPLocation(url) }
         self.loop = loop
@@ -50,7 +50,7 @@ public final class FTPClient: Sendable {
                 .retrieve(path.bytes, offset: offset, asksSize: settings.fetchesInfo, isASCII: false)))
     }
 
-    /// A stream into a file; see ``StreamKit/WriteStream/init(ftpURL:loop:)`` for its end.
+    /// A stream into a file; see `WriteStream.init(ftpURL:loop:)` for its end.
     ///
     /// - Parameters:
     ///   - path: the file.

@@ -37,7 +37,7 @@ public struct FTPPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 extension FTPPath {
     /// The path of an FTP URL: relative to the directory of the log-in, unless it begins with `%2F`.
     ///
-    /// - Throws: as ``StreamKit/ReadStream/init(ftpURL:loop:)``.
+    /// - Throws: as `ReadStream.init(ftpURL:loop:)`.
     public init(_ url: URL) throws(StreamError) {
         bytes = try FTPConversation.converting { () throws(FTPError) in try FTPLocation(url).path }
     }

@@ -2,8 +2,8 @@ public import StreamKit
 
 /// Why FTP did not work: what was refused, or what the server did that no server may.
 ///
-/// Streams throw it as a ``StreamKit/StreamError`` of domain ``StreamKit/StreamErrorDomain/ftp`` whose code is the reply's,
-/// and whose ``StreamKit/StreamError/underlying`` is this. Replaces `kCFFTPErrorUnexpectedStatusCode` and
+/// Streams throw it as a `StreamError` of domain `StreamErrorDomain.ftp` whose code is the reply's,
+/// and whose `StreamError.underlying` is this. Replaces `kCFFTPErrorUnexpectedStatusCode` and
 /// `kCFFTPStatusCodeKey`.
 public struct FTPError: Error, Sendable, CustomStringConvertible {
     /// What kind of failure.

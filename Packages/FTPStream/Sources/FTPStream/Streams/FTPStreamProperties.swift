@@ -103,6 +103,6 @@ public enum FTPListingCommand: Sendable, Hashable {
 extension StreamProperty where Value == TLSInformation {
     /// What TLS agreed on for the data connection, once it has ended; whether it resumed the control connection's session.
     ///
-    /// That of the control connection is ``StreamKit/StreamProperty/tlsInformation``.
+    /// That of the control connection is `StreamProperty.tlsInformation`.
     public static var ftpDataTLSInformation: Self { .init("FTPStream.dataTLSInformation", access: .readOnly) }
 }

@@ -18,7 +18,7 @@ extension ReadStream {
     ///
     /// All `ftp…` properties are set before `open()`. Replaces `CFReadStreamCreateWithFTPURL`.
     ///
-    /// - Throws: an error whose ``StreamKit/StreamError/underlying`` is an ``FTPError`` with code ``FTPError/Code/badURL``.
+    /// - Throws: an error whose `StreamError.underlying` is an ``FTPError`` with code ``FTPError/Code/badURL``.
     public convenience init(ftpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
         let location = try FTPConversation.converting { () throws(FTPError) in try FTPLocation(url) }
         self.init(
@@ -47,7 +47,7 @@ extension WriteStream {
     /// directory is made by opening; its parent must exist; the stream is then at its end. Replaces
     /// `CFWriteStreamCreateWithFTPURL`, whose close does not wait for the server's last word.
     ///
-    /// - Throws: as ``StreamKit/ReadStream/init(ftpURL:loop:)``; a type other than `a` and `i` is refused.
+    /// - Throws: as `ReadStream.init(ftpURL:loop:)`; a type other than `a` and `i` is refused.
     public convenience init(ftpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
         let location = try FTPConversation.converting { () throws(FTPError) in
             let location = try FTPLocation(url)

@@ -3,7 +3,7 @@ internal import FoundationEssentials
 internal import HTTPMessage
 internal import StreamKit
 
-/// What a load did, for its ``StreamKit/ConnectionReport``: the steps of each connection it opened, and its requests.
+/// What a load did, for its `ConnectionReport`: the steps of each connection it opened, and its requests.
 ///
 /// Kept as values; words are made of them only when somebody asks.
 struct LoadLog: Sendable {

@@ -14,9 +14,9 @@ extension ReadStream {
     /// for try await chunk in stream.chunks() { … }
     /// ```
     ///
-    /// `https` turns TLS on, with ``StreamKit/StreamProperty/tls`` if it is set. Added to the request are `Host`,
+    /// `https` turns TLS on, with `StreamProperty.tls` if it is set. Added to the request are `Host`,
     /// `Content-Length` or `Transfer-Encoding`, `Connection`, and `User-Agent` if it has none; nothing else. A 401 or a 404
-    /// is an answer, not an error. The request's own ``HTTPMessage/HTTPRequest/body`` is sent unless `body` is given.
+    /// is an answer, not an error. The request's own `HTTPRequest.body` is sent unless `body` is given.
     ///
     /// All `http…` properties are set before `open()`. Replaces `CFReadStreamCreateForHTTPRequest` and
     /// `CFReadStreamCreateForStreamedHTTPRequest`.
@@ -26,7 +26,7 @@ extension ReadStream {
 
     /// A stream of what a URL leads to, by GET.
     ///
-    /// - Throws: an error of domain ``StreamKit/StreamErrorDomain/http`` with code -3 for a URL that cannot be requested.
+    /// - Throws: an error of domain `StreamErrorDomain.http` with code -3 for a URL that cannot be requested.
     public convenience init(httpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
         _ = try HTTPOrigin(url)
         do throws(HTTPMessageError) {
@@ -38,7 +38,7 @@ extension ReadStream {
 
     /// Waits for the head of the answer.
     ///
-    /// - Throws: why there is none, and ``StreamKit/StreamError/notOpen`` before `open()`.
+    /// - Throws: why there is none, and `StreamError.notOpen` before `open()`.
     public nonisolated(nonsending) func response() async throws(StreamError) -> HTTPResponse {
         if let response = self[.httpResponse] { return response }
         try await ready()

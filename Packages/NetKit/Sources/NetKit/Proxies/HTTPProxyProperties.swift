@@ -11,7 +11,7 @@ extension StreamProperty where Value == HTTPResponse {
 extension StreamProperty where Value == ProxySettings {
     /// Settings to find the proxies by, for the URL of the request and of each redirect that is followed.
     ///
-    /// Nil (default): no proxies but those of ``StreamKit/StreamProperty/proxies``, which count if both are set. Replaces
+    /// Nil (default): no proxies but those of `StreamProperty.proxies`, which count if both are set. Replaces
     /// the dictionary of `kCFStreamPropertyHTTPProxy`.
     public static var httpProxySettings: Self { .init("NetKit.http.proxySettings", access: .beforeOpen) }
 }

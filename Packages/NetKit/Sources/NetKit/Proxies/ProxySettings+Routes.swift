@@ -8,7 +8,7 @@ extension ProxyServer {
     /// User and password, if there are any, are sent with the first request as Basic credentials (RFC 7617), as every
     /// program does that takes them from a proxy's URL.
     ///
-    /// - Parameter tls: for a proxy of kind ``StreamKit/ProxyServer/Kind/https``.
+    /// - Parameter tls: for a proxy of kind `ProxyServer.Kind.https`.
     /// - Throws: `EINVAL` for a user with a colon in it, which Basic cannot carry.
     public func httpProxy(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> HTTPProxy? {
         guard kind == .http || kind == .https else { return nil }
@@ -30,7 +30,7 @@ extension ProxyServer {
 
     /// The proxy as one hop of a way.
     ///
-    /// - Parameter tls: for a proxy of kind ``StreamKit/ProxyServer/Kind/https``.
+    /// - Parameter tls: for a proxy of kind `ProxyServer.Kind.https`.
     public func hop(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> any StreamProxy {
         if let proxy = try httpProxy(tls: tls) { return proxy }
         return socksProxy ?? SOCKSProxy(host: host, port: port, user: user, password: password)
@@ -38,7 +38,7 @@ extension ProxyServer {
 }
 
 extension ProxySettings {
-    /// The ways for a URL, for ``StreamKit/StreamProperty/proxies``.
+    /// The ways for a URL, for `StreamProperty.proxies`.
     ///
     /// ```swift
     /// try stream.set(.proxies, to: try ProxySettings.environment().routes(for: url))
