@@ -51,8 +51,11 @@ step() {
 # Builds what the root manifest holds; an import of ours that a target does not declare is an error.
 build_all() { swift build --package-path "$root" --build-tests --explicit-target-dependency-import-check error; }
 
-# Builds and runs tests of Swift Testing; a run that hangs fails.
-run_tests() { timeout --foreground 900 swift test --disable-xctest "$@"; }
+# Builds and runs tests of Swift Testing; a run that hangs fails, and one that finds no test.
+run_tests() {
+    timeout --foreground 900 swift test --disable-xctest "$@" |
+        awk '{ print; fflush() } / Test run with 0 tests / { none = 1 } END { if (none) print "error: there is no such test"; exit none }'
+}
 
 # Prints "passed failed skipped" of a log of Swift Testing.
 count_tests() {

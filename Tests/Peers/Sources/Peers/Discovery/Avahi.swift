@@ -44,6 +44,7 @@ public final class Avahi: Peer {
     public func start() throws(PeerError) {
         let daemon = try Self.program.located()
         let bus = try Program("dbus-daemon").located()
+        let ask = try Program("dbus-send", package: "dbus-bin").located()
         try process.start(Program("unshare", package: "util-linux"), ports: 0) { scratch, _ throws(PeerError) in
             let busFile = try scratch.write("bus.conf", Self.busConfiguration(scratch.file("bus")))
             let file = try scratch.write(
@@ -69,8 +70,8 @@ public final class Avahi: Peer {
                 mount -t tmpfs tmpfs /run; mkdir /run/avahi-daemon; mount -t tmpfs tmpfs /etc/avahi
                 mkdir /etc/avahi/services; cp '\(scratch.file("services"))'/* /etc/avahi/services/ 2>/dev/null || true
                 '\(bus)' --nofork --nopidfile --config-file='\(busFile)' &
-                while [ ! -S '\(scratch.file("bus"))' ]; do sleep 0.02; done
                 export DBUS_SYSTEM_BUS_ADDRESS='unix:path=\(scratch.file("bus"))'
+                until '\(ask)' --system --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.GetId; do :; done
                 exec '\(daemon)' -f '\(file)' --no-drop-root --no-chroot --no-rlimits --no-proc-title
                 """
             return PeerProcess.Launch(
