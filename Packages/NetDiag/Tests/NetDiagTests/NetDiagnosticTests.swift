@@ -64,6 +64,25 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// A server that promises an answer again and again is not waited for.
+    @Test func promisesWithoutEnd() async throws {
+        let server = try await Answering(String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 10_000))
+        let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/")
+        #expect(diagnosis.cause?.code == .notHTTP, "\(diagnosis)")
+        withExtendedLifetime(server) {}
+    }
+
+    /// The limit is for the whole head, however often a byte comes.
+    @Test func aHeadThatIsLate() async throws {
+        let server = try await Answering("HTTP/1.1 200 OK\r\n")
+        var options = NetDiagnostic.Options()
+        options.answerLimit = .zero
+        let url = URL(string: "http://127.0.0.1:\(server.port)/")!
+        let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
+        #expect(diagnosis.cause?.code == .answerMissing, "\(diagnosis)")
+        withExtendedLifetime(server) {}
+    }
+
     @Test func aServerWithoutTLS() async throws {
         let server = try await Answering("HTTP/1.1 400 Bad Request\r\n\r\n")
         let diagnosis = try await diagnose("https://127.0.0.1:\(server.port)/")

@@ -45,7 +45,7 @@ final class Gate: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while outcome == nil {
-            if pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT { break }
+            if pthread_cond_timedwait(condition, mutex, &deadline) != 0 { break }  // the time is over, or was none
         }
         return outcome
     }

@@ -92,7 +92,7 @@ struct LadderMachine: Sendable {
         return order.map(\.element)
     }
 
-    /// The rungs that somebody stood on, and the highest one that held.
+    /// The rungs that were looked at, whether they held or not.
     var checked: Set<Rung> {
         var rungs: Set<Rung> = []
         if facts.surroundings != nil { rungs.formUnion([.link, .address]) }
@@ -102,10 +102,9 @@ struct LadderMachine: Sendable {
         if !facts.connections.isEmpty || facts.breakage != nil { rungs.insert(.connection) }
         switch facts.talk?.1 {
         case .secured, .insecure: rungs.insert(.security)
-        case .answered(let status, _):
+        case .answered:
             if target.isSecure { rungs.insert(.security) }
-            rungs.insert(.answer)
-            if status != 401, status != 407 { rungs.insert(.authentication) } else { rungs.insert(.authentication) }
+            rungs.formUnion([.answer, .authentication])
         case .notHTTP, .unanswered:
             if target.isSecure { rungs.insert(.security) }
             rungs.insert(.answer)

@@ -3,6 +3,9 @@ internal import HTTPMessage
 /// Talks with the target over a connection of its own: the TLS handshake, then one request without credentials or cookies,
 /// of which only the head of the answer is read. Redirects are told, not followed.
 struct Talk: Sendable {
+    /// Most answers of status 1xx before the final one.
+    static let mostInterimResponses = 16
+
     let target: DiagnosisTarget
     let options: NetDiagnostic.Options
 
@@ -11,7 +14,6 @@ struct Talk: Sendable {
         defer { pair.close() }
         do throws(StreamError) {
             try pair.set(.openLimit, to: options.connectionLimit)
-            try pair.set(.readLimit, to: options.answerLimit)
             if target.isSecure { try pair.set(.tls, to: options.tls) }
             try pair.open()
             try await pair.output.opened()
@@ -43,6 +45,9 @@ struct Talk: Sendable {
         var parser = HeadParser(.response, leniency: .client)
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
+        // One limit for the whole head: a server may not drip it, nor promise an answer for ever.
+        let end = ContinuousClock.now + options.answerLimit
+        var interim = 0
         while true {
             do throws(HTTPMessageError) {
                 while case .complete(let length) = try parser.parse(bytes.span.bytes) {
@@ -50,12 +55,17 @@ struct Talk: Sendable {
                     if head.status.code >= 200 {
                         return .answered(status: head.status.code, location: head.fields[.location])
                     }
+                    interim += 1
+                    if interim > Talk.mostInterimResponses { return .notHTTP }
                     bytes.removeFirst(length)  // the final answer follows (RFC 9110 §15.2)
                     parser.reset()
                 }
             } catch {
                 return .notHTTP
             }
+            let left = ContinuousClock.now.duration(to: end)
+            guard left > .zero else { throw .timedOut }
+            try input.set(.readLimit, to: left)
             let count = try await input.read(into: &buffer)
             guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .notHTTP }
             bytes += buffer[..<count]
