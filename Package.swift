@@ -58,7 +58,10 @@ let rows: [Row] = [
 
     Row(
         "NetKit", .library, "NetKit",
-        ["EventLoops", "FTPStream", "HTTPAuth", "HTTPMessage", "HostResolver", "NetDiag", "StreamKit"]),
+        [
+            "EventLoops", "FTPStream", "HTTPAuth", "HTTPMessage", "HostResolver", "NetDiag", "ServiceDiscovery",
+            "StreamKit",
+        ]),
     Row("NetKit", .tests, "NetKitTests", ["NetKit"]),
 ]
 

@@ -21,6 +21,7 @@ let package = Package(
         .package(path: "../HTTPMessage"),
         .package(path: "../HostResolver"),
         .package(path: "../NetDiag"),
+        .package(path: "../ServiceDiscovery"),
         .package(path: "../StreamKit"),
     ],
     targets: [
@@ -33,6 +34,7 @@ let package = Package(
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "NetDiag", package: "NetDiag"),
+                .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
                 .product(name: "StreamKit", package: "StreamKit"),
             ],
             swiftSettings: settings

@@ -5,4 +5,5 @@
 @_exported public import HTTPMessage
 @_exported public import HostResolver
 @_exported public import NetDiag
+@_exported public import ServiceDiscovery
 @_exported public import StreamKit

@@ -38,7 +38,7 @@ extension HTTPConnectionKey {
     private final class Manner: Equatable, Sendable {
         let tls: TLSConfiguration?
         let localAddress: SocketAddress?
-        let serviceType: ServiceType?
+        let serviceType: NetworkServiceType?
         let keepsAlive: Bool
         let sendsAtOnce: Bool
         let resolver: Identity?

@@ -82,7 +82,7 @@ extension StreamProperty where Value == Duration {
     }
 }
 
-extension StreamProperty where Value == ServiceType {
+extension StreamProperty where Value == NetworkServiceType {
     /// What the traffic is for, told to the network in the DSCP field. Replaces `kCFStreamNetworkServiceType`.
     public static var serviceType: Self { .init("StreamKit.serviceType", access: .beforeOpen) }
 }

@@ -8,7 +8,7 @@ struct ConnectingSocket {
     struct Options: Sendable {
         var sendsAtOnce = true
         var keepsAlive = false
-        var serviceType: ServiceType?
+        var serviceType: NetworkServiceType?
         var localAddress: SocketAddress?
     }
 

@@ -43,15 +43,15 @@ extension SocketOption where Value == Bool {
     }
 }
 
-extension SocketOption where Value == ServiceType {
+extension SocketOption where Value == NetworkServiceType {
     /// What the traffic is for, in the DSCP field of its packets (RFC 4594). The C names are `IP_TOS`, `IPV6_TCLASS`.
     ///
-    /// A code point without a name here reads as ``ServiceType/standard``.
+    /// A code point without a name here reads as ``NetworkServiceType/standard``.
     public static var serviceType: Self {
         Self(
             v4: IP_TOS, v6: IPV6_TCLASS, named: "IP_TOS",
             from: { byte in
-                ServiceType.allCases.first { CInt($0.differentiatedServicesCodePoint) == byte >> 2 } ?? .standard
+                NetworkServiceType.allCases.first { CInt($0.differentiatedServicesCodePoint) == byte >> 2 } ?? .standard
             },
             to: { CInt($0.differentiatedServicesCodePoint) << 2 })
     }

@@ -40,7 +40,7 @@ struct SocketOptionTests {
     @Test(arguments: [SocketFamily.ipv4, .ipv6])
     func headerFieldsOfBothFamilies(_ family: SocketFamily) throws {
         let socket = try Socket(family, .datagram)
-        for type in ServiceType.allCases {
+        for type in NetworkServiceType.allCases {
             try socket.set(.serviceType, to: type)
             #expect(try socket.get(.serviceType) == type)
         }

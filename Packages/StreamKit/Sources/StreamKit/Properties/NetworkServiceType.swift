@@ -1,7 +1,7 @@
 /// What a stream's traffic is for, as a hint to routers: the DSCP field of its packets (RFC 4594).
 ///
 /// Replaces `kCFStreamNetworkServiceType` and its values. Whether a network honours it is the network's affair.
-public enum ServiceType: Sendable, Hashable, CaseIterable {
+public enum NetworkServiceType: Sendable, Hashable, CaseIterable {
     /// Ordinary traffic.
     case standard
     /// Not urgent: yields to everything else (CS1).
