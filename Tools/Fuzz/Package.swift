@@ -1,0 +1,34 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        // libFuzzer brings `main`.
+        .unsafeFlags(["-parse-as-library"]),
+    ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+// Built by Scripts/fuzz only, with libFuzzer and AddressSanitizer.
+let package = Package(
+    name: "Fuzz",
+    dependencies: [
+        .package(path: "../../Packages/FTPStream"),
+        .package(path: "../../Packages/HTTPAuth"),
+        .package(path: "../../Packages/HTTPMessage"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "fuzz",
+            dependencies: [
+                .product(name: "FTPListing", package: "FTPStream"),
+                .product(name: "HTTPAuth", package: "HTTPAuth"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+            ],
+            swiftSettings: settings
+        )
+    ],
+    swiftLanguageModes: [.v6]
+)

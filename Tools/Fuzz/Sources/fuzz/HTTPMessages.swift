@@ -1,0 +1,52 @@
+internal import HTTPMessage
+
+extension FuzzTarget {
+    /// Requests, as a server receives them.
+    static let httpRequest = FuzzTarget(name: "http-request") { bytes in
+        for leniency in [HTTPLeniency.strict, .client] { compareSplits(of: bytes, .request, leniency) }
+    }
+
+    /// Responses, as a client receives them.
+    static let httpResponse = FuzzTarget(name: "http-response") { bytes in
+        for leniency in [HTTPLeniency.strict, .client] { compareSplits(of: bytes, .response, leniency) }
+    }
+
+    /// However the network splits it, the same is read and the same is refused.
+    private static func compareSplits(of bytes: [UInt8], _ kind: MessageParser.Kind, _ leniency: HTTPLeniency) {
+        let whole = outcome(of: bytes, in: max(1, bytes.count), kind, leniency)
+        for size in [1, 7] where size < bytes.count {
+            precondition(outcome(of: bytes, in: size, kind, leniency) == whole, "pieces of \(size) read otherwise")
+        }
+    }
+
+    /// What was read: heads and trailers as they are sent again, bodies in one.
+    private static func outcome(
+        of bytes: [UInt8], in size: Int, _ kind: MessageParser.Kind, _ leniency: HTTPLeniency
+    ) -> [String] {
+        var parser = MessageParser(kind, leniency: leniency)
+        var seen: [String] = []
+        var body: [UInt8] = []
+        func take(_ event: MessageParser.Event) {
+            switch event {
+            case .body(let piece): body += piece
+            case .request(let head): seen.append("request \(head.serialized())")
+            case .informational(let head): seen.append("interim \(head.serialized())")
+            case .response(let head): seen.append("response \(head.serialized())")
+            case .end(let trailers):
+                seen.append("end \(body) \(trailers.map(\.rawValue))")
+                body = []
+            }
+        }
+        do throws(HTTPMessageError) {
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                try parser.append(bytes[start..<min(start + size, bytes.count)])
+                while let event = try parser.next() { take(event) }
+            }
+            if let event = try parser.receiveEnd() { take(event) }
+        } catch {
+            // Of a body that breaks off, more or less may have been given.
+            seen.append("error \(error.code)")
+        }
+        return seen
+    }
+}
