@@ -97,6 +97,11 @@ import Testing
         ("HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 70_000) + "\r\n\r\n", .parseFailure),
         ("HTTP/1.1 200 OK\r\n" + String(repeating: "X: y\r\n", count: 300) + "\r\n", .parseFailure),
         (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 17), .parseFailure),
+        // Nobody asked for these.
+        ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello", .parseFailure),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nhello", .parseFailure),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", .parseFailure),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: deflate\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", .parseFailure),
     ]
 
     @Test(arguments: broken.indices, Style.allCases)

@@ -140,6 +140,7 @@ extension HTTPLoad {
         } catch {
             throw StreamError(error)
         }
+        try refuseUnasked(head, framing)
         leaveTimer.take()?.cancel()
         log.answered(head)
         decoder = BodyDecoder(framing, limits: settings.limits, leniency: .client)
@@ -165,5 +166,14 @@ extension HTTPLoad {
             throw .tooManyInterim(HTTPLimits.interimResponses)
         }
         if head.status.code == 100 { try giveLeave() }
+    }
+
+    /// An answer in a form that only a request may choose, and a stream's never does: another protocol (RFC 9110 §15.2.2),
+    /// or a coding of the transfer beside chunks (RFC 9112 §7.4), whose bytes would pass for the body.
+    private func refuseUnasked(_ head: HTTPResponse, _ framing: BodyFraming) throws(StreamError) {
+        if framing == .tunnel { throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol") }
+        guard framing == .chunked || framing == .untilClose, let coding = head.fields[.transferEncoding] else { return }
+        let names = coding.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
+        guard names.allSatisfy({ $0 == "chunked" || $0 == "identity" }) else { throw .transferCoded(coding) }
     }
 }

@@ -65,6 +65,17 @@ extension StreamError {
         http(.parseFailure, Sentence("http.interim", "The server sent more than %1 interim answers.", "\(count)"))
     }
 
+    static func switchedProtocols(_ name: String) -> StreamError {
+        http(.parseFailure, Sentence("http.switched", "The server switched to %1, which was not asked for.", name))
+    }
+
+    static func transferCoded(_ coding: String) -> StreamError {
+        http(
+            .parseFailure,
+            Sentence(
+                "http.transferCoded", "The body came in the transfer coding '%1', which was not asked for.", coding))
+    }
+
     static func badContentCoding(_ coding: String) -> StreamError {
         http(
             .parseFailure,
