@@ -29,6 +29,7 @@ let rows: [Row] = [
     Row("StreamKit", .system, "COpenSSL", apt: ["libssl-dev"]),
     Row("StreamKit", .shim, "CSockets"),
     Row("StreamKit", .library, "StreamKit", ["COpenSSL", "CSockets", "EventLoops", "HostResolver"]),
+    Row("StreamKit", .library, "StreamKitFoundation", ["StreamKit", "EventLoops", "HostResolver", "RunLoopDelivery"]),
     Row("StreamKit", .library, "StreamKitTesting", ["StreamKit", "EventLoops"]),
     Row(
         "StreamKit", .tests, "StreamKitTests",
@@ -36,6 +37,9 @@ let rows: [Row] = [
             "COpenSSL", "StreamKit", "StreamKitTesting", "EventLoops", "RunLoopDelivery", "HostResolver",
             "HostResolverTesting",
         ]),
+    Row(
+        "StreamKit", .tests, "StreamKitFoundationTests",
+        ["StreamKitFoundation", "StreamKit", "EventLoops", "HostResolver"]),
 
     Row("HTTPAuth", .system, "CGSSAPI", apt: ["libkrb5-dev"]),
     Row("HTTPAuth", .system, "CLibcrypto", apt: ["libssl-dev"]),

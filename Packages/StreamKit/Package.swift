@@ -13,6 +13,7 @@ let package = Package(
     name: "StreamKit",
     products: [
         .library(name: "StreamKit", targets: ["StreamKit"]),
+        .library(name: "StreamKitFoundation", targets: ["StreamKitFoundation"]),
         .library(name: "StreamKitTesting", targets: ["StreamKitTesting"]),
     ],
     dependencies: [
@@ -33,6 +34,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "StreamKitFoundation",
+            dependencies: [
+                "StreamKit",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "RunLoopDelivery", package: "EventLoops"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "StreamKitTesting",
             dependencies: ["StreamKit", .product(name: "EventLoops", package: "EventLoops")],
             swiftSettings: settings
@@ -47,6 +58,16 @@ let package = Package(
                 .product(name: "RunLoopDelivery", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "HostResolverTesting", package: "HostResolver"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "StreamKitFoundationTests",
+            dependencies: [
+                "StreamKitFoundation",
+                "StreamKit",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
             ],
             swiftSettings: settings
         ),

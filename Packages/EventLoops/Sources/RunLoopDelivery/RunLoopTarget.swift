@@ -20,38 +20,61 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
     // CFRunLoop and its sources may be used from any thread for what is done here: adding, removing and signalling
     // sources, and waking. CoreFoundation locks inside; only *running* a loop belongs to its thread.
     private static let utf8: CFStringEncoding = 0x0800_0100  // kCFStringEncodingUTF8, which the importer leaves out
-    private let loop: CFRunLoop
-    private let mode: CFRunLoopMode
+
+    /// Who the loop is. Only compared, and asked to add a timer, which CoreFoundation locks for.
+    private let identity: RunLoop
+    /// CoreFoundation's name for it; nil for another thread's, which only that thread can tell.
+    private let loop: CFRunLoop?
+    private let mode: RunLoop.Mode
 
     /// Delivers on the calling thread's run loop, in `mode`.
     @available(*, noasync, message: "a task has no run loop of its own; use .queue or the async calls")
     public static func current(mode: RunLoop.Mode = .default) -> RunLoopTarget {
-        RunLoopTarget(loop: CFRunLoopGetCurrent(), mode: mode)
+        RunLoopTarget(RunLoop.current, loop: CFRunLoopGetCurrent(), mode: mode)
     }
 
     /// Delivers on the main thread's run loop, in `mode`. Somebody must run that loop.
     public static func main(mode: RunLoop.Mode = .default) -> RunLoopTarget {
-        RunLoopTarget(loop: CFRunLoopGetMain(), mode: mode)
+        RunLoopTarget(RunLoop.main, loop: CFRunLoopGetMain(), mode: mode)
     }
 
-    private init(loop: CFRunLoop, mode: RunLoop.Mode) {
+    /// Delivers on `loop`, whichever thread's it is, in `mode`.
+    ///
+    /// For the calling thread's loop this is ``current(mode:)``, for the main thread's ``main(mode:)``. On any other the
+    /// first delivery comes when that loop has run once.
+    public init(_ loop: RunLoop, mode: RunLoop.Mode = .default) {
+        if loop === RunLoop.main {
+            self.init(loop, loop: CFRunLoopGetMain(), mode: mode)
+        } else {
+            self.init(loop, loop: loop === RunLoop.current ? CFRunLoopGetCurrent() : nil, mode: mode)
+        }
+    }
+
+    private init(_ identity: RunLoop, loop: CFRunLoop?, mode: RunLoop.Mode) {
+        self.identity = identity
         self.loop = loop
+        self.mode = mode
+    }
+
+    /// A mode as CoreFoundation names it.
+    static func name(of mode: RunLoop.Mode) -> CFRunLoopMode {
         switch mode {
-        case .default: self.mode = kCFRunLoopDefaultMode
-        case .common: self.mode = kCFRunLoopCommonModes
-        default: self.mode = CFStringCreateWithCString(nil, mode.rawValue, RunLoopTarget.utf8)
+        case .default: kCFRunLoopDefaultMode
+        case .common: kCFRunLoopCommonModes
+        default: CFStringCreateWithCString(nil, mode.rawValue, utf8)
         }
     }
 
     /// See `DeliveryTarget.makeSignal(_:)`.
     public func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
-        RunLoopSignal(perform, loop: loop, mode: mode)
+        guard let loop else { return DistantRunLoopSignal(perform, loop: identity, mode: mode) }
+        return RunLoopSignal(perform, loop: loop, mode: RunLoopTarget.name(of: mode))
     }
 
     /// See `DeliveryTarget.isSame(as:)`.
     public func isSame(as other: any DeliveryTarget) -> Bool {
         guard let other = other as? RunLoopTarget else { return false }
-        return CFEqual(loop, other.loop) && CFEqual(mode, other.mode)
+        return identity === other.identity && mode == other.mode
     }
 }
 

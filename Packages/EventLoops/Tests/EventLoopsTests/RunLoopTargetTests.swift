@@ -190,6 +190,51 @@ extension EventLoopsTests {
             signal?.cancel()
         }
 
+        /// Hands a loop out to another thread, which only names it.
+        private final class LoopHandover: @unchecked Sendable {
+            private let lock = NSLock()
+            private var loop: RunLoop?
+            func give(_ loop: RunLoop) { lock.withLock { self.loop = loop } }
+            func target(mode: RunLoop.Mode) -> RunLoopTarget? {
+                lock.withLock { loop }.map { RunLoopTarget($0, mode: mode) }
+            }
+        }
+
+        @Test(arguments: [RunLoop.Mode.default, .common, privateMode])
+        func aLoopThatAnotherThreadNames(_ mode: RunLoop.Mode) async {
+            let handover = LoopHandover()
+            let isReady = Gate()
+            let isDone = Gate()
+            let count = Counter()
+            let kept = Counter()
+            async let outcome = onThread {
+                let runs = mode == .common ? RunLoop.Mode.default : mode
+                let keeper = RunLoopTarget.current(mode: runs).makeSignal {}
+                defer { keeper.cancel() }
+                handover.give(.current)
+                let isSame = handover.target(mode: mode)?.isSame(as: .currentRunLoop(mode: mode)) == true
+                isReady.open()
+                while !isDone.isOpen { _ = Self.runOnce(runs) }
+                return isSame
+            }
+            await until { isReady.isOpen }
+            let target = handover.target(mode: mode)
+            let cancelled = target?.makeSignal { kept.add() }
+            cancelled?.signal()
+            cancelled?.cancel()
+            let signal = target?.makeSignal {
+                count.add()
+                if count.value == 2 { isDone.open() }
+            }
+            signal?.signal()  // before it has arrived
+            await until { count.value == 1 }
+            signal?.signal()
+            #expect(await outcome)
+            #expect(count.value == 2)
+            #expect(kept.value <= 1)
+            signal?.cancel()
+        }
+
         @Test func noRingOfAnyThreadIsLost() async {
             let made = Counter()
             let seen = Counter()

@@ -1,0 +1,125 @@
+internal import EventLoops
+internal import Foundation
+internal import StreamKit
+
+/// The streams behind one or two fronts, and what changes them for both: TLS on a connection that is in use.
+final class BridgedConnection: Sendable {
+    private struct State {
+        var input: ReadStream?
+        var output: WriteStream?
+        var pair: StreamPair?
+        /// The handshake began on the open connection; to who uses the fronts it stayed open.
+        var isUpgraded = false
+        var level: String?
+    }
+
+    private let state: Locked<State>
+    let inputRelay = DelegateRelay()
+    let outputRelay = DelegateRelay()
+
+    init(_ pair: StreamPair) {
+        state = Locked(State(input: pair.input, output: pair.output, pair: pair))
+    }
+
+    init(_ input: ReadStream) {
+        state = Locked(State(input: input))
+    }
+
+    init(_ output: WriteStream) {
+        state = Locked(State(output: output))
+    }
+
+    var input: ReadStream? { state.withLock { $0.input } }
+    var output: WriteStream? { state.withLock { $0.output } }
+    var pair: StreamPair? { state.withLock { $0.pair } }
+
+    /// The status to show: a handshake on an open stream does not show.
+    func shown(_ status: StreamStatus) -> Foundation.Stream.Status {
+        let isHidden = status == .opening && state.withLock { $0.isUpgraded }
+        return Foundation.Stream.Status(rawValue: UInt((isHidden ? .open : status).rawValue)) ?? .error
+    }
+
+    // MARK: Clients
+
+    func attachInput() {
+        guard let input else { return }
+        let relay = inputRelay
+        input.setClient(relay.wantedEvents) { _, event in relay.tell(event) }
+    }
+
+    func attachOutput() {
+        guard let output else { return }
+        let relay = outputRelay
+        output.setClient(relay.wantedEvents) { _, event in relay.tell(event) }
+    }
+
+    // MARK: Properties
+
+    func value<Value>(_ property: StreamProperty<Value>) -> Value? {
+        let (input, output) = state.withLock { ($0.input, $0.output) }
+        return input?[property] ?? output?[property]
+    }
+
+    func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool {
+        let (input, output) = state.withLock { ($0.input, $0.output) }
+        do throws(StreamError) {
+            if let input { try input.set(property, to: value) } else { try output?.set(property, to: value) }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    // MARK: TLS
+
+    var isConnection: Bool { pair != nil }
+
+    /// The level of security that was set by name, to be told again.
+    var level: String? { state.withLock { $0.level } }
+
+    /// TLS from the start, or, on a connection that is open, from now on; nil for none, before the handshake.
+    func secure(_ configuration: TLSConfiguration?, level: String?) -> Bool {
+        guard let pair else { return false }
+        let isSet =
+            if set(.tls, to: configuration) {
+                true
+            } else if let configuration, pair.input.status == .open, pair.output.status == .open {
+                upgrade(pair, with: configuration)
+            } else {
+                false
+            }
+        if isSet { state.withLock { $0.level = level } }
+        return isSet
+    }
+
+    private func upgrade(_ plain: StreamPair, with configuration: TLSConfiguration) -> Bool {
+        if state.withLock({ $0.isUpgraded }) || plain[.tlsInformation] != nil { return false }
+        let secured: StreamPair
+        do throws(StreamError) {
+            plain.input.setClient([], nil)
+            plain.output.setClient([], nil)
+            secured = try StreamPair(
+                securing: plain, with: configuration, peerName: plain[.remoteHostName], port: plain[.remotePort])
+        } catch {
+            reattach()
+            return false
+        }
+        state.withLock { state in
+            state.pair = secured
+            state.input = secured.input
+            state.output = secured.output
+            state.isUpgraded = true
+        }
+        reattach()
+        for place in inputRelay.places { secured.input.schedule(on: place) }
+        for place in outputRelay.places { secured.output.schedule(on: place) }
+        // What fails is told as an event, and by the status.
+        _ = Result { () throws(StreamError) in try secured.open() }
+        return true
+    }
+
+    private func reattach() {
+        if inputRelay.hasClient { attachInput() }
+        if outputRelay.hasClient { attachOutput() }
+    }
+}

@@ -1,0 +1,95 @@
+internal import Foundation
+internal import StreamKit
+
+/// The levels and dictionaries with which Foundation's streams are told to use TLS.
+enum SecuritySettings {
+    private enum Level {
+        case none
+        case tls
+
+        /// Nil for SSL 2 and 3, and for what is not known: these are never turned into something else in silence. "TLSv1"
+        /// means TLS, of the versions that are still allowed.
+        init?(_ name: String) {
+            switch name {
+            case StreamSocketSecurityLevel.none.rawValue: self = .none
+            case StreamSocketSecurityLevel.tlSv1.rawValue, StreamSocketSecurityLevel.negotiatedSSL.rawValue: self = .tls
+            default: return nil
+            }
+        }
+    }
+
+    /// The level that was set, else that of what was set otherwise; nil for what is no connection.
+    static func level(of stream: BridgedConnection) -> String? {
+        guard stream.isConnection else { return nil }
+        let isSecure = stream.value(.tls) != nil || stream.value(.tlsInformation) != nil
+        let level = isSecure ? StreamSocketSecurityLevel.negotiatedSSL : .none
+        return stream.level ?? level.rawValue
+    }
+
+    static func setLevel(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
+        guard let value else { return stream.secure(nil, level: nil) }
+        guard let name = name(of: value), let level = Level(name) else { return false }
+        switch level {
+        case .none: return stream.secure(nil, level: nil)
+        case .tls: return stream.secure(TLSConfiguration(), level: name)
+        }
+    }
+
+    static func setSettings(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
+        guard let value else { return stream.secure(nil, level: nil) }
+        guard let settings = value as? [AnyHashable: Any] else { return false }
+        var configuration = TLSConfiguration()
+        var level = StreamSocketSecurityLevel.negotiatedSSL.rawValue
+        for (key, setting) in settings {
+            guard
+                let key = (key.base as? StreamSSLSetting) ?? (key.base as? String).map(StreamSSLSetting.init(rawValue:))
+            else { return false }
+            if key == .levelKey {
+                guard let name = name(of: setting as AnyObject) else { return false }
+                level = name
+            } else if !apply(setting as AnyObject, for: key, to: &configuration) {
+                return false
+            }
+        }
+        switch Level(level) {
+        case nil: return false
+        case .some(.none): return stream.secure(nil, level: nil)
+        case .tls?: break
+        }
+        if configuration.role == .server, configuration.identity == nil { return false }
+        return stream.secure(configuration, level: level)
+    }
+
+    private static func apply(
+        _ value: AnyObject, for key: StreamSSLSetting, to configuration: inout TLSConfiguration
+    ) -> Bool {
+        if key == .peerNameKey {
+            if value is NSNull {
+                if configuration.verification == .full { configuration.verification = .insecureNoNameCheck }
+                return true
+            }
+            guard let name = value as? String else { return false }
+            configuration.peerName = name
+            return true
+        }
+        if key == .certificatesKey {
+            guard let identities = value as? [TLSIdentity], identities.count == 1 else { return false }
+            configuration.identity = identities[0]
+            return true
+        }
+        guard let flag = (value as? NSNumber)?.boolValue else { return false }
+        switch key {
+        case .validatesCertificateChainKey: if !flag { configuration.verification = .insecureNone }
+        case .isServerKey: configuration.role = flag ? .server : .client
+        case .allowsExpiredCertificatesKey: configuration.insecureAllowsExpiredCertificates = flag
+        case .allowsExpiredRootsKey: configuration.insecureAllowsExpiredRoots = flag
+        case .allowsAnyRootKey: configuration.insecureAllowsAnyRoot = flag
+        default: return false
+        }
+        return true
+    }
+
+    private static func name(of value: AnyObject) -> String? {
+        (value as? StreamSocketSecurityLevel)?.rawValue ?? value as? String
+    }
+}

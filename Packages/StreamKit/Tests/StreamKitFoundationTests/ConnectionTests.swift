@@ -1,0 +1,285 @@
+import Foundation
+import Glibc
+import StreamKitFoundation
+import Testing
+
+/// Fronts of connections, against a server in this process.
+@Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+    @Test("SK-010, SK-029: the blocking client, which never looks at a run loop")
+    func blocking() async throws {
+        let server = try EchoServer()
+        try await onThread {
+            let (input, output) = connection(to: server.port)
+            input.open()
+            output.open()
+            var rest = Array("hello".utf8)[...]
+            while !rest.isEmpty {
+                let count = Array(rest).withUnsafeBufferPointer { bytes in
+                    bytes.baseAddress.map { output.write($0, maxLength: bytes.count) } ?? -1
+                }
+                #expect(count > 0)
+                if count <= 0 { return }
+                rest = rest.dropFirst(count)
+            }
+            #expect(input.bytes() == Array("hello".utf8))
+            #expect(input.streamStatus == .open && output.streamStatus == .open)
+            #expect(input.property(forKey: .socketRemoteHostNameKey) as? String == "localhost")
+            #expect(output.property(forKey: .socketRemotePortNumberKey) as? Int == server.port)
+            let handle = try #require(input.property(forKey: .socketNativeHandleKey) as? Data)
+            let descriptor = handle.withUnsafeBytes { $0.loadUnaligned(as: Int32.self) }
+            #expect(fcntl(descriptor, F_GETFD) >= 0)
+            input.close()
+            #expect(output.write([1], maxLength: 1) == 1, "the other half keeps the connection")
+            output.close()
+            #expect(output.write([1], maxLength: 1) == -1)
+        }
+    }
+
+    @Test("SK-070…SK-081: the client with a delegate and a run loop, 2 MiB there and back")
+    func scheduled() async throws {
+        let server = try EchoServer()
+        try await onThread {
+            let (input, output) = connection(to: server.port)
+            let sent = (0..<2 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+            var position = 0
+            var received: [UInt8] = []
+            let recorder = EventRecorder { stream, event in
+                switch event {
+                case .hasSpaceAvailable:
+                    guard position < sent.count else { return }
+                    let count = sent.withUnsafeBufferPointer { bytes -> Int in
+                        guard let start = bytes.baseAddress else { return -1 }
+                        return (stream as? OutputStream)?.write(start + position, maxLength: bytes.count - position)
+                            ?? -1
+                    }
+                    position += max(0, count)
+                    if position == sent.count {
+                        stream.remove(from: .current, forMode: .default)
+                        // A half that is closed sends no end; the stream behind it does.
+                        _ = try? (stream as? BridgedOutputStream)?.writeStream.finish()
+                    }
+                case .hasBytesAvailable: received += (stream as? InputStream)?.bytes(65_536) ?? []
+                default: break
+                }
+            }
+            for stream in [input, output] as [Stream] {
+                stream.delegate = recorder
+                stream.schedule(in: .current, forMode: .default)
+                stream.open()
+            }
+            #expect(runLoop { recorder.events.last == "in end" || recorder.events.last == "in error" })
+            #expect(received == sent)
+            #expect(recorder.events(of: "in").first == "open" && recorder.events(of: "in").last == "end")
+            #expect(Array(recorder.events(of: "out").prefix(2)) == ["open", "space"])
+            input.close()
+            output.close()
+        }
+    }
+
+    @Test("SK-045, SK-046: a refused connection is an event, a status, and an error with Apple's domain and code")
+    func refused() async throws {
+        try await onThread {
+            let port = try DeafPort()
+            defer { withExtendedLifetime(port) {} }
+            let (input, output) = connection(to: port.number, host: "127.0.0.1")
+            let recorder = EventRecorder()
+            for stream in [input, output] as [Stream] {
+                stream.delegate = recorder
+                stream.schedule(in: .current, forMode: .default)
+                stream.open()
+            }
+            #expect(runLoop { recorder.events.count == 2 })
+            #expect(recorder.events.sorted() == ["in error", "out error"])
+            #expect(input.streamStatus == .error && input.bytes() == nil)
+            let error = try #require(input.streamError as NSError?)
+            #expect(error.domain == NSPOSIXErrorDomain && error.code == Int(ECONNREFUSED))
+            #expect(error.userInfo[NSUnderlyingErrorKey] is StreamError)
+            input.close()
+            output.close()
+            #expect(input.streamStatus == .error, "closing does not hide it")
+        }
+    }
+
+    @Test func noPort() {
+        var input: InputStream? = InputStream(data: Data())
+        var output: OutputStream? = .toMemory()
+        for port in [0, -1, 65_536] {
+            Stream.getStreamsToHost(withName: "localhost", port: port, inputStream: &input, outputStream: &output)
+            #expect(input == nil && output == nil)
+        }
+        Stream.getStreamsToHost(withName: "localhost", port: 7, inputStream: nil, outputStream: &output)
+        #expect(output != nil)
+    }
+
+    @Test("A half that nobody wanted is no half that must be opened")
+    func oneHalf() async throws {
+        let server = try EchoServer()
+        try await onThread {
+            var output: OutputStream?
+            Stream.getStreamsToHost(withName: "localhost", port: server.port, inputStream: nil, outputStream: &output)
+            output?.open()
+            #expect(output?.write([1], maxLength: 1) == 1)
+            output?.close()
+        }
+    }
+
+    @Test("SK-091, SK-092: levels of security by name; none that is weaker than was asked for")
+    func levels() {
+        let (input, output) = connection(to: 9)
+        let key = Stream.PropertyKey.socketSecurityLevelKey
+        #expect(input.property(forKey: key) as? String == StreamSocketSecurityLevel.none.rawValue)
+        for level in [StreamSocketSecurityLevel.ssLv2, .ssLv3, StreamSocketSecurityLevel(rawValue: "else")] {
+            #expect(!input.setProperty(level, forKey: key))
+        }
+        for level in [StreamSocketSecurityLevel.negotiatedSSL, .tlSv1] {
+            #expect(input.setProperty(level, forKey: key))
+            #expect(output.property(forKey: key) as? String == level.rawValue, "it holds for both halves")
+        }
+        let tls = output.property(forKey: .sslContextKey) as? TLSConfiguration
+        #expect(tls?.minimumVersion == .tls12 && tls?.verification == .full)
+        #expect(input.setProperty(StreamSocketSecurityLevel.none.rawValue, forKey: key))
+        #expect(input.property(forKey: .sslContextKey) == nil)
+    }
+
+    @Test("SK-090, SK-094…SK-098: settings of TLS as a dictionary; what is not understood is refused")
+    func settings() throws {
+        let (input, _) = connection(to: 9)
+        func configuration(_ settings: Any?) -> TLSConfiguration? {
+            _ = input.setProperty(nil, forKey: .sslSettingsKey)
+            guard input.setProperty(settings, forKey: .sslSettingsKey) else { return nil }
+            return input.property(forKey: .sslContextKey) as? TLSConfiguration
+        }
+        #expect(configuration([String: Any]()) == TLSConfiguration())
+        #expect(configuration([StreamSSLSetting.peerNameKey: "mail.example"])?.peerName == "mail.example")
+        #expect(configuration(["kCFStreamSSLPeerName": NSNull()])?.verification == .insecureNoNameCheck)
+        let unchecked: [String: Any] = [
+            "kCFStreamSSLValidatesCertificateChain": false, "kCFStreamSSLPeerName": NSNull(),
+        ]
+        #expect(configuration(unchecked)?.verification == .insecureNone)
+        #expect(
+            configuration(["kCFStreamSSLAllowsExpiredCertificates": true])?.insecureAllowsExpiredCertificates == true)
+        #expect(configuration(["kCFStreamSSLAllowsExpiredRoots": true])?.insecureAllowsExpiredRoots == true)
+        #expect(configuration([StreamSSLSetting.allowsAnyRootKey: true])?.insecureAllowsAnyRoot == true)
+        #expect(configuration([StreamSSLSetting.levelKey: StreamSocketSecurityLevel.tlSv1]) == TLSConfiguration())
+        for refused: [String: Any] in [
+            ["kCFStreamSSLLevel": "NSStreamSocketSecurityLevelSSLv3"], ["kCFStreamSSLIsServer": true],
+            ["kCFStreamSSLCertificates": ["not an identity"]], ["kCFStreamSSLPeerName": 7], ["else": true],
+            ["kCFStreamSSLAllowsAnyRoot": "yes"],
+        ] {
+            #expect(configuration(refused) == nil, "\(refused)")
+        }
+    }
+
+    @Test("SK-110…SK-113: a SOCKS proxy as a dictionary, with Foundation's keys or those of system settings")
+    func socksSettings() {
+        let (input, output) = connection(to: 9, host: "www.example")
+        let key = Stream.PropertyKey.socksProxyConfigurationKey
+        func proxy(_ settings: Any) -> SOCKSProxy? {
+            _ = input.setProperty(nil, forKey: key)
+            guard input.setProperty(settings, forKey: key) else { return nil }
+            return (input as? BridgedInputStream)?.readStream[.socksProxy]
+        }
+        let full: [StreamSOCKSProxyConfiguration: Any] = [
+            .hostKey: "p.example", .portKey: 1081, .versionKey: StreamSOCKSProxyVersion.version5, .userKey: "me",
+            .passwordKey: "secret",
+        ]
+        #expect(proxy(full) == SOCKSProxy(host: "p.example", port: 1081, user: "me", password: "secret"))
+        let told = output.property(forKey: key) as? [String: Any]
+        #expect(told?["NSStreamSOCKSProxyKey"] as? String == "p.example")
+        #expect(told?["NSStreamSOCKSPortKey"] as? Int == 1081)
+        #expect(told?.description.contains("secret") == false)
+        let system: [String: Any] = [
+            "SOCKSProxy": "p.example", "SOCKSPort": 1080, "SOCKSEnable": 1, "HTTPProxy": "other",
+        ]
+        #expect(proxy(system) == SOCKSProxy(host: "p.example"))
+        let version4: [StreamSOCKSProxyConfiguration: Any] = [
+            .hostKey: "p", .versionKey: "kCFStreamSocketSOCKSVersion4",
+        ]
+        #expect(proxy(version4) == SOCKSProxy(host: "p", version: .v4))
+        #expect(proxy(["SOCKSProxy": "p", "SOCKSEnable": 0] as [String: Any]) == nil)
+        #expect(
+            input.setProperty(["SOCKSProxy": "p", "SOCKSEnable": 0] as [String: Any], forKey: key), "and says true")
+        let exempt: [String: Any] = ["SOCKSProxy": "p", "ExceptionsList": ["*.example"]]
+        #expect(proxy(exempt) == nil && input.setProperty(exempt, forKey: key), "directly, and says true")
+        for refused: [StreamSOCKSProxyConfiguration: Any] in [
+            [:], [.hostKey: ""], [.hostKey: "p", .portKey: 70_000], [.hostKey: "p", .versionKey: "6"],
+            [.hostKey: "p", .userKey: String(repeating: "u", count: 256)],
+        ] {
+            #expect(!input.setProperty(refused, forKey: key))
+        }
+    }
+
+    @Test("SK-060, SK-061: hints")
+    func hints() {
+        let (input, output) = connection(to: 9)
+        #expect(input.setProperty(StreamNetworkServiceTypeValue.voice, forKey: .networkServiceType))
+        #expect(output.property(forKey: .networkServiceType) as? String == "kCFStreamNetworkServiceTypeVoice")
+        #expect(input.setProperty(StreamNetworkServiceTypeValue.voIP, forKey: .networkServiceType))
+        #expect(!input.setProperty("else", forKey: .networkServiceType))
+        let key = Stream.PropertyKey("kCFStreamPropertyNoCellular")
+        #expect(input.setProperty(true, forKey: key) && output.property(forKey: key) as? Bool == true)
+        #expect(!input.setProperty(true, forKey: Stream.PropertyKey("kCFStreamPropertyConnectionIsCellular")))
+    }
+
+    @Test("SK-035, SK-084: closing from another thread ends a read that waits")
+    func closedElsewhere() async throws {
+        let server = try EchoServer()
+        let handed = HandedOver()
+        async let read = try onThread { () -> [UInt8]? in
+            let (input, output) = connection(to: server.port)
+            input.open()
+            output.open()
+            #expect(output.write([7], maxLength: 1) == 1)
+            #expect(input.bytes() == [7])
+            handed.give(input)
+            return input.bytes()
+        }
+        try await onThread {
+            let input = handed.take()
+            while input.streamStatus != .reading { sched_yield() }
+            input.close()
+        }
+        #expect(try await read == nil)
+    }
+}
+
+/// Hands a stream to another thread, which is to close it.
+private final class HandedOver: @unchecked Sendable {
+    private let condition = NSCondition()
+    private var stream: InputStream?
+
+    func give(_ stream: InputStream) {
+        condition.lock()
+        defer { condition.unlock() }
+        self.stream = stream
+        condition.signal()
+    }
+
+    func take() -> InputStream {
+        condition.lock()
+        defer { condition.unlock() }
+        while true {
+            if let stream { return stream }
+            condition.wait()
+        }
+    }
+}
+
+/// The two streams of a connection, as code for Apple's platforms makes them.
+private func connection(to port: Int, host: String = "localhost") -> (InputStream, OutputStream) {
+    var input: InputStream?
+    var output: OutputStream?
+    Stream.getStreamsToHost(withName: host, port: port, inputStream: &input, outputStream: &output)
+    return (input ?? InputStream(data: Data()), output ?? .toMemory())
+}
+
+/// A port where nobody listens as long as this is kept: it is bound, and nothing more.
+private final class DeafPort: Sendable {
+    private let socket: Socket
+
+    init() throws {
+        socket = try Socket(boundTo: .ip(.v4(.loopback), port: 0), .stream)
+    }
+
+    var number: Int { Int(socket.localAddress?.port ?? 0) }
+}
