@@ -52,8 +52,11 @@ let rows: [Row] = [
     Row("FTPStream", .tests, "FTPStreamTests", ["FTPStream"]),
 
     Row("ServiceDiscovery", .shim, "CMulticast"),
-    Row("ServiceDiscovery", .library, "ServiceDiscovery", ["CMulticast", "EventLoops", "HostResolver"]),
-    Row("ServiceDiscovery", .tests, "ServiceDiscoveryTests", ["ServiceDiscovery", "HostResolver"]),
+    Row("ServiceDiscovery", .shim, "CServiceDaemon"),
+    Row(
+        "ServiceDiscovery", .library, "ServiceDiscovery",
+        ["CMulticast", "CServiceDaemon", "EventLoops", "HostResolver"]),
+    Row("ServiceDiscovery", .tests, "ServiceDiscoveryTests", ["ServiceDiscovery", "EventLoops", "HostResolver"]),
 
     Row("NetDiag", .library, "NetDiag", ["HTTPMessage", "HostResolver", "StreamKit"]),
     Row(

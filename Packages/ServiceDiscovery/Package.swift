@@ -20,10 +20,12 @@ let package = Package(
     ],
     targets: [
         .target(name: "CMulticast"),
+        .target(name: "CServiceDaemon"),
         .target(
             name: "ServiceDiscovery",
             dependencies: [
                 "CMulticast",
+                "CServiceDaemon",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
             ],
@@ -33,6 +35,7 @@ let package = Package(
             name: "ServiceDiscoveryTests",
             dependencies: [
                 "ServiceDiscovery",
+                .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
             ],
             swiftSettings: settings

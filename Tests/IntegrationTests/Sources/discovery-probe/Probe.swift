@@ -7,12 +7,17 @@ import ServiceDiscovery
 ///     discovery-probe types SECONDS              + TYPE
 ///     discovery-probe resolve NAME TYPE SECONDS  HOST PORT ADDRESS… | TXT
 ///     discovery-probe monitor NAME TYPE SECONDS  TXT
-///     discovery-probe publish NAME TYPE PORT SECONDS [KEY=VALUE…] [--no-rename]
+///     discovery-probe publish NAME TYPE PORT SECONDS [KEY=VALUE…] [--no-rename] [--then=TEXT]
 ///     discovery-probe reconfirm NAME TYPE SECONDS
+///
+/// In front of that, `--daemon` or `--auto` has another engine than the embedded one do it.
 @main struct Probe {
+    private static let engines = ["--daemon": DiscoveryEngine.daemon, "--auto": .automatic]
+    private static let engine = CommandLine.arguments.dropFirst().first.flatMap { engines[$0] } ?? .embedded
+
     static func main() async {
         endOrderly()
-        var arguments = Array(CommandLine.arguments.dropFirst())
+        var arguments = CommandLine.arguments.dropFirst().filter { engines[$0] == nil }
         do {
             try await run(arguments.isEmpty ? "" : arguments.removeFirst(), arguments)
         } catch {
@@ -24,28 +29,28 @@ import ServiceDiscovery
     private static func run(_ verb: String, _ arguments: [String]) async throws {
         switch verb {
         case "browse":
-            let browser = ServiceBrowser(try ServiceType(arguments[0]), engine: .embedded)
+            let browser = ServiceBrowser(try ServiceType(arguments[0]), engine: engine)
             try await each(browser.start(), arguments[1]) { "\($0.kind == .found ? "+" : "-") \($0.value.name)" }
         case "types":
-            try await each(ServiceTypeBrowser(engine: .embedded).start(), arguments[0]) { "+ \($0.value)" }
+            try await each(ServiceTypeBrowser(engine: engine).start(), arguments[0]) { "+ \($0.value)" }
         case "resolve":
-            let resolver = ServiceResolver(try service(arguments), engine: .embedded)
+            let resolver = ServiceResolver(try service(arguments), engine: engine)
             try await each(resolver.start(), arguments[2]) { place in
                 let addresses = place.addresses.map(\.description).joined(separator: " ")
                 return "\(place.hostName) \(place.port) \(addresses) | \(place.record)"
             }
         case "monitor":
-            try await each(ServiceMonitor(try service(arguments), engine: .embedded).start(), arguments[2]) { "\($0)" }
+            try await each(ServiceMonitor(try service(arguments), engine: engine).start(), arguments[2]) { "\($0)" }
         case "publish":
             try await publish(arguments)
         case "reconfirm":
             let service = try service(arguments)
-            let search = try ServiceBrowser(service.type, engine: .embedded).start()
+            let search = try ServiceBrowser(service.type, engine: engine).start()
             let end = deadline(arguments[2])
             var isKnown = false
             while ContinuousClock.now < end {
                 // Doubted again and again: while its host lives, it answers, and the service stays.
-                if isKnown { try ServiceResolver(service, engine: .embedded).reconfirm() }
+                if isKnown { try ServiceResolver(service, engine: engine).reconfirm() }
                 do throws(ServiceDiscoveryError) {
                     guard let change = try await search.next(until: .now + .milliseconds(200)) else { return }
                     say("\(change.kind == .found ? "+" : "-") \(change.value.name)")
@@ -70,9 +75,19 @@ import ServiceDiscovery
         var service = ServiceAdvertisement(
             name: arguments[0], type: try ServiceType(arguments[1]), port: UInt16(arguments[2]) ?? 1, record: record)
         service.renamesOnConflict = !options.contains("--no-rename")
-        let publisher = try ServicePublisher(service, engine: .embedded)
+        let publisher = try ServicePublisher(service, engine: engine)
         defer { publisher.stop() }
-        try await each(publisher.names, arguments[3]) { "published \($0.name)" }
+        let later = options.first { $0.hasPrefix("--then=") }?.dropFirst("--then=".count)
+        try await each(publisher.names, arguments[3]) { name in
+            guard let later else { return "published \(name.name)" }
+            do throws(ServiceDiscoveryError) {
+                try record.set("then", to: String(later))
+                try publisher.update(record)
+            } catch {
+                return "error: \(error)"
+            }
+            return "published \(name.name)"
+        }
     }
 
     /// SIGTERM says goodbye for what is published; SIGKILL does not.

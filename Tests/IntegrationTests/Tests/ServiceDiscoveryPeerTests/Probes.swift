@@ -4,7 +4,7 @@ import Peers
 /// Our own engine, in a process of its own, inside of a network namespace.
 enum Probes {
     /// The program lies beside the tests.
-    private static let path: String = {
+    static let path: String = {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return (tests as NSString).deletingLastPathComponent + "/discovery-probe"
     }()

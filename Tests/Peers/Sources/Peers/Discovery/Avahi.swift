@@ -80,6 +80,13 @@ public final class Avahi: Peer {
         }
     }
 
+    /// Where its system bus is: what `DBUS_SYSTEM_BUS_ADDRESS` has to say to programs that use it.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    public var busAddress: String {
+        get throws(PeerError) { "unix:path=\(try process.folder().file("bus"))" }
+    }
+
     /// What `avahi-browse` resolves within about a second: its lines that begin with `=`.
     public func browse(_ type: String) async throws(PeerError) -> [String] {
         try await ask("avahi-browse", ["-rpt", type]).split(separator: "\n").filter { $0.hasPrefix("=") }.map(
@@ -94,7 +101,7 @@ public final class Avahi: Peer {
 
     private func ask(_ program: String, _ arguments: [String]) async throws(PeerError) -> String {
         var command = Command(Program(program, package: "avahi-utils"), arguments, in: namespace)
-        command.environment["DBUS_SYSTEM_BUS_ADDRESS"] = "unix:path=\(try process.folder().file("bus"))"
+        command.environment["DBUS_SYSTEM_BUS_ADDRESS"] = try busAddress
         return try await command.run(seconds: 20).text
     }
 

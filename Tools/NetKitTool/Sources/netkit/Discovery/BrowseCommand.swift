@@ -30,10 +30,13 @@ struct BrowseCommand: AsyncParsableCommand {
         do throws(ServiceDiscoveryError) {
             let domain = try ServiceDomain(domain)
             guard let type else {
-                try await TypesCommand.show(ServiceTypeBrowser(domain: domain, engine: engine), options)
+                try await TypesCommand.show(
+                    ServiceTypeBrowser(domain: domain, interface: options.interface, engine: engine), options)
                 return
             }
-            try await show(ServiceBrowser(try ServiceType(type), domain: domain, engine: engine).start(), engine)
+            let browser = ServiceBrowser(
+                try ServiceType(type), domain: domain, interface: options.interface, engine: engine)
+            try await show(browser.start(), engine)
         } catch {
             throw DiscoveryOptions.exit(error)
         }
@@ -48,15 +51,14 @@ struct BrowseCommand: AsyncParsableCommand {
             options.say(
                 (
                     "\(mark) \(change.value)",
-                    [
-                        "event": change.kind == .found ? "found" : "removed", "name": change.value.name,
-                        "type": "\(change.value.type)", "domain": "\(change.value.domain)",
-                    ]
+                    DiscoveryOptions.object(change.kind == .found ? "found" : "removed", change.value)
                 ))
             guard resolve, change.kind == .found else { continue }
             let limit = min(deadline ?? .now + .seconds(5), .now + .seconds(5))
             do throws(ServiceDiscoveryError) {
-                let place = try await ServiceResolver(change.value, engine: engine).resolve(until: limit)
+                let place = try await ServiceResolver(
+                    change.value, interface: options.interface, engine: engine
+                ).resolve(until: limit)
                 options.say(LookupCommand.line(place))
             } catch {
                 if error.code != .timedOut { throw error }

@@ -6,10 +6,11 @@ import ServiceDiscovery
 struct DiscoveryOptions: ParsableArguments {
     enum Engine: String, ExpressibleByArgument, CaseIterable {
         case auto
+        case daemon
         case embedded
     }
 
-    @Option(help: "Who does the work: auto, or multicast DNS in this process (embedded).")
+    @Option(help: "Who does the work: the system's daemon, or multicast DNS in this process (embedded).")
     var engine = Engine.auto
 
     @Option(help: ArgumentHelp("The only interface to use, such as eth0 or lo; else all.", valueName: "NAME"))
@@ -21,9 +22,10 @@ struct DiscoveryOptions: ParsableArguments {
     @Flag(help: "Print one JSON object a line.")
     var json = false
 
-    /// The engine, made for the interface that was named; ended in good order by Ctrl-C.
+    /// The engine, ended in good order by Ctrl-C.
     func start() -> DiscoveryEngine {
-        let engine = interface.map { EmbeddedEngine(interfaces: [$0]) } ?? .shared
+        // Made for the interface: the shared one leaves loopback out where there are others.
+        let embedded = interface.map { EmbeddedEngine(interfaces: [$0]) } ?? .shared
         for number in [SIGINT, SIGTERM] {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -31,12 +33,16 @@ struct DiscoveryOptions: ParsableArguments {
             nonisolated(unsafe) let kept = source
             source.setEventHandler {
                 _ = kept
-                engine.close()  // with a goodbye for what is published
+                embedded.close()  // with a goodbye for what is published; a daemon notices the end by itself
                 Foundation.exit(0)
             }
             source.resume()
         }
-        return .embedded(engine)
+        return switch engine {
+        case .auto: .automatic(or: embedded)
+        case .daemon: .daemon
+        case .embedded: .embedded(embedded)
+        }
     }
 
     var deadline: ContinuousClock.Instant? {
@@ -61,6 +67,11 @@ struct DiscoveryOptions: ParsableArguments {
         let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
         let data = (try? JSONSerialization.data(withJSONObject: line.json, options: options)) ?? Data("{}".utf8)
         Terminal.write(String(decoding: data, as: UTF8.self) + "\n", to: STDOUT_FILENO)
+    }
+
+    /// What every JSON object about a service begins with.
+    static func object(_ event: String, _ service: ServiceInstance) -> [String: Any] {
+        ["event": event, "name": service.name, "type": "\(service.type)", "domain": "\(service.domain)"]
     }
 
     /// Says what went wrong, and gives the exit code for it.

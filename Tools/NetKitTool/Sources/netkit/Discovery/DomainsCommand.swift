@@ -14,7 +14,9 @@ struct DomainsCommand: AsyncParsableCommand {
     func run() async throws {
         let feed: DiscoveryFeed<DiscoveryChange<ServiceDomain>>
         do throws(ServiceDiscoveryError) {
-            feed = try ServiceDomainBrowser(registration ? .registration : .browsing, engine: options.start()).start()
+            feed = try ServiceDomainBrowser(
+                registration ? .registration : .browsing, interface: options.interface, engine: options.start()
+            ).start()
         } catch {
             throw DiscoveryOptions.exit(error)
         }

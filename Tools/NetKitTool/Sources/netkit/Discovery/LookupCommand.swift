@@ -22,7 +22,7 @@ struct LookupCommand: AsyncParsableCommand {
     func run() async throws {
         let service = try DiscoveryOptions.service(name, type, domain)
         do throws(ServiceDiscoveryError) {
-            let resolver = ServiceResolver(service, engine: options.start())
+            let resolver = ServiceResolver(service, interface: options.interface, engine: options.start())
             options.say(Self.line(try await resolver.resolve(until: options.deadline ?? .now + .seconds(5))))
         } catch {
             throw DiscoveryOptions.exit(error)
@@ -34,11 +34,10 @@ struct LookupCommand: AsyncParsableCommand {
         let text = ["\(place.hostName) \(place.port)", addresses.joined(separator: " "), "\(place.record)"]
         return (
             text.filter { !$0.isEmpty }.joined(separator: "  "),
-            [
-                "event": "resolved", "name": place.service.name, "type": "\(place.service.type)",
+            DiscoveryOptions.object("resolved", place.service).merging([
                 "host": place.hostName, "port": Int(place.port), "addresses": addresses,
                 "txt": MonitorCommand.object(place.record),
-            ]
+            ]) { $1 }
         )
     }
 }

@@ -21,11 +21,13 @@ struct MonitorCommand: AsyncParsableCommand {
         let service = try DiscoveryOptions.service(name, type, domain)
         let feed: DiscoveryFeed<TXTRecord>
         do throws(ServiceDiscoveryError) {
-            feed = try ServiceMonitor(service, engine: options.start()).start()
+            feed = try ServiceMonitor(service, interface: options.interface, engine: options.start()).start()
         } catch {
             throw DiscoveryOptions.exit(error)
         }
-        try await options.show(feed, until: options.deadline) { ("\($0)", ["txt": Self.object($0)]) }
+        try await options.show(feed, until: options.deadline) { record in
+            ("\(record)", DiscoveryOptions.object("changed", service).merging(["txt": Self.object(record)]) { $1 })
+        }
     }
 
     /// Texts as they are, other bytes as numbers, keys without a value as null.

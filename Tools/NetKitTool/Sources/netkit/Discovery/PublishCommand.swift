@@ -41,13 +41,14 @@ struct PublishCommand: AsyncParsableCommand {
             }
             var service = ServiceAdvertisement(name: name, type: try ServiceType(type), port: port, record: record)
             service.renamesOnConflict = !noRename
+            service.interface = options.interface
             publisher = try ServicePublisher(service, engine: options.start())
         } catch {
             throw DiscoveryOptions.exit(error)
         }
         defer { publisher.stop() }
         try await options.show(publisher.names, until: options.deadline) { service in
-            ("published \(service)", ["event": "published", "name": service.name])
+            ("published \(service)", DiscoveryOptions.object("published", service))
         }
     }
 }

@@ -10,7 +10,7 @@ struct TypesCommand: AsyncParsableCommand {
 
     func run() async throws {
         do throws(ServiceDiscoveryError) {
-            try await Self.show(ServiceTypeBrowser(engine: options.start()), options)
+            try await Self.show(ServiceTypeBrowser(interface: options.interface, engine: options.start()), options)
         } catch {
             throw DiscoveryOptions.exit(error)
         }

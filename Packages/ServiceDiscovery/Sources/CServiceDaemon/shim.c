@@ -1,0 +1,57 @@
+#define _GNU_SOURCE
+#include "CServiceDaemon.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if __has_include(<dns_sd.h>)
+#include <dns_sd.h>
+#define AGREES(member, function)                                                                                       \
+    _Static_assert(                                                                                                    \
+        __builtin_types_compatible_p(__typeof__(((netkit_daemon *)0)->member), __typeof__(&function)), #function)
+AGREES(begin_registration, DNSServiceRegister);
+AGREES(update_record, DNSServiceUpdateRecord);
+AGREES(query_record, DNSServiceQueryRecord);
+AGREES(reconfirm, DNSServiceReconfirmRecord);
+AGREES(process_result, DNSServiceProcessResult);
+AGREES(descriptor, DNSServiceRefSockFD);
+AGREES(deallocate, DNSServiceRefDeallocate);
+#endif
+
+// Avahi's library prints three lines on standard error at the first call of any function, unless a variable of the
+// environment forbids it. setenv(3) is no way to set it: other threads may be reading. They may go on reading the old
+// list while the new one stands; neither is ever freed. The call itself does nothing else.
+static void make_first_call_in_silence(const netkit_daemon *functions) {
+    char **before = environ;
+    size_t count = 0;
+    while (before && before[count]) count++;
+    char **with = malloc((count + 2) * sizeof *with);
+    if (!with) return;
+    if (count) memcpy(with, before, count * sizeof *with);
+    with[count] = "AVAHI_COMPAT_NOWARN=1";
+    with[count + 1] = NULL;
+    __atomic_store_n(&environ, with, __ATOMIC_RELEASE);
+    (void)functions->descriptor(NULL);
+    // Unless somebody has set a variable meanwhile.
+    (void)__atomic_compare_exchange_n(&environ, &(char **){with}, before, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+bool netkit_daemon_load(netkit_daemon *functions) {
+    void *library = dlopen("libdns_sd.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library) library = dlopen("libdns_sd.so", RTLD_NOW | RTLD_LOCAL);
+    if (!library) return false;
+#define FIND(member, name) (*(void **)&functions->member = dlsym(library, name)) != NULL
+    bool is_whole = FIND(begin_registration, "DNSServiceRegister") && FIND(update_record, "DNSServiceUpdateRecord") &&
+                    FIND(query_record, "DNSServiceQueryRecord") && FIND(reconfirm, "DNSServiceReconfirmRecord") &&
+                    FIND(process_result, "DNSServiceProcessResult") && FIND(descriptor, "DNSServiceRefSockFD") &&
+                    FIND(deallocate, "DNSServiceRefDeallocate");
+    if (!is_whole) return false;
+    // What Avahi's library does not have, and every other does.
+    functions->is_partial = dlsym(library, "DNSServiceGetAddrInfo") == NULL;
+    if (functions->is_partial) {
+        functions->reconfirm = NULL;
+        make_first_call_in_silence(functions);
+    }
+    return true;
+}

@@ -1,0 +1,68 @@
+import EventLoops
+import HostResolver
+
+@testable import ServiceDiscovery
+
+/// An engine that does what the test says.
+final class ScriptedBackend: DiscoveryBackend {
+    private struct State {
+        var refusal: ServiceDiscoveryError?
+        var lastID = 100
+        var sinks: [Int: any DiscoverySink] = [:]
+        var calls: [String] = []
+    }
+
+    private let state = Locked(State())
+
+    /// - Parameter refusal: what every operation fails with when it begins.
+    init(refusing refusal: ServiceDiscoveryError? = nil) {
+        state.withLock { $0.refusal = refusal }
+    }
+
+    var calls: [String] { state.withLock { $0.calls } }
+    var running: Set<Int> { state.withLock { Set($0.sinks.keys) } }
+
+    /// Tells something to all operations.
+    func tell(_ event: DiscoveryEvent) {
+        for (id, sink) in state.withLock({ $0.sinks }) {
+            sink.put(event, of: id)
+            sink.ring()
+        }
+    }
+
+    func ask(_ key: RecordKey, interface: String?, sink: any DiscoverySink) throws(ServiceDiscoveryError) -> Int {
+        try begin("ask \(key.type)", sink)
+    }
+
+    func publish(
+        _ advertisement: ServiceAdvertisement, sink: any DiscoverySink
+    ) throws(ServiceDiscoveryError) -> Int {
+        try begin("publish \(advertisement.name)", sink)
+    }
+
+    func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
+        state.withLock { $0.calls.append("update \(record)") }
+    }
+
+    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
+        state.withLock { $0.calls.append("reconfirm") }
+        if let refusal = state.withLock({ $0.refusal }) { throw refusal }
+    }
+
+    func end(_ operation: Int) {
+        state.withLock { state in
+            if state.sinks.removeValue(forKey: operation) != nil { state.calls.append("end") }
+        }
+    }
+
+    private func begin(_ call: String, _ sink: any DiscoverySink) throws(ServiceDiscoveryError) -> Int {
+        let (id, refusal) = state.withLock { state in
+            state.calls.append(call)
+            state.lastID += 1
+            if state.refusal == nil { state.sinks[state.lastID] = sink }
+            return (state.lastID, state.refusal)
+        }
+        if let refusal { throw refusal }
+        return id
+    }
+}

@@ -1,0 +1,77 @@
+import Peers
+import Testing
+
+/// What concerns the daemon only, and how the engine that is taken by default chooses.
+@Suite(.serialized) struct DaemonEngineTests {
+    private let network: WiredNamespaces
+
+    init() throws {
+        network = try WiredNamespaces()
+    }
+
+    @Test func saysThatThereIsNoDaemon() async throws {
+        defer { network.remove() }
+        let host = try DiscoveryHost(.embedded, called: "", in: network.left)
+        let browser = LineProgram(
+            "DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere", [Probes.path, "--daemon", "browse", "_http._tcp", "120"],
+            in: network.left)
+        try browser.start()
+        defer { browser.stop() }
+        // And nothing else: Avahi's library prints warnings unless it is kept from it.
+        #expect(await browser.says("error: the discovery daemon is not running"))
+        #expect(browser.log == "error: the discovery daemon is not running\n")
+        // As in a container: the default engine does without.
+        let publisher = try host.startByDefault("publish", "Web", "_http._tcp", "80", "120")
+        defer { publisher.stop() }
+        #expect(await publisher.says("published Web"), "\(publisher.log)")
+        let finder = try host.startByDefault("browse", "_http._tcp", "120")
+        defer { finder.stop() }
+        #expect(await finder.says("+ Web"), "\(finder.log)")
+    }
+
+    @Test func isTakenByDefault() async throws {
+        defer { network.remove() }
+        let left = try DiscoveryHost(.daemon, called: "avahi-host", in: network.left)
+        defer { left.stop() }
+        let right = try DiscoveryHost(.embedded, called: "", in: network.right)
+        let publisher = try left.startByDefault("publish", "Web", "_http._tcp", "80", "120")
+        defer { publisher.stop() }
+        #expect(await publisher.says("published Web"), "\(publisher.log)")
+        // The daemon's name of the host, not ours.
+        let resolver = try right.start("resolve", "Web", "_http._tcp", "120")
+        defer { resolver.stop() }
+        #expect(await resolver.shows("avahi-host.local. 80 ", "10.77.5.1:80"), "\(resolver.log)")
+        let finder = try left.startByDefault("browse", "_http._tcp", "120")
+        defer { finder.stop() }
+        #expect(await finder.says("+ Web"), "\(finder.log)")
+        #expect(publisher.log + finder.log == "published Web\n+ Web\n")
+    }
+
+    @Test func endsWithTheDaemon() async throws {
+        defer { network.remove() }
+        let left = try DiscoveryHost(.daemon, called: "left", in: network.left)
+        defer { left.stop() }
+        let browser = try left.start("browse", "_http._tcp", "120")
+        defer { browser.stop() }
+        let publisher = try left.start("publish", "Web", "_http._tcp", "80", "120")
+        defer { publisher.stop() }
+        #expect(await browser.says("+ Web"), "\(browser.log)")
+        left.stop()
+        #expect(await browser.shows("error: the discovery daemon is not running"), "\(browser.log)")
+        #expect(await publisher.shows("error: the discovery daemon is not running"), "\(publisher.log)")
+    }
+
+    @Test func takesBackWhatAKilledProgramPublished() async throws {
+        defer { network.remove() }
+        let left = try DiscoveryHost(.daemon, called: "left", in: network.left)
+        defer { left.stop() }
+        let right = try DiscoveryHost(.embedded, called: "", in: network.right)
+        let publisher = try left.start("publish", "Web", "_http._tcp", "80", "120")
+        defer { publisher.stop() }
+        let browser = try right.start("browse", "_http._tcp", "120")
+        defer { browser.stop() }
+        #expect(await browser.says("+ Web"), "\(browser.log)")
+        publisher.kill()
+        #expect(await browser.says("- Web"), "\(browser.log)")
+    }
+}

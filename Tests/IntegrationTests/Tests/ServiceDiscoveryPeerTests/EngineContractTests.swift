@@ -1,0 +1,110 @@
+import Peers
+import Testing
+
+/// What holds whichever engine publishes, and whichever looks for it on another host.
+@Suite(.serialized) struct EngineContractTests {
+    private let network: WiredNamespaces
+
+    init() throws {
+        network = try WiredNamespaces()
+    }
+
+    private func hosts(_ pair: DiscoveryHost.Pair) throws -> (DiscoveryHost, DiscoveryHost) {
+        (
+            try DiscoveryHost(pair.left, called: "left", in: network.left),
+            try DiscoveryHost(pair.right, called: "right", in: network.right)
+        )
+    }
+
+    private func stop(_ hosts: DiscoveryHost...) {
+        for host in hosts { host.stop() }
+    }
+
+    @Test(arguments: DiscoveryHost.Pair.all) func findsResolvesAndLoses(_ pair: DiscoveryHost.Pair) async throws {
+        defer { network.remove() }
+        let (left, right) = try hosts(pair)
+        defer { stop(left, right) }
+        let browser = try right.start("browse", "_http._tcp", "120")
+        defer { browser.stop() }
+        let publisher = try left.start("publish", "Büro. 2", "_http._tcp,_printer", "8080", "120", "path=/", "a")
+        defer { publisher.stop() }
+        #expect(await publisher.says("published Büro. 2"), "\(publisher.log)")
+        #expect(await browser.says("+ Büro. 2"), "\(browser.log)")
+        let narrow = try right.start("browse", "_http._tcp,_printer", "120")
+        defer { narrow.stop() }
+        #expect(await narrow.says("+ Büro. 2"), "\(narrow.log)")
+        let types = try right.start("types", "120")
+        defer { types.stop() }
+        #expect(await types.says("+ _http._tcp"), "\(types.log)")
+        let monitor = try right.start("monitor", "Büro. 2", "_http._tcp", "120")
+        defer { monitor.stop() }
+        #expect(await monitor.says("path=/ a="), "\(monitor.log)")
+        let resolver = try right.start("resolve", "Büro. 2", "_http._tcp", "120")
+        defer { resolver.stop() }
+        let isThere = await resolver.shows(" 8080 ", "10.77.5.1:8080", "[fe80::", "%eth0]:8080", " | path=/ a=")
+        #expect(isThere, "\(resolver.log)")
+        // Each service once, however many interfaces and families there are.
+        #expect(browser.log == "+ Büro. 2\n")
+        publisher.stop()
+        #expect(await browser.says("- Büro. 2"), "\(browser.log)")
+        #expect(await narrow.says("- Büro. 2"), "\(narrow.log)")
+        #expect(browser.log == "+ Büro. 2\n- Büro. 2\n")
+    }
+
+    @Test(arguments: DiscoveryHost.Pair.mixed) func announcesChanges(_ pair: DiscoveryHost.Pair) async throws {
+        defer { network.remove() }
+        let (left, right) = try hosts(pair)
+        defer { stop(left, right) }
+        let monitor = try right.start("monitor", "Web", "_http._tcp", "120")
+        defer { monitor.stop() }
+        let publisher = try left.start("publish", "Web", "_http._tcp", "80", "120", "k=v", "--then=new")
+        defer { publisher.stop() }
+        #expect(await monitor.says("k=v then=new"), "\(monitor.log) \(publisher.log)")
+    }
+
+    @Test(arguments: DiscoveryHost.Pair.all) func takesAnotherName(_ pair: DiscoveryHost.Pair) async throws {
+        defer { network.remove() }
+        let (left, right) = try hosts(pair)
+        defer { stop(left, right) }
+        let first = try left.start("publish", "Web", "_http._tcp", "80", "120")
+        defer { first.stop() }
+        #expect(await first.says("published Web"), "\(first.log)")
+        let second = try right.start("publish", "Web", "_http._tcp", "81", "120")
+        defer { second.stop() }
+        // Avahi has a form of its own.
+        let name = right.engine == .daemon ? "Web #2" : "Web (2)"
+        #expect(await second.says("published \(name)"), "\(second.log)")
+        // The same host has the name already.
+        let third = try left.start("publish", "Web", "_http._tcp", "82", "120")
+        defer { third.stop() }
+        #expect(await third.shows("published Web ("), "\(third.log)")
+        let browser = try left.start("browse", "_http._tcp", "120")
+        defer { browser.stop() }
+        #expect(await browser.says("+ Web"), "\(browser.log)")
+        #expect(await browser.says("+ \(name)"), "\(browser.log)")
+    }
+
+    @Test(arguments: DiscoveryHost.Engine.allCases) func failsRatherThanRename(
+        _ engine: DiscoveryHost.Engine
+    ) async throws {
+        defer { network.remove() }
+        let (left, right) = try hosts(.init(left: .embedded, right: engine))
+        defer { stop(left, right) }
+        let first = try left.start("publish", "Web", "_http._tcp", "80", "120")
+        defer { first.stop() }
+        #expect(await first.says("published Web"))
+        let second = try right.start("publish", "Web", "_http._tcp", "81", "120", "--no-rename")
+        defer { second.stop() }
+        let sentence =
+            switch engine {
+            case .embedded: "error: the name is taken by another service: Web._http._tcp.local."
+            case .daemon: "error: this engine cannot do that for Web: Avahi's library always takes another name"
+            }
+        #expect(await second.says(sentence), "\(second.log)")
+        // The default engine does it, daemon or not.
+        let third = try right.startByDefault("publish", "Web", "_http._tcp", "81", "120", "--no-rename")
+        defer { third.stop() }
+        let collision = "error: the name is taken by another service: Web._http._tcp.local."
+        #expect(await third.says(collision), "\(third.log)")
+    }
+}
