@@ -159,16 +159,16 @@ struct SecurityTests {
             atPath: source.appendingPathComponent("link").path, withDestinationPath: "/etc")
         let client = try FTPClient(url(server.url(user: "ann")))
         client.set(.ftpPassword, to: "open sesame")
-        let sent = try await client.upload(source.path, to: "tree")
+        let sent = try await client.upload(source.path, to: "files/tree")
         #expect(sent.files == 3 && sent.directories == 3 && sent.bytes == 201_000 && sent.skipped.count == 1)
-        #expect(try await client.upload(source.path, to: "tree").files == 3)  // again, over what is there
-        let fetched = try await client.download("tree", to: target.path)
+        #expect(try await client.upload(source.path, to: "files/tree").files == 3)  // again, over what is there
+        let fetched = try await client.download("files/tree", to: target.path)
         #expect(fetched.files == 3 && fetched.directories == 3 && fetched.bytes == 201_000)
         for name in ["1", "a/2", "a/b c/é"] {
             #expect(
                 try Data(contentsOf: source.appendingPathComponent(name))
                     == Data(contentsOf: target.appendingPathComponent(name)))
         }
-        #expect(server.commands.count { $0.hasPrefix("USER") } == 1)
+        #expect(server.commands().count { $0.hasPrefix("USER") } == 1)
     }
 }

@@ -43,7 +43,16 @@ enum Style: String, CaseIterable, CustomTestStringConvertible {
             }
         case .events:
             let gathered = Locked<[UInt8]>([])
+            let isDone = Locked(false)
             let result = await withCheckedContinuation { (continuation: CheckedContinuation<StreamError?, Never>) in
+                // An opening that fails at once throws, and is an event as well.
+                let finish = { @Sendable (error: StreamError?) in
+                    let wasDone = isDone.withLock { isDone in
+                        defer { isDone = true }
+                        return isDone
+                    }
+                    if !wasDone { continuation.resume(returning: error) }
+                }
                 stream.setClient(.all) { stream, event in
                     switch event {
                     case .hasBytesAvailable:
@@ -54,12 +63,12 @@ enum Style: String, CaseIterable, CustomTestStringConvertible {
                     case .endEncountered, .errorOccurred:
                         let error = stream.error
                         stream.close()
-                        continuation.resume(returning: error)
+                        finish(error)
                     default: break
                     }
                 }
                 stream.schedule(on: .queue(DispatchQueue(label: "ftp.test")))
-                do throws(StreamError) { try stream.open() } catch { continuation.resume(returning: error) }
+                do throws(StreamError) { try stream.open() } catch { finish(error) }
             }
             if let result { throw result }
             return gathered.withLock { $0 }

@@ -10,6 +10,7 @@ import Peers
         server ends with this process, however that ends.
 
         NAME   nginx apache lighttpd python tls echo dnsmasq unbound dante microsocks ssh squid tinyproxy
+               vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
         COMMAND sees   PEER_PORT, and of a web server PEER_URL and PEER_TLS_URL; PEER_ROOT is the root certificate.
         Example   peer nginx sh -c 'curl -L --cacert "$PEER_ROOT" "$PEER_TLS_URL/chain"'
         """
@@ -63,6 +64,10 @@ import Peers
         case "ssh": SSHProxy()
         case "squid": Squid()
         case "tinyproxy": Tinyproxy()
+        case "vsftpd": Vsftpd(.off, hasUsers: getuid() == 0)
+        case "proftpd": Proftpd()
+        case "pure-ftpd": PureFTPd()
+        case "pyftpdlib": PyFTPServer()
         default: nil
         }
     }
@@ -74,6 +79,7 @@ import Peers
         case let apache as Apache: apache.listeners.map { ($0.name, apache.url($0, "")) }
         case let lighttpd as Lighttpd: [(HTTPListener.plain.name, lighttpd.url(""))]
         case let python as PythonHTTPServer: [(HTTPListener.plain.name, python.url(""))]
+        case let server as any FTPServer: [(HTTPListener.plain.name, server.url("files/"))]
         case is OpenSSLServer: [(HTTPListener.tls.name, "https://localhost:\(peer.port)")]
         default: []
         }

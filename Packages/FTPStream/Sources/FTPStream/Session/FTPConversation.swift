@@ -40,8 +40,8 @@ struct FTPConversation: Sendable {
     private let alarm: FTPAlarm
     private(set) var control: FTPControl?
     private(set) var data: StreamPair?
-    /// The data connection of an upload over TLS that has said its farewell; see ``finishTransfer(_:)``.
-    private var lingering: StreamPair?
+    /// The data connection of an upload over TLS that has said its farewell.
+    private var lingering: FTPFarewell?
     private var listener: Socket?
     /// When the server must have answered.
     private var deadline: (ContinuousClock.Instant, LoopTimer)?
@@ -102,9 +102,7 @@ struct FTPConversation: Sendable {
         guard case .transferring = phase, let control else { return }
         dataTLSInformation = data?[.tlsInformation]
         if error == nil, case .store = job, dataTLSInformation != nil {
-            // The server's tickets have not been read. Closing now would answer them with a reset, which may overtake what
-            // was sent; so that waits for the server's word.
-            lingering = data
+            lingering = data.map { FTPFarewell($0, loop: loop) }
         } else {
             data?.close()
         }
@@ -118,7 +116,7 @@ struct FTPConversation: Sendable {
     /// Says good-bye: a session in the midst of a transfer is asked to abort it, by and by, and then kept.
     mutating func close() {
         stopClock()
-        endLingering()
+        lingering.take()?.end()
         listener?.invalidate()
         let wasTransferring: Bool = if case .transferring = phase { true } else { false }
         data?.close()
@@ -187,20 +185,10 @@ struct FTPConversation: Sendable {
         return false
     }
 
-    /// Reads what is left to read, the newest ticket perhaps, and closes.
-    private mutating func endLingering() {
-        guard let pair = lingering.take() else { return }
-        var scrap = [UInt8](repeating: 0, count: 4096)
-        for _ in 0..<16 {
-            guard let count = try? pair.input.tryRead(into: &scrap), count > 0 else { break }
-        }
-        pair.close()
-    }
-
     /// Gives the session back, or ends it.
     private mutating func release() {
         stopClock()
-        endLingering()
+        lingering.take()?.end()
         listener?.invalidate()
         listener = nil
         data?.close()

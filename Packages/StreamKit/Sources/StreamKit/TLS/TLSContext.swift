@@ -53,7 +53,8 @@ final class TLSContext {
 
     func takeSession(for key: TLSSessionTable<TLSSession>.Key) -> TLSSession? {
         let session = sessions.withLock { $0.take(for: key, now: Int64(time(nil))) }
-        return session?.isResumable == true ? session : nil
+        guard let session, session.isResumable else { return nil }
+        return key.isShared ? session.copy() : session
     }
 
     /// How many sessions can be resumed, for tests.

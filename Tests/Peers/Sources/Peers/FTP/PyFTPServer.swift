@@ -1,17 +1,20 @@
-/// pyftpdlib: MLSD, users with passwords, and what else a few lines of Python make of it. User `ann`, password `open sesame`,
-/// may do everything in a folder; anybody may read it.
+/// pyftpdlib: MLSD, and what else a few lines of Python make of it. No TLS.
 ///
 /// ```swift
 /// let server = PyFTPServer()
 /// try server.start()
 /// try server.write("a.txt", Array("hello".utf8))
-/// server.url("a.txt", user: "ann")
+/// server.url("files/a.txt", user: "ann")
 /// ```
-public final class PyFTPServer: Peer {
+public final class PyFTPServer: FTPServer {
     /// The shell, which is told Debian's own Python: another one in `PATH` lacks the package.
     public static let program = Program("sh", package: "python3-pyftpdlib")
     /// The running program.
     public let process = PeerProcess()
+    /// Never.
+    public let security = FTPServerSecurity.off
+    /// Whether it listens at `::1`.
+    public let isIPv6: Bool
     private let masquerade: String?
     private let cutsAfter: Int?
     private let idleLimit: Int
@@ -19,10 +22,12 @@ public final class PyFTPServer: Peer {
     /// Makes one; it has to be started.
     ///
     /// - Parameters:
+    ///   - isIPv6: whether it listens at `::1` instead of `127.0.0.1`.
     ///   - masquerade: the address that it claims in answers to PASV; nil for its own.
     ///   - cutsAfter: after how many bytes of a download it closes the data connection and answers 426; nil for never.
     ///   - idleLimit: after how many seconds it ends an idle session with 421.
-    public init(masquerade: String? = nil, cutsAfter: Int? = nil, idleLimit: Int = 300) {
+    public init(isIPv6: Bool = false, masquerade: String? = nil, cutsAfter: Int? = nil, idleLimit: Int = 300) {
+        self.isIPv6 = isIPv6
         self.masquerade = masquerade
         self.cutsAfter = cutsAfter
         self.idleLimit = idleLimit
@@ -31,12 +36,15 @@ public final class PyFTPServer: Peer {
     /// Starts it and returns when it accepts connections.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
-            let files = try scratch.folder("files")
+            try makeTree(scratch)
             let script = try scratch.write("server.py", Self.script)
-            let arguments = [files, "\(ports[0])", masquerade ?? "", "\(cutsAfter ?? -1)", "\(idleLimit)"]
+            let arguments = [
+                scratch.file("root"), isIPv6 ? "::1" : "127.0.0.1", "\(ports[0])", masquerade ?? "", "\(cutsAfter ?? -1)",
+                "\(idleLimit)",
+            ]
             return PeerProcess.Launch(
                 arguments: ["-c", "exec /usr/bin/python3 -u \"$@\"", "sh", script] + arguments,
-                sockets: ListeningSocket.tcp(ports[0]))
+                sockets: sockets(ports[0]))
         }
     }
 
@@ -45,7 +53,7 @@ public final class PyFTPServer: Peer {
         from pyftpdlib.authorizers import DummyAuthorizer
         from pyftpdlib.handlers import FTPHandler, DTPHandler
         from pyftpdlib.servers import FTPServer
-        folder, port, masquerade, cuts, idle = sys.argv[1:]
+        folder, host, port, masquerade, cuts, idle = sys.argv[1:]
         class Data(DTPHandler):
             def send(self, data):
                 n = super().send(data)
@@ -67,31 +75,12 @@ public final class PyFTPServer: Peer {
         Control.use_sendfile = int(cuts) < 0
         if masquerade:
             Control.masquerade_address = masquerade
-        FTPServer(("127.0.0.1", int(port)), Control).serve_forever(timeout=0.05)
+        FTPServer((host, int(port)), Control).serve_forever(timeout=0.05)
 
         """
 
-    /// The URL of a path, which begins without a slash.
-    public func url(_ path: String = "", user: String? = nil) -> String {
-        "ftp://\(user.map { "\($0)@" } ?? "")127.0.0.1:\(port)/\(path)"
-    }
-
-    /// Writes a file.
-    ///
-    /// - Throws: ``PeerError/Code/refused`` if the server does not run or the file cannot be written.
-    public func write(_ name: String, _ contents: [UInt8]) throws(PeerError) {
-        try process.folder().write("files/\(name)", contents)
-    }
-
-    /// The bytes of a file.
-    ///
-    /// - Throws: ``PeerError/Code/refused`` if there is none.
-    public func read(_ name: String) throws(PeerError) -> [UInt8] {
-        try readBytes(process.folder().file("files/\(name)"))
-    }
-
-    /// The commands it got, in order; passwords are left out.
-    public var commands: [String] {
+    /// The commands it got, in order.
+    public func commands() -> [String] {
         log.split(separator: "\n").filter { $0.hasPrefix("COMMAND ") }.map { String($0.dropFirst(8)) }
     }
 }

@@ -4,7 +4,7 @@ internal import Foundation
 public struct Program: Hashable, Sendable {
     /// The name of the executable, without a folder.
     public var name: String
-    /// The Debian package to install when it is missing.
+    /// The Debian package to install when it is missing; empty if it is not installed but unpacked.
     public var package: String
 
     /// The only folder where it counts; nil means wherever it is found. Debian's Python modules, for one, are those of
@@ -39,10 +39,8 @@ public struct Program: Hashable, Sendable {
     ///   is skipped on the machine that should run it proves nothing.
     func located() throws(PeerError) -> String {
         guard let location else {
-            throw PeerError(
-                .notInstalled,
-                "'\(name)' is not installed; run Scripts/bootstrap, or: apt-get install --no-install-recommends \(package)"
-            )
+            let way = package.isEmpty ? "" : ", or: apt-get install --no-install-recommends \(package)"
+            throw PeerError(.notInstalled, "'\(name)' is not installed; run Scripts/bootstrap\(way)")
         }
         return location
     }

@@ -1,0 +1,305 @@
+import FTPStream
+import Foundation
+import Peers
+import Testing
+
+/// What must work with every server: vsftpd, proftpd, pure-ftpd, pyftpdlib.
+struct ServerTests {
+    @Test(arguments: ServerKind.allCases, Style.allCases)
+    func thereAndBack(_ kind: ServerKind, _ style: Style) async throws {
+        let server = try await kind.started()
+        for count in [0, 1, 1_000_000] {
+            let bytes = patterned(count)
+            let pool = FTPSessionPool()
+            try await style.writeAll(bytes, to: server.writer("files/there.bin", pool: pool))
+            #expect(try server.read("there.bin") == bytes)
+            let input = try server.reader("files/there.bin", pool: pool)
+            try input.set(.ftpFetchesResourceInfo, to: true)
+            #expect(try await style.readAll(input) == bytes)
+            #expect(input[.ftpResourceSize] == UInt64(count))
+            #expect(input[.ftpLastReply]?.code == 226)
+            #expect(pool.idleCount == 1)
+        }
+    }
+
+    @Test(arguments: ServerKind.allCases, [true, false])
+    func passiveAndActive(_ kind: ServerKind, _ isIPv6: Bool) async throws {
+        let server = try await kind.started(isIPv6: isIPv6)
+        let bytes = patterned(100_000)
+        for isPassive in [true, false] {
+            let client = try server.client()
+            client.set(.ftpUsesPassiveMode, to: isPassive)
+            let path = FTPPath("files/a b \(isPassive).bin")
+            try await Style.async.writeAll(bytes, to: client.writer(path))
+            #expect(try await Style.async.readAll(client.reader(path)) == bytes)
+            #expect(try await client.list("files").map(\.name).contains("a b \(isPassive).bin"))
+        }
+        guard kind.logsCommands else { return }
+        let verbs = Set(try server.commands().map { $0.prefix(4) })
+        #expect(verbs.contains("EPSV") && verbs.contains("EPRT"))
+        #expect(!verbs.contains("PASV") && !verbs.contains("PORT"))
+    }
+
+    @Test(arguments: ServerKind.allCases, [true, false])
+    func anybody(_ kind: ServerKind, _ isIPv6: Bool) async throws {
+        let server = try await kind.started(isIPv6: isIPv6)
+        try server.write("a", [1, 2, 3])
+        let client = try FTPClient(url(server.url()))
+        #expect(try await Style.async.readAll(client.reader("files/a")) == [1, 2, 3])
+        #expect(try await client.list("files").map(\.name) == ["a"])
+        if kind.logsCommands { #expect(try server.commands().contains("USER anonymous")) }
+        guard kind != .vsftpd else { return }  // ours lets anybody write
+        let error = await #expect(throws: StreamError.self) {
+            try await Style.async.writeAll([1], to: client.writer("files/b"))
+        }
+        #expect(error?.code == 550 || error?.code == 553, "\(error.debugDescription)")
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func aWrongPassword(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let client = try server.client()
+        client.set(.ftpPassword, to: "wrong")
+        let error = await #expect(throws: StreamError.self) { try await client.list() }
+        #expect(error?.code == 530)
+        #expect((error?.underlying as? FTPError)?.code == .loginRefused)
+        #expect(error.map { "\($0)".contains("wrong") } == false)
+        #expect(client.pool.idleCount == 0)
+    }
+
+    @Test(arguments: ServerKind.secure, [false, true])
+    func everyDataConnectionResumesTheSession(
+        _ server: (ServerKind, FTPServerSecurity), _ isNewest: Bool
+    ) async throws {
+        let (kind, security) = server
+        let server = try await kind.started(security)
+        let client = try server.client(isNewest ? .tls13 : .tls12)
+        // pure-ftpd gives no tickets in TLS 1.3, so there is nothing to resume, and it does not ask for it.
+        let isResumed = kind != .pureFTPd || !isNewest
+        let bytes = patterned(300_000)
+        // proftpd gives no new tickets, so the same one must do for all.
+        for number in 0..<4 {
+            let stream = client.writer(FTPPath("files/\(number).bin"))
+            try await Style.async.writeAll(bytes, to: stream)
+            #expect(stream[.tlsInformation]?.version == (isNewest ? .tls13 : .tls12))
+            #expect(stream[.ftpDataTLSInformation]?.isResumed == isResumed)
+        }
+        for number in 0..<4 {
+            let stream = client.reader(FTPPath("files/\(number).bin"))
+            #expect(try await Style.async.readAll(stream) == bytes)
+            #expect(stream[.ftpDataTLSInformation]?.isResumed == isResumed)
+        }
+        #expect(try await client.list("files").count == 4)
+        client.set(.ftpUsesPassiveMode, to: false)
+        for number in 0..<2 {
+            let stream = client.writer(FTPPath("files/\(number).bin"))
+            try await Style.async.writeAll(bytes, to: stream)
+            #expect(stream[.ftpDataTLSInformation]?.isResumed == isResumed)
+        }
+        if kind.logsCommands { #expect(try server.loginCount() == 2) }  // one session for each mode
+    }
+
+    @Test(arguments: ServerKind.secure, Style.allCases)
+    func everyStyleOverTLS(_ server: (ServerKind, FTPServerSecurity), _ style: Style) async throws {
+        let server = try await server.0.started(server.1, isIPv6: true)
+        let pool = FTPSessionPool()
+        let bytes = patterned(200_000)
+        try await style.writeAll(bytes, to: server.writer("files/a", pool: pool))
+        #expect(try await style.readAll(server.reader("files/a", pool: pool)) == bytes)
+        #expect(try await style.readAll(server.reader("files/", pool: pool)).isEmpty == false)
+        let missing = try server.reader("files/nothing", pool: pool)
+        let error = await #expect(throws: StreamError.self) { try await style.readAll(missing) }
+        #expect(error?.code == 550)
+        #expect(pool.idleCount == 1)
+    }
+
+    @Test(arguments: ServerKind.secure)
+    func tlsOrNothing(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
+        let server = try await kind.started(security)
+        let untrusting = try server.client()
+        untrusting.set(.tls, to: TLSConfiguration())
+        let refusal = await #expect(throws: StreamError.self) { try await untrusting.list() }
+        #expect(refusal?.domain == .ssl)
+        guard security == .explicit else { return }
+        let plain = try server.client()
+        plain.set(.ftpSecurity, to: .off)
+        let error = await #expect(throws: StreamError.self) { try await plain.list() }
+        #expect(error?.domain == .ftp, "\(error.debugDescription)")  // the server refuses the log-in
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func withoutTLS(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let required = try server.client()
+        required.set(.ftpSecurity, to: .required)
+        let error = await #expect(throws: StreamError.self) { try await required.list() }
+        // pure-ftpd says yes to AUTH TLS although it is told to have none.
+        if kind == .pureFTPd {
+            #expect(error != nil)
+        } else {
+            #expect((error?.underlying as? FTPError)?.code == .notSecure)
+            #expect(try server.loginCount() == 0)
+            let preferred = try server.client()
+            preferred.set(.ftpSecurity, to: .preferred)
+            #expect(try await preferred.list().map(\.name) == ["files"])
+        }
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func tenFilesOneLogIn(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let pool = FTPSessionPool()
+        for number in 0..<10 { try server.write("\(number)", [UInt8(number)]) }
+        for number in 0..<10 {
+            #expect(try await Style.async.readAll(server.reader("files/\(number)", pool: pool)) == [UInt8(number)])
+            #expect(pool.idleCount == 1)
+        }
+        if kind.logsCommands { #expect(try server.loginCount() == 1) }
+        pool.drain()
+        let alone = try server.reader("files/1", pool: pool)
+        try alone.set(.ftpKeepsConnection, to: false)
+        #expect(try await Style.async.readAll(alone) == [1])
+        #expect(pool.idleCount == 0)
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func resuming(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let bytes = patterned(10_000)
+        try server.write("a", bytes)
+        let client = try server.client()
+        #expect(try await Style.async.readAll(client.reader("files/a", offset: 9_000)) == Array(bytes[9_000...]))
+        #expect(try await Style.async.readAll(client.reader("files/a", offset: 10_000)) == [])
+        try await Style.async.writeAll([1, 2, 3], to: client.writer("files/a", offset: 10_000))
+        try await Style.async.writeAll([4, 5], to: client.appender("files/a"))
+        #expect(try server.read("a") == bytes + [1, 2, 3, 4, 5])
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func whatIsRefusedIsSaid(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let pool = FTPSessionPool()
+        let missing = try server.reader("files/nothing", pool: pool)
+        let error = await #expect(throws: StreamError.self) { try await Style.async.readAll(missing) }
+        #expect(error?.domain == .ftp && error?.code == 550)
+        #expect((error?.underlying as? FTPError)?.reply?.code == 550)
+        #expect(pool.idleCount == 1)  // a refusal costs no session
+        let directory = try server.writer("files/nowhere/new/", pool: pool)
+        await #expect(throws: StreamError.self) {
+            try directory.open()  // may know already
+            try await directory.opened()
+        }
+        #expect(directory.error?.code == 550)
+        let file = try server.writer("files/nowhere/new", pool: pool)
+        let refusal = await #expect(throws: StreamError.self) { try await Style.async.writeAll([1], to: file) }
+        #expect(refusal?.code == 550 || refusal?.code == 553)
+        #expect(pool.idleCount == 1)
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func directories(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let pool = FTPSessionPool()
+        let stream = try server.writer("files/new%20one/", pool: pool)
+        try stream.open()
+        try await stream.opened()
+        #expect(try await stream.write([1]) == 0)
+        try await stream.finish()
+        #expect(stream.status == .atEnd)
+        let again = try server.writer("files/new%20one/", pool: pool)
+        await #expect(throws: StreamError.self) {
+            try again.open()
+            try await again.opened()
+        }
+        let client = try server.client()
+        let entries = try await client.list("files")
+        #expect(entries.map(\.name) == ["new one"])
+        #expect(entries.first?.kind == .directory)
+        #expect(try await client.list("files/new one").isEmpty)
+        try await client.makeDirectory("files/two")
+        try await client.rename("files/two", to: "files/new one/three")
+        try await client.removeDirectory("files/new one/three")
+        await #expect(throws: StreamError.self) { try await client.removeDirectory("files/two") }
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func filesAndTheirProperties(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let client = try server.client()
+        try await Style.async.writeAll(patterned(1234), to: client.writer("files/a"))
+        #expect(try await client.size(of: "files/a") == 1234)
+        let changed = try await client.modificationDate(of: "files/a").secondsSince1970()
+        #expect(abs(Double(changed) - Date().timeIntervalSince1970) < 3600)
+        try await client.setMode(0o600, of: "files/a")
+        #expect(try await client.list("files").first?.mode.map { $0 & 0o777 } == 0o600)
+        try await client.rename("files/a", to: "files/b \"c\"")
+        try await client.remove("files/b \"c\"")
+        #expect(try await client.list("files").isEmpty)
+        #expect(try await client.command(FTPCommand("NOOP")).code == 200)
+        #expect(try await client.command(FTPCommand("XYZZY")).code / 100 == 5)
+        let error = await #expect(throws: StreamError.self) { try await client.remove("files/nothing") }
+        #expect(error?.code == 550)
+    }
+
+    /// Names of any bytes but `/` and line ends survive both ways, in each kind of listing that the server has.
+    @Test(arguments: ServerKind.allCases)
+    func names(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let client = try server.client()
+        let names = ["été 日本.txt", "two  blanks", "dash-", "-R", "a -> b", "%41", "x;y=z", "q\"q", "[a]*?"]
+        for name in names { try await Style.async.writeAll([7], to: client.writer(FTPPath("files/" + name))) }
+        for command in [FTPListingCommand.list, .names] + (kind.hasFacts ? [.facts] : []) {
+            client.set(.ftpListingCommand, to: command)
+            let found = try await client.list("files").map(\.name)
+            #expect(found.sorted() == names.sorted(), "\(command)")
+        }
+        for name in names {
+            #expect(try await Style.async.readAll(client.reader(FTPPath("files/" + name))) == [7])
+            #expect(try server.read(name) == [7])
+        }
+    }
+
+    /// LIST and MLSD of the same files say the same, as far as LIST can.
+    @Test(arguments: ServerKind.allCases)
+    func listings(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let client = try server.client()
+        for (name, count) in [("a", 0), ("b", 1), ("c", 123_456)] { try server.write(name, patterned(count)) }
+        try await client.makeDirectory("files/d")
+        client.set(.ftpListingCommand, to: .list)
+        let listed = try await client.list("files").sorted { $0.name < $1.name }
+        #expect(listed.map(\.name) == ["a", "b", "c", "d"])
+        #expect(listed.map(\.kind) == [.file, .file, .file, .directory])
+        #expect(listed.prefix(3).map(\.size) == [0, 1, 123_456])
+        let now = Date().timeIntervalSince1970
+        #expect(listed.allSatisfy { abs(Double($0.date?.secondsSince1970() ?? 0) - now) < 86_400 })
+        guard kind.hasFacts else { return }
+        client.set(.ftpListingCommand, to: .automatic)
+        let exact = try await client.list("files").sorted { $0.name < $1.name }
+        #expect(exact.allSatisfy { $0.format == .facts && $0.date?.zone == .utc })
+        #expect(exact.map(\.name) == listed.map(\.name) && exact.map(\.kind) == listed.map(\.kind))
+        #expect(exact.prefix(3).map(\.size) == listed.prefix(3).map(\.size))
+    }
+
+    /// The server is asked to abort, and comes back into step: with what it says to that, and when, they all differ.
+    @Test(arguments: ServerKind.allCases)
+    func aTransferGivenUpLeavesTheSession(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        try server.write("large", patterned(8_000_000))
+        try server.write("small", [7])
+        let pool = FTPSessionPool()
+        let large = try server.reader("files/large", pool: pool)
+        try large.open()
+        _ = try await large.read(upTo: 1000)
+        large.close()
+        while pool.idleCount == 0 { await Task.yield() }
+        #expect(try await Style.async.readAll(server.reader("files/small", pool: pool)) == [7])
+        let upload = try server.writer("files/new", pool: pool)
+        try upload.open()
+        try await upload.writeAll(patterned(1000))
+        upload.close()
+        while pool.idleCount == 0 { await Task.yield() }
+        #expect(try await Style.async.readAll(server.reader("files/small", pool: pool)) == [7])
+        if kind.logsCommands { #expect(try server.loginCount() == 1) }
+    }
+}

@@ -1,0 +1,89 @@
+internal import Glibc
+
+/// proftpd: MLSD, the tree at its full path (only who logs in anonymously is locked into it), and with TLS strict about
+/// sessions.
+///
+/// ```swift
+/// let server = Proftpd(.explicit)
+/// try server.start()
+/// server.url("files/a.txt", user: "ann")
+/// ```
+public final class Proftpd: FTPServer {
+    /// `proftpd`, unpacked.
+    public static let program = Program.unpacked("usr/sbin/proftpd")
+    /// The running program.
+    public let process = PeerProcess()
+    /// When TLS begins.
+    public let security: FTPServerSecurity
+    /// Whether it listens at `::1`.
+    public let isIPv6: Bool
+    private let lines: [String]
+
+    /// Makes one; it has to be started.
+    ///
+    /// - Parameters:
+    ///   - security: when TLS begins.
+    ///   - isIPv6: whether it listens at `::1` instead of `127.0.0.1`.
+    ///   - lines: more lines of its configuration.
+    public init(_ security: FTPServerSecurity = .off, isIPv6: Bool = false, lines: [String] = []) {
+        self.security = security
+        self.isIPv6 = isIPv6
+        self.lines = lines
+    }
+
+    /// Starts it and returns when it accepts connections.
+    public func start() throws(PeerError) {
+        let identity = try CertificateAuthority.shared().server(.good)
+        let server = try Self.program.located()
+        let hash = try ServerAccounts.hash(FTPServerAccount.password)
+        // It locks users into folders, for which it must be root, be it in a namespace of its own.
+        let isRoot = geteuid() == 0
+        let program = isRoot ? Self.program : Program("unshare", package: "util-linux")
+        let prefix = isRoot ? [] : ["--user", "--map-root-user", server]
+        try process.start(program, ports: 1) { scratch, ports throws(PeerError) in
+            try makeTree(scratch)
+            let home = scratch.file("root")
+            // Everybody is root's user id: a process that changes its user outlives the one that started it.
+            try scratch.write(
+                "users", "\(FTPServerAccount.name):\(hash):0:0::\(home):/bin/false\nnobody:*:0:0::\(home):/bin/false\n",
+                mode: 0o600)
+            try scratch.write("groups", "root:x:0:\n", mode: 0o600)
+            let modules = "/" + server.split(separator: "/").dropLast(2).joined(separator: "/") + "/lib/proftpd"
+            var settings = [
+                "ModulePath \(modules)", "LoadModule mod_tls.c", "ServerName peer", "ServerType standalone",
+                "DefaultServer on", "Port \(ports[0])", "DefaultAddress \(isIPv6 ? "::1" : "127.0.0.1")", "UseIPv6 \(isIPv6 ? "on" : "off")",
+                "User root", "Group root", "RootLogin on", "PidFile \(scratch.file("pid"))",
+                "ScoreboardFile \(scratch.file("scores"))", "SystemLog \(scratch.file("system.log"))",
+                "TransferLog none", "WtmpLog off", "UseReverseDNS off", "RequireValidShell off", "UseFtpUsers off",
+                "AuthOrder mod_auth_file.c", "AuthUserFile \(scratch.file("users"))",
+                "AuthGroupFile \(scratch.file("groups"))", "AllowOverwrite on", "AllowStoreRestart on",
+                "AllowRetrieveRestart on", "TimesGMT on", "MaxLoginAttempts 1",
+                "LogFormat command \"COMMAND %r\"", "ExtendedLog \(scratch.file("commands.log")) ALL command",
+                "<IfModule mod_delay.c>", "  DelayEngine off", "</IfModule>",
+                "<Anonymous \(home)>", "  User nobody", "  Group root", "  UserAlias anonymous nobody",
+                "  AnonRequirePassword off", "  RequireValidShell off",
+                "  <Limit WRITE>", "    DenyAll", "  </Limit>", "</Anonymous>",
+            ]
+            if security != .off {
+                settings += [
+                    "TLSEngine on", "TLSLog \(scratch.file("tls.log"))", "TLSProtocol TLSv1.2 TLSv1.3",
+                    "TLSECCertificateFile \(identity.chain)", "TLSECCertificateKeyFile \(identity.key)",
+                    "TLSCertificateChainFile \(identity.chain)", "TLSRequired on",
+                ]
+            }
+            if security == .implicit { settings.append("TLSOptions UseImplicitSSL") }
+            let file = try scratch.write("proftpd.conf", (settings + lines).joined(separator: "\n") + "\n")
+            return PeerProcess.Launch(
+                arguments: prefix + ["-n", "-q", "-c", file], sockets: sockets(ports[0]),
+                logs: ["system.log", "tls.log", "commands.log"])
+        }
+    }
+
+    /// The commands that it logged, in order.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    public func commands() throws(PeerError) -> [String] {
+        let log = String(decoding: try readBytes(process.folder().file("commands.log")), as: UTF8.self)
+        return log.split(separator: "\n").map { String($0.dropFirst("COMMAND ".count)) }
+    }
+}
