@@ -118,7 +118,7 @@ public final class EventLoop: TaskExecutor, Sendable {
 
     /// Runs `body` on the loop's thread once `deadline` has come, to the millisecond, never early.
     @discardableResult
-    public func schedule(at deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () -> Void) -> LoopTimer {
+    public func schedule(at deadline: Moment, _ body: @escaping @Sendable () -> Void) -> LoopTimer {
         let timer = LoopTimer(deadline: deadline, loop: self, body: body)
         if isCurrent { turn.timers.insert(timer) } else { handIn { $0.newTimers.append(timer) } }
         return timer
@@ -200,7 +200,7 @@ extension EventLoop {
                     isStopping = inbox.isStopping
                 }
             }
-            let start = watchesTurns.load(ordering: .relaxed) ? ContinuousClock.now : nil
+            let start = watchesTurns.load(ordering: .relaxed) ? Moment.now : nil
             if !turn.jobs.isEmpty {
                 turn.takeJobs(into: &batch)
                 for entry in batch {
@@ -270,7 +270,7 @@ extension EventLoop {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    private func reportIfSlow(since start: ContinuousClock.Instant) {
+    private func reportIfSlow(since start: Moment) {
         let time = start.duration(to: .now)
         if time > EventLoop.slowTurnLimit { onSlowTurn?(time) }
     }

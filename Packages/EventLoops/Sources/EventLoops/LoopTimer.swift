@@ -5,13 +5,13 @@ internal import Synchronization
 /// Dropping the value does not cancel it.
 public final class LoopTimer: Sendable {
     /// When it is due.
-    public let deadline: ContinuousClock.Instant
+    public let deadline: Moment
     private let loop: EventLoop
     private let body: Locked<(@Sendable () -> Void)?>
     /// Where it stands in the loop's ``TimerQueue``, -1 when not there. Only the loop's thread touches it.
     let position = Atomic<Int>(-1)
 
-    init(deadline: ContinuousClock.Instant, loop: EventLoop, body: @escaping @Sendable () -> Void) {
+    init(deadline: Moment, loop: EventLoop, body: @escaping @Sendable () -> Void) {
         self.deadline = deadline
         self.loop = loop
         self.body = Locked(body)

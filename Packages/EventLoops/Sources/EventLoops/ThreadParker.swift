@@ -45,7 +45,7 @@ final class ThreadParker: Watcher, @unchecked Sendable {
     /// Waits at all these places at once, until one of them has news or the deadline has come.
     ///
     /// Which one it was is told; any other that was signalled as well keeps a latch, so that its next wait ends at once.
-    func block(at places: [WaitPoint.Place], until deadline: ContinuousClock.Instant?) -> (wake: Wake, place: Int) {
+    func block(at places: [WaitPoint.Place], until deadline: Moment?) -> (wake: Wake, place: Int) {
         var news: (Wake, Int)?
         var parked = 0
         while news == nil, parked < places.count {
@@ -60,7 +60,7 @@ final class ThreadParker: Watcher, @unchecked Sendable {
     }
 
     /// Waits until fired, until the descriptor of a place has news (which is told), or until the deadline.
-    private func poll(_ places: [WaitPoint.Place], until deadline: ContinuousClock.Instant?) -> (Wake, Int?) {
+    private func poll(_ places: [WaitPoint.Place], until deadline: Moment?) -> (Wake, Int?) {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: places.count + 1) { sets in
             for (index, place) in places.enumerated() { sets.initializeElement(at: index, to: place.pollSet) }
             sets.initializeElement(at: places.count, to: pollfd(fd: event, events: Int16(POLLIN), revents: 0))
@@ -71,7 +71,7 @@ final class ThreadParker: Watcher, @unchecked Sendable {
                     return (.ready, places.indices.first { sets[$0].revents != 0 })
                 }
                 if count == 0 {
-                    if let deadline, ContinuousClock.now >= deadline { return (.timedOut, nil) }
+                    if let deadline, Moment.now >= deadline { return (.timedOut, nil) }
                 } else if errno != EINTR {
                     return (.failed(errno), nil)
                 }
@@ -116,10 +116,8 @@ extension WaitPoint.Place {
 }
 
 /// The milliseconds to give to `poll` or `epoll_wait`: rounded up, so that one wait is enough; -1 for no deadline.
-func pollTimeout(until deadline: ContinuousClock.Instant?) -> CInt {
+func pollTimeout(until deadline: Moment?) -> CInt {
     guard let deadline else { return -1 }
-    let (seconds, attoseconds) = ContinuousClock.now.duration(to: deadline).components
-    if seconds < 0 || attoseconds < 0 { return 0 }
-    if seconds > 1_000_000 { return 1_000_000_000 }
-    return CInt(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    let left = max(0, Moment.now.nanoseconds(to: deadline))
+    return CInt(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))
 }

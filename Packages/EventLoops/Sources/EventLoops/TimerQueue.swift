@@ -8,7 +8,7 @@ struct TimerQueue {
 
     var isEmpty: Bool { heap.isEmpty }
     var count: Int { heap.count }
-    var nextDeadline: ContinuousClock.Instant? { heap.first?.deadline }
+    var nextDeadline: Moment? { heap.first?.deadline }
 
     mutating func insert(_ timer: LoopTimer) {
         heap.append(timer)
@@ -24,12 +24,12 @@ struct TimerQueue {
     }
 
     /// Moves the timers whose deadlines are not after `now` to `due`, in order.
-    mutating func takeDue(now: ContinuousClock.Instant, into due: inout [LoopTimer]) {
+    mutating func takeDue(now: Moment, into due: inout [LoopTimer]) {
         while let timer = popDue(now: now) { due.append(timer) }
     }
 
     /// Removes and gives the first timer whose deadline is not after `now`.
-    mutating func popDue(now: ContinuousClock.Instant) -> LoopTimer? {
+    mutating func popDue(now: Moment) -> LoopTimer? {
         guard let first = heap.first, first.deadline <= now else { return nil }
         removeAt(0)
         return first

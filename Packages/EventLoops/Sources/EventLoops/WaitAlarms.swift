@@ -6,7 +6,7 @@ internal import Synchronization
 /// is left standing: when it rings too early for the newest deadline, it moves itself there.
 final class WaitAlarms: Sendable {
     private struct Alarm {
-        var deadline: ContinuousClock.Instant?
+        var deadline: Moment?
         var timer: LoopTimer?
     }
 
@@ -23,7 +23,7 @@ final class WaitAlarms: Sendable {
     private let state = Locked(State())
 
     /// Has the half woken at `deadline`, or soon after an earlier one that was set before.
-    func set(_ deadline: ContinuousClock.Instant, on point: WaitPoint, half: WaitPoint.Half) {
+    func set(_ deadline: Moment, on point: WaitPoint, half: WaitPoint.Half) {
         let replaced = state.withLock { state -> LoopTimer? in
             state[half].deadline = deadline
             let standing = state[half].timer
@@ -51,7 +51,7 @@ final class WaitAlarms: Sendable {
 
     /// Under the lock, so that a later deadline cannot take the place of an earlier one; scheduling calls nobody back.
     private static func timer(
-        _ deadline: ContinuousClock.Instant, _ point: WaitPoint, _ half: WaitPoint.Half
+        _ deadline: Moment, _ point: WaitPoint, _ half: WaitPoint.Half
     ) -> LoopTimer {
         point.loop.schedule(at: deadline) { [weak point] in
             if let point { point.alarmSlot.alarms?.ring(on: point, half: half) }

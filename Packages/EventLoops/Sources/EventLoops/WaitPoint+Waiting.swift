@@ -19,7 +19,7 @@ extension WaitPoint {
     /// Consumes nothing and leaves nothing behind, whatever ends it. Call only while inside the reader half.
     @inline(__always)
     public nonisolated(nonsending) func readerWait(
-        for interest: Interest, until deadline: ContinuousClock.Instant?
+        for interest: Interest, until deadline: Moment?
     ) async -> Wake {
         if let wake = beginWait(.reader, until: deadline) { return wake }
         var isBusy = false
@@ -44,7 +44,7 @@ extension WaitPoint {
     /// ``readerWait(for:until:)`` for the writer.
     @inline(__always)
     public nonisolated(nonsending) func writerWait(
-        for interest: Interest, until deadline: ContinuousClock.Instant?
+        for interest: Interest, until deadline: Moment?
     ) async -> Wake {
         if let wake = beginWait(.writer, until: deadline) { return wake }
         var isBusy = false
@@ -68,7 +68,7 @@ extension WaitPoint {
     ///
     /// Woken by the descriptor, by ``signal(_:)`` and by ``close(_:)``. Call only while inside the half.
     @available(*, noasync, message: "blocks the thread; use readerWait or writerWait")
-    public func block(_ half: Half, for interest: Interest, until deadline: ContinuousClock.Instant?) -> Wake {
+    public func block(_ half: Half, for interest: Interest, until deadline: Moment?) -> Wake {
         switch block(half, for: interest, until: deadline, minding: []) {
         case .here(let wake), .elsewhere(_, let wake): wake
         }
@@ -100,7 +100,7 @@ extension WaitPoint {
     /// What comes before parking. Like ``outcome(_:until:)`` a function of its own, so that what it needs does not count
     /// towards the memory of a parked task.
     @inline(never)
-    private func beginWait(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake? {
+    private func beginWait(_ half: Half, until deadline: Moment?) -> Wake? {
         if let wake = prepareToWait(half, until: deadline) { return wake }
         if let deadline { alarm(half, at: deadline) }
         return nil
@@ -108,7 +108,7 @@ extension WaitPoint {
 
     /// Registers with the loop at the first wait. Nil: go on and park.
     @inline(__always)
-    private func prepareToWait(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake? {
+    private func prepareToWait(_ half: Half, until deadline: Moment?) -> Wake? {
         watched.load(ordering: .acquiring) >= 0 ? nil : register(half, until: deadline)
     }
 
@@ -132,7 +132,7 @@ extension WaitPoint {
     }
 
     @inline(never)
-    private func register(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake? {
+    private func register(_ half: Half, until deadline: Moment?) -> Wake? {
         let descriptor = self.descriptor
         guard descriptor >= 0 else {
             isAwaited()
@@ -163,15 +163,15 @@ extension WaitPoint {
     }
 
     @inline(never)
-    private func outcome(_ half: Half, until deadline: ContinuousClock.Instant?) -> Wake {
+    private func outcome(_ half: Half, until deadline: Moment?) -> Wake {
         if isClosed(half) { return .closed }
         if Task.isCancelled { return .cancelled }
-        if let deadline, ContinuousClock.now >= deadline { return .timedOut }
+        if let deadline, Moment.now >= deadline { return .timedOut }
         return .ready
     }
 
     @inline(never)
-    private func alarm(_ half: Half, at deadline: ContinuousClock.Instant) {
+    private func alarm(_ half: Half, at deadline: Moment) {
         alarmSlot.make().set(deadline, on: self, half: half)
     }
 

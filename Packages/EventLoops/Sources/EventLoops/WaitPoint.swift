@@ -96,7 +96,7 @@ open class WaitPoint: @unchecked Sendable {
     /// as the only one who waits at those places.
     @available(*, noasync, message: "blocks the thread; use readerWait or writerWait")
     open func block(
-        _ half: Half, for interest: Interest, until deadline: ContinuousClock.Instant?, minding others: [Place]
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
     ) -> BlockedWake {
         guard let parker = ThreadParker.take() else { return .here(.failed(EMFILE)) }
         defer { parker.giveBack() }

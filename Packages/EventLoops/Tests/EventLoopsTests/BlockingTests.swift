@@ -10,7 +10,7 @@ extension EventLoopsTests {
         private let others = [WaitPoint(), WaitPoint()]
 
         /// Blocks at `here`'s reader and minds the readers of the others.
-        private func block(until deadline: ContinuousClock.Instant? = nil) async -> BlockedWake {
+        private func block(until deadline: Moment? = nil) async -> BlockedWake {
             await onThread { [here, others] in
                 here.block(
                     .reader, for: .readable, until: deadline,

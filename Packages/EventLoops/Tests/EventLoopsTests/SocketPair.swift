@@ -61,7 +61,7 @@ enum Reading: Equatable, Sendable {
 
 extension WaitPoint {
     /// Reads one byte as a stream would: try, wait, try again.
-    nonisolated(nonsending) func readByte(until deadline: ContinuousClock.Instant? = nil) async -> Reading {
+    nonisolated(nonsending) func readByte(until deadline: Moment? = nil) async -> Reading {
         switch enter(.reader) {
         case .entered: break
         case .busy: return .woken(.busy)
@@ -82,7 +82,7 @@ extension WaitPoint {
 
     /// Reads one byte on this thread, waiting in `poll`.
     @available(*, noasync)
-    func blockForByte(until deadline: ContinuousClock.Instant? = nil) -> Reading {
+    func blockForByte(until deadline: Moment? = nil) -> Reading {
         guard enter(.reader) == .entered else { return .woken(isClosed(.reader) ? .closed : .busy) }
         defer { leave(.reader) }
         while true {

@@ -19,9 +19,9 @@ func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async 
 nonisolated(nonsending) func until(
     _ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation
 ) async {
-    let limit = ContinuousClock.now + failureLimit
+    let limit = Moment.now + failureLimit
     while !condition() {
-        if ContinuousClock.now > limit {
+        if Moment.now > limit {
             Issue.record("waited in vain", sourceLocation: sourceLocation)
             return
         }

@@ -123,7 +123,9 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
         } else {
             EventLoop.shared.execute { for step in steps { performance.perform(step.event) } }
             if let deadline {
-                EventLoop.shared.schedule(at: deadline) { performance.perform(.finished(ResolverError(.timedOut))) }
+                EventLoop.shared.schedule(at: Moment(deadline)) {
+                    performance.perform(.finished(ResolverError(.timedOut)))
+                }
             }
         }
         return LookupToken { [self] in

@@ -60,7 +60,7 @@ extension Connection {
     /// count towards the memory of a parked task.
     enum ReadStep {
         case done(Int)
-        case wait(WaitPoint, Interest, until: ContinuousClock.Instant?)
+        case wait(WaitPoint, Interest, until: Moment?)
 
         /// How many bytes were read, once it is done.
         var count: Int {
@@ -83,7 +83,7 @@ extension Connection {
 
     @inline(never)
     func continueRead(
-        after wake: Wake, until deadline: ContinuousClock.Instant?, into buffer: inout MutableRawSpan
+        after wake: Wake, until deadline: Moment?, into buffer: inout MutableRawSpan
     ) throws(StreamError) -> ReadStep {
         do throws(StreamError) {
             if wake != .ready { try resume(wake, .reader) }
@@ -95,7 +95,7 @@ extension Connection {
     }
 
     @inline(__always)
-    private func readStep(_ attempt: Attempt, room: Int, until deadline: ContinuousClock.Instant?) -> ReadStep {
+    private func readStep(_ attempt: Attempt, room: Int, until deadline: Moment?) -> ReadStep {
         switch attempt {
         case .moved(let count):
             noteDrained(count < room)
@@ -110,7 +110,7 @@ extension Connection {
     }
 
     nonisolated(nonsending) func wait(
-        toRead interest: Interest, until deadline: ContinuousClock.Instant?
+        toRead interest: Interest, until deadline: Moment?
     ) async throws(StreamError) {
         guard let place = placeToWait(.reader) else { return }
         try resume(await place.readerWait(for: interest, until: deadline), .reader)
@@ -182,12 +182,11 @@ extension Connection {
     }
 
     @available(*, noasync)
-    func block(_ half: StreamHalf, for interest: Interest, until deadline: ContinuousClock.Instant?) throws(StreamError)
-    {
+    func block(_ half: StreamHalf, for interest: Interest, until deadline: Moment?) throws(StreamError) {
         guard let place = placeToWait(half) else { return }
         let wake = place.block(half, for: interest, until: deadline)
         // A transport that wakes without having anything must not hold off the limit.
-        if wake == .ready, let deadline, ContinuousClock.now >= deadline { throw .timedOut }
+        if wake == .ready, let deadline, Moment.now >= deadline { throw .timedOut }
         try resume(wake, half)
     }
 

@@ -128,7 +128,7 @@ extension Connection {
         var isFlushing = false
         /// How the last wait ended.
         var wake = Wake.ready
-        var deadline: ContinuousClock.Instant?
+        var deadline: Moment?
 
         init(all: Bool) {
             self.all = all
@@ -137,7 +137,7 @@ extension Connection {
 
     private enum WriteStep {
         case done
-        case wait(WaitPoint, Interest, until: ContinuousClock.Instant?)
+        case wait(WaitPoint, Interest, until: Moment?)
     }
 
     /// Writes until done or until it has to be waited for. Leaves the half when it is over, also by throwing.

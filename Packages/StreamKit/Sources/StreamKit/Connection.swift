@@ -324,7 +324,7 @@ extension Connection {
     }
 
     /// The time until which a wait that begins now may last.
-    func deadline(_ half: StreamHalf) -> ContinuousClock.Instant? {
+    func deadline(_ half: StreamHalf) -> Moment? {
         (half == .reader ? reader.limit : writer.limit).map { .now + $0 }
     }
 }

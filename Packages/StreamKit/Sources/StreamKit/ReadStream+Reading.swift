@@ -58,7 +58,7 @@ extension ReadStream {
 
     @inline(never)
     private func continueRead(
-        after wake: Wake, until deadline: ContinuousClock.Instant?, into buffer: inout [UInt8]
+        after wake: Wake, until deadline: Moment?, into buffer: inout [UInt8]
     ) throws(StreamError) -> Connection.ReadStep {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes

@@ -6,7 +6,7 @@ enum FTPAbortion {
     static let limit = Duration.seconds(5)
 
     static func run(_ control: FTPControl, pool: FTPSessionPool, loop: EventLoop) {
-        let deadline = ContinuousClock.now + limit
+        let deadline = Moment.now + limit
         Task(executorPreference: loop) {
             do throws(StreamError) {
                 let commands = try FTPConversation.converting { () throws(FTPError) in try control.machine.abort() }
@@ -22,7 +22,7 @@ enum FTPAbortion {
     }
 
     private static func receive(
-        _ control: FTPControl, until deadline: ContinuousClock.Instant
+        _ control: FTPControl, until deadline: Moment
     ) async throws(StreamError) {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count: Int

@@ -44,7 +44,7 @@ struct FTPConversation: Sendable {
     private var lingering: FTPFarewell?
     private var listener: Socket?
     /// When the server must have answered.
-    private var deadline: (ContinuousClock.Instant, LoopTimer)?
+    private var deadline: (Moment, LoopTimer)?
     /// The job itself has begun: what came before was the log-in.
     private var hasBegunJob = false
     private(set) var report = ConnectionReport()
@@ -376,11 +376,11 @@ struct FTPConversation: Sendable {
     private mutating func startClock() {
         stopClock()
         guard settings.replyLimit > .zero else { return }
-        let time = ContinuousClock.now + settings.replyLimit
+        let time = Moment.now + settings.replyLimit
         deadline = (time, loop.schedule(at: time) { [alarm] in alarm.ring() })
     }
 
-    private var isLate: Bool { deadline.map { ContinuousClock.now >= $0.0 } ?? false }
+    private var isLate: Bool { deadline.map { Moment.now >= $0.0 } ?? false }
 
     private mutating func stopClock() {
         deadline.take()?.1.cancel()

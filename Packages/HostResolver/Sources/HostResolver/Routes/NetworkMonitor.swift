@@ -76,7 +76,7 @@ public final class NetworkMonitor: Sendable {
                 debounce.noted(.all, now: .now)
             } else if errno == EAGAIN {
                 if let change = debounce.report(now: .now) { publish(change) }
-                _ = await point.readerWait(for: .readable, until: debounce.deadline)
+                _ = await point.readerWait(for: .readable, until: debounce.deadline.map(Moment.init))
             } else {
                 return
             }

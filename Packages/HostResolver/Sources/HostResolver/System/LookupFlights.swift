@@ -121,7 +121,7 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
     }
 
     private func limit(_ number: UInt64, of question: Question, until deadline: ContinuousClock.Instant) {
-        let timer = EventLoop.shared.schedule(at: deadline) { [self] in
+        let timer = EventLoop.shared.schedule(at: Moment(deadline)) { [self] in
             leave(number, of: question)?.handler(.failure(ResolverError(.timedOut)))
         }
         let isWaiting = state.withLock { state in

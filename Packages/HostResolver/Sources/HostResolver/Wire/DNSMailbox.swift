@@ -31,6 +31,6 @@ final class DNSMailbox: Sendable {
     nonisolated(nonsending) func wait(until time: ContinuousClock.Instant) async {
         guard point.enter(.reader) == .entered else { return }
         defer { point.leave(.reader) }
-        _ = await point.readerWait(for: .readable, until: time)
+        _ = await point.readerWait(for: .readable, until: Moment(time))
     }
 }

@@ -95,7 +95,7 @@ final class HTTPExchange: StreamTransport {
             if let failure = state.failure { throw failure }
             if !state.hasBegun { begin(&state) }
             do throws(StreamError) {
-                if let timer = state.limitTimer, ContinuousClock.now >= timer.deadline {
+                if let timer = state.limitTimer, Moment.now >= timer.deadline {
                     throw .timedOut(state.load.step)
                 }
                 let outcome = try body(&state.load)

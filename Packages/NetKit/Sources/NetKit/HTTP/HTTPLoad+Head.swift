@@ -77,7 +77,7 @@ extension HTTPLoad {
     /// Nothing more can be read now: sends on if there is something to send. Nil if reading is worth another try.
     mutating func interestWhileReceiving() throws(StreamError) -> Interest? {
         place = connection?.pair.input.waitPoint
-        if let leaveTimer, ContinuousClock.now >= leaveTimer.deadline { try giveLeave() }
+        if let leaveTimer, Moment.now >= leaveTimer.deadline { try giveLeave() }
         guard sender?.isDone == false, sender?.isAwaitingLeave == false else { return .readable }
         switch try sendOn() {
         case .done, .awaitsLeave: return .readable

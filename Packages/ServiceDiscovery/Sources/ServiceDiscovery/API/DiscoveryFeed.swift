@@ -35,7 +35,7 @@ public final class DiscoveryFeed<Element: Sendable>: Sendable {
         while true {
             if let element = try source.take() { return element }
             if source.isOver { return nil }
-            try check(await point.readerWait(for: .readable, until: deadline))
+            try check(await point.readerWait(for: .readable, until: deadline.map(Moment.init)))
         }
     }
 
@@ -47,7 +47,7 @@ public final class DiscoveryFeed<Element: Sendable>: Sendable {
         while true {
             if let element = try source.take() { return element }
             if source.isOver { return nil }
-            try check(point.block(.reader, for: .readable, until: deadline))
+            try check(point.block(.reader, for: .readable, until: deadline.map(Moment.init)))
         }
     }
 

@@ -183,7 +183,7 @@ extension EmbeddedEngine: DiscoveryBackend {
         state.timer?.cancel()
         state.timerTime = moment
         state.timer = moment.map { moment in
-            loop.schedule(at: moment) { [weak self] in
+            loop.schedule(at: Moment(moment)) { [weak self] in
                 self?.perform { state in if state.timerTime == moment { state.timerTime = nil } }
             }
         }

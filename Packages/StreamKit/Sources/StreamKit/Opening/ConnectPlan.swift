@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import HostResolver
 
 /// What opening needs to know of a stream's properties.
@@ -6,7 +7,7 @@ struct ConnectPlan: Sendable {
     let options: ConnectingSocket.Options
     let resolver: any Resolver
     let attemptDelay: Duration
-    let deadline: ContinuousClock.Instant?
+    let deadline: Moment?
     let tls: TLSConfiguration?
     /// False if the user has said that the descriptor stays open.
     let closesDescriptor: Bool

@@ -88,7 +88,7 @@ struct ConnectRace: Sendable {
                 throw StreamError(error, name: name)
             }
             let feed = AddressFeed(loop: loop)
-            let request = AddressRequest(hostName, until: plan.deadline, delivery: .asTheyCome)
+            let request = AddressRequest(hostName, until: plan.deadline?.instant, delivery: .asTheyCome)
             lookup = Lookup(feed: feed, token: feed.start(request, plan.resolver), step: step)
         }
     }
@@ -111,7 +111,7 @@ struct ConnectRace: Sendable {
     }
 
     private func wait(
-        until time: ContinuousClock.Instant?, _ connection: Connection
+        until time: Moment?, _ connection: Connection
     ) throws(StreamError) -> OpeningStep.Wait {
         if plan.isOverdue {
             let addresses = attempts.map(\.socket.address.description).sorted()

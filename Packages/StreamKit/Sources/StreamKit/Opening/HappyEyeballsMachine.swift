@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import HostResolver
 
 /// Which address to try when: RFC 8305, without sockets and without a clock.
@@ -10,7 +11,7 @@ struct HappyEyeballsMachine {
         /// Begin to connect to this address; tell the outcome under its number.
         case attempt(Int, SocketAddress)
         /// Nothing to do until something is told, or until this time.
-        case wait(until: ContinuousClock.Instant?)
+        case wait(until: Moment?)
         /// This attempt has won; give up the others.
         case connected(Int)
         /// Every address has failed, or there was none.
@@ -27,8 +28,8 @@ struct HappyEyeballsMachine {
     private var attempts = 0
     private var underway: Set<Int> = []
     private var winner: Int?
-    private var lastStart: ContinuousClock.Instant?
-    private var firstAnswer: ContinuousClock.Instant?
+    private var lastStart: Moment?
+    private var firstAnswer: Moment?
     private var answered: AddressFamilies = []
     private var isLookupOver = false
 
@@ -37,7 +38,7 @@ struct HappyEyeballsMachine {
     }
 
     /// More addresses, best first.
-    mutating func receive(_ addresses: [SocketAddress], families: AddressFamilies, now: ContinuousClock.Instant) {
+    mutating func receive(_ addresses: [SocketAddress], families: AddressFamilies, now: Moment) {
         answered.formUnion(families)
         if !addresses.isEmpty, firstAnswer == nil { firstAnswer = now }
         candidates.append(contentsOf: addresses.filter { known.insert($0).inserted })
@@ -57,7 +58,7 @@ struct HappyEyeballsMachine {
         if winner == nil, underway.contains(number) { winner = number }
     }
 
-    mutating func next(now: ContinuousClock.Instant) -> Action {
+    mutating func next(now: Moment) -> Action {
         if let winner { return .connected(winner) }
         if candidates.isEmpty {
             return underway.isEmpty && isLookupOver ? .failed : .wait(until: nil)
@@ -73,7 +74,7 @@ struct HappyEyeballsMachine {
     }
 
     /// While nothing has been tried and IPv6 has not answered.
-    private var resolutionDelayEnd: ContinuousClock.Instant? {
+    private var resolutionDelayEnd: Moment? {
         guard attempts == 0, !isLookupOver, !answered.contains(.v6), let firstAnswer else { return nil }
         guard !candidates.contains(where: { if case .ip(.v6, _) = $0 { true } else { false } }) else { return nil }
         return firstAnswer + HappyEyeballsMachine.resolutionDelay

@@ -169,7 +169,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
     /// Opens the stream on the calling thread, unless somebody else is about it.
     @available(*, noasync)
     override func block(
-        _ half: Half, for interest: Interest, until deadline: ContinuousClock.Instant?, minding others: [Place]
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
     ) -> BlockedWake {
         guard var errand = pickUp(asThread: true) else {
             defer { state.withLock { $0.idleThreads -= 1 } }

@@ -5,7 +5,7 @@ enum OpeningStep: Sendable {
     /// Nothing more can be done before there is news at one of these places (there is at least one), or before this time.
     struct Wait: Sendable {
         var places: [WaitPoint.Place]
-        var deadline: ContinuousClock.Instant?
+        var deadline: Moment?
     }
 
     /// Open: there is an engine.

@@ -34,7 +34,7 @@ final class ProxiedOpening: StreamTransport {
         /// What a lookup gave, put there by its handler.
         var news: Result<[IPAddress], ResolverError>?
         /// When the present way must be open.
-        var deadline: ContinuousClock.Instant?
+        var deadline: Moment?
         var timer: LoopTimer?
         /// What the conversations left to be asked for.
         var told = StreamProperties()
@@ -45,7 +45,7 @@ final class ProxiedOpening: StreamTransport {
     private let port: UInt16
     private let properties: StreamProperties
     private let resolver: any Resolver
-    private let limit: ContinuousClock.Instant?
+    private let limit: Moment?
     private let bell: WaitPoint
     let state: Locked<State>
 
@@ -139,7 +139,7 @@ final class ProxiedOpening: StreamTransport {
         own[.writeLimit] = nil
         own[.remoteHost] = nil
         let deadline = state.withLock { $0.deadline }
-        own[.openLimit] = deadline.map { max(.milliseconds(1), ContinuousClock.now.duration(to: $0)) } ?? .zero
+        own[.openLimit] = deadline.map { max(.milliseconds(1), Moment.now.duration(to: $0)) } ?? .zero
         own[.tls] = way.route.hops.first?.tls
         let place = way.route.hops.first.map { Endpoint.host($0.host, port: $0.port) } ?? endpoint
         let connection = Connection(to: place, own, loop: bell.loop)
@@ -316,7 +316,7 @@ final class ProxiedOpening: StreamTransport {
     /// Begins a way's share of the time.
     private func startTimer() {
         guard let limit else { return }
-        let now = ContinuousClock.now
+        let now = Moment.now
         let old = state.withLock { state -> LoopTimer? in
             let deadline = now + now.duration(to: limit) / max(1, state.machine.remainingRoutes)
             state.deadline = deadline
@@ -330,7 +330,7 @@ final class ProxiedOpening: StreamTransport {
     }
 
     private func interestInTime(_ interest: Interest, _ step: String) throws(StreamError) -> Interest {
-        if let deadline = state.withLock({ $0.deadline }), ContinuousClock.now >= deadline {
+        if let deadline = state.withLock({ $0.deadline }), Moment.now >= deadline {
             throw StreamError(posix: ETIMEDOUT, .openTimedOut(step))
         }
         return interest
@@ -341,7 +341,7 @@ final class ProxiedOpening: StreamTransport {
     private func beginLookup(_ name: String, _ families: AddressFamilies) {
         let step = state.withLock { $0.recorder.begin(.lookup(name), now: .now) }
         do throws(ResolverError) {
-            let request = AddressRequest(try HostName(name), families: families, until: limit)
+            let request = AddressRequest(try HostName(name), families: families, until: limit?.instant)
             let gathered = Locked<[IPAddress]>([])
             let token = resolver.start(request) { [self] event in
                 switch event {

@@ -196,6 +196,7 @@ extension Socket {
     func wait(
         _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
     ) async throws(StreamError) {
+        let deadline = deadline.map(Moment.init)
         let wake =
             half == .reader
             ? await point.readerWait(for: interest, until: deadline)
@@ -207,7 +208,7 @@ extension Socket {
     func block(
         _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
     ) throws(StreamError) {
-        try heed(point.block(half, for: interest, until: deadline), half)
+        try heed(point.block(half, for: interest, until: deadline.map(Moment.init)), half)
     }
 
     private func heed(_ wake: Wake, _ half: WaitPoint.Half) throws(StreamError) {

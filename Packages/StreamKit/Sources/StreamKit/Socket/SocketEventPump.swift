@@ -203,7 +203,7 @@ extension SocketEventPump {
     /// Accepts nothing for a while, since there are no descriptors.
     func rest(_ socket: Socket) {
         state.withLock { $0.isResting = true }
-        let end = ContinuousClock.now.advanced(by: AcceptedSockets.retryPause)
+        let end = Moment.now + AcceptedSockets.retryPause
         socket.point.loop.schedule(at: end) { [weak socket] in
             guard let socket else { return }
             socket.pump.state.withLock { $0.isResting = false }

@@ -1,14 +1,15 @@
+import EventLoops
 import HostResolver
 import Testing
 
 @testable import StreamKit
 
 @Suite("SK-038: RFC 8305, without a clock") struct HappyEyeballsMachineTests {
-    private let start = ContinuousClock.now
+    private let start = Moment.now
 
     private func address(_ text: String) -> SocketAddress { .ip(IPAddress(text)!, port: 80) }
 
-    private func at(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
+    private func at(_ milliseconds: Int) -> Moment { start + .milliseconds(milliseconds) }
 
     /// All attempts from now on, with each of them failing at once.
     private func order(_ machine: inout HappyEyeballsMachine) -> [String] {
