@@ -86,6 +86,17 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "StreamPeerTests",
+            dependencies: [
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "StreamKitFoundation", package: "StreamKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
         // Logs in from a process of its own: Kerberos takes its configuration from the environment.
         .executableTarget(
             name: "login",
