@@ -1,0 +1,5 @@
+import NetDiag
+
+enum NetDiagPage {
+    static var stream: ReadStream { ReadStream(bytes: []) }
+}

@@ -1,0 +1,5 @@
+import Foundation
+
+enum NetKitPage {
+    static var url: URL { URL(fileURLWithPath: "/") }
+}

@@ -1,0 +1,4 @@
+enum ReadmeOfFTPStream {
+    static var password: String { "" }
+    static var bytes: [UInt8] { [] }
+}

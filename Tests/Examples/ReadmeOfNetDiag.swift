@@ -1,0 +1,5 @@
+import Foundation
+
+enum ReadmeOfNetDiag {
+    static var url: URL { URL(fileURLWithPath: "/") }
+}

@@ -1,0 +1,5 @@
+import StreamKit
+
+enum RunLoopDeliveryPage {
+    static var stream: ReadStream { ReadStream(bytes: []) }
+}

@@ -1,0 +1,5 @@
+import StreamKitTesting
+
+enum StreamKitTestingPage {
+    static func myPipe() async throws -> BytePipe { preconditionFailure("only compiled") }
+}
