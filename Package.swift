@@ -27,8 +27,9 @@ let rows: [Row] = [
     Row("HostResolver", .tests, "HostResolverTests", ["HostResolver", "HostResolverTesting", "RunLoopDelivery"]),
 
     Row("StreamKit", .system, "COpenSSL", apt: ["libssl-dev"]),
+    Row("StreamKit", .shim, "CProxyScript"),
     Row("StreamKit", .shim, "CSockets"),
-    Row("StreamKit", .library, "StreamKit", ["COpenSSL", "CSockets", "EventLoops", "HostResolver"]),
+    Row("StreamKit", .library, "StreamKit", ["COpenSSL", "CProxyScript", "CSockets", "EventLoops", "HostResolver"]),
     Row("StreamKit", .library, "StreamKitFoundation", ["StreamKit", "EventLoops", "HostResolver", "RunLoopDelivery"]),
     Row("StreamKit", .library, "StreamKitTesting", ["StreamKit", "EventLoops"]),
     Row(

@@ -22,11 +22,13 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CProxyScript"),
         .target(name: "CSockets"),
         .target(
             name: "StreamKit",
             dependencies: [
                 "COpenSSL",
+                "CProxyScript",
                 "CSockets",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),

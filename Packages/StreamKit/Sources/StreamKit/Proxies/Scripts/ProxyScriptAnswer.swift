@@ -1,0 +1,62 @@
+internal import HostResolver
+
+/// Reads what a proxy auto-configuration script said: `PROXY a:1; SOCKS5 b:2; DIRECT`.
+///
+/// | entry | is |
+/// |---|---|
+/// | `DIRECT` | no proxy |
+/// | `PROXY host:port`, `HTTP host:port` | an HTTP proxy; port 80 if none is named |
+/// | `HTTPS host:port` | an HTTP proxy behind TLS; 443 |
+/// | `SOCKS host:port`, `SOCKS5 host:port` | SOCKS 5, which is told the name; 1080 |
+/// | `SOCKS4 host:port` | SOCKS 4; 1080 |
+///
+/// As in browsers, letter case does not matter, an answer without a word in it means `DIRECT`, and an entry of a kind that is
+/// not known is passed over; an answer of such entries alone is an error, where browsers connect directly.
+struct ProxyScriptAnswer {
+    /// The most entries that are read.
+    static let mostEntries = 64
+
+    let choices: [ProxyChoice]
+
+    init(_ text: String) throws(StreamError) {
+        var choices: [ProxyChoice] = []
+        var unknown: String?
+        var isEmpty = true
+        for (index, part) in text.split(separator: ";").enumerated() {
+            guard index < ProxyScriptAnswer.mostEntries else {
+                throw .script(.scriptAnswerTooMany(ProxyScriptAnswer.mostEntries))
+            }
+            let words = part.split { $0 == " " || $0 == "\t" || $0.isNewline }
+            guard let kind = words.first else { continue }
+            isEmpty = false
+            if let choice = ProxyScriptAnswer.choice(kind, words.dropFirst()) {
+                if !choices.contains(choice) { choices.append(choice) }
+            } else if unknown == nil {
+                unknown = words.joined(separator: " ")
+            }
+        }
+        if isEmpty { choices = [.direct] }
+        if choices.isEmpty { throw .script(.scriptAnswerUnknown(unknown ?? text)) }
+        self.choices = choices
+    }
+
+    private static func choice(_ name: Substring, _ rest: ArraySlice<Substring>) -> ProxyChoice? {
+        let kind: ProxyServer.Kind
+        switch name.uppercased() {
+        case "DIRECT": return rest.isEmpty ? .direct : nil
+        case "PROXY", "HTTP": kind = .http
+        case "HTTPS": kind = .https
+        case "SOCKS", "SOCKS5": kind = .socks5h
+        case "SOCKS4": kind = .socks4
+        default: return nil
+        }
+        guard let place = rest.first, rest.count == 1 else { return nil }
+        // Users and paths have no place here, though ProxyServer's text has one for them.
+        if place.contains(where: { "@/?#".contains($0) }) { return nil }
+        do throws(StreamError) {
+            return .server(try ProxyServer("\(kind.rawValue)://\(place)"))
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import EventLoops
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import StreamKit
+
+/// Scripts that run, in libpacparser (SK-129, SK-130).
+@Suite(.timeLimit(.minutes(2))) struct ProxyScriptTests {
+    private static let branches = """
+        function FindProxyForURL(url, host) {
+            if (isPlainHostName(host)) return "DIRECT";
+            if (shExpMatch(host, "*.internal.example")) return "SOCKS5 inner:1081; DIRECT";
+            if (isInNet(host, "10.0.0.0", "255.0.0.0")) return "PROXY ten:3128";
+            if (url.substring(0, 6) == "https:") return url == "https://" + host + "/" ? "HTTPS secure:8443" : "PROXY leak:1";
+            return url.indexOf("'") < 0 ? "PROXY first:3128; PROXY second:3128" : "PROXY leak:1";
+        }
+        """
+
+    private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+    @Test(arguments: [
+        ("http://printer/", "direct"),
+        ("http://a.internal.example/", "socks5h://inner:1081 direct"),
+        ("http://10.1.2.3/", "http://ten:3128"),
+        ("https://www.example/secret?token=1", "https://secure:8443"),
+        ("http://me:secret@www.example/it's", "http://first:3128 http://second:3128"),
+    ])
+    func decides(_ url: String, _ expected: String) async throws {
+        let script = try ProxyScript(Self.branches)
+        let url = try Self.url(url)
+        #expect(try await script.choices(for: url).map(\.description).joined(separator: " ") == expected)
+        let blocking = try await onThread { try script.choices(for: url) }
+        #expect(blocking.map(\.description).joined(separator: " ") == expected)
+    }
+
+    /// Each fails in words of its own.
+    @Test(arguments: [
+        ("function FindProxyForURL(url, host) {", "cannot be read"),
+        ("var x = 1;", "failed"),
+        ("function FindProxyForURL(url, host) { return nothing.here; }", "failed"),
+        ("function FindProxyForURL(url, host) { return \"WEASEL a:1\"; }", "“WEASEL a:1”, which names no proxy"),
+        (
+            "function FindProxyForURL(url, host) { var a = 'DIRECT;'; while (a.length < 20000) a += a; return a; }",
+            "longer than the limit of 16384"
+        ),
+    ])
+    func fails(_ text: String, _ words: String) async throws {
+        let script = try ProxyScript(text)
+        let url = try Self.url("http://www.example/")
+        let error = await #expect(throws: StreamError.self) { _ = try await script.choices(for: url) }
+        #expect(error?.domain == .http && error?.code == 308)
+        #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+    }
+
+    @Test("A script that never ends is ended, waiting either way")
+    func endless() async throws {
+        var script = try ProxyScript("function FindProxyForURL(url, host) { while (true); }")
+        script.timeLimit = .milliseconds(50)
+        let url = try Self.url("http://www.example/")
+        let slow = script
+        let error = await #expect(throws: StreamError.self) { _ = try await slow.choices(for: url) }
+        #expect(error?.description.contains("longer than its limit of 0.05 seconds") == true)
+        #expect((error?.underlying as? StreamError) == .timedOut)
+        let blocking = script
+        await #expect(throws: StreamError.self) { try await onThread { _ = try blocking.choices(for: url) } }
+    }
+
+    @Test("A process is gone, and not a zombie, when its answer was read, was not wanted, or did not come")
+    func leavesNothing() async throws {
+        let url = try Self.url("http://www.example/")
+        for text in ["return 'DIRECT';", "while (true);"] {
+            let script = try ProxyScript("function FindProxyForURL(url, host) { \(text) }")
+            let question = try #require(ProxyScriptQuestion(url))
+            for reads in [true, false] where !(reads && text.hasPrefix("while")) {
+                let number = try await { () async throws -> Int32 in
+                    let process = try ProxyScriptProcess(script, question)
+                    if reads { _ = try await process.choices() }
+                    return process.process
+                }()
+                #expect(kill(number, 0) == -1 && errno == ESRCH)
+            }
+        }
+    }
+
+    @Test("A script that eats memory does so within its own limit")
+    func greedy() async throws {
+        let text = "function FindProxyForURL(url, host) { var a = ['x']; while (true) a = a.concat(a); }"
+        let script = try ProxyScript(text)
+        let url = try Self.url("http://www.example/")
+        let error = await #expect(throws: StreamError.self) { _ = try await script.choices(for: url) }
+        #expect(error?.code == 308)
+    }
+
+    @Test func cancelled() async throws {
+        let script = try ProxyScript("function FindProxyForURL(url, host) { while (true); }")
+        let url = try Self.url("http://www.example/")
+        let task = Task { try await script.choices(for: url) }
+        task.cancel()
+        await #expect(throws: StreamError.cancelled) { try await task.value }
+    }
+
+    @Test("More at once than may run at once: each gets its own answer")
+    func many() async throws {
+        let url = try Self.url("http://www.example/")
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 1...3 * ProxyScript.mostProcesses {
+                group.addTask {
+                    let script = try ProxyScript("function FindProxyForURL(u, h) { return 'PROXY p:\(number)'; }")
+                    return try await script.choices(for: url) == [
+                        .server(ProxyServer(.http, host: "p", port: UInt16(number)))
+                    ]
+                }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+    }
+
+    @Test func turnsAreTakenInOrderAndGivenBack() async throws {
+        let turns = ProxyScriptTurns(limit: 1)
+        try await turns.enter()
+        let waiting = Task { try await turns.enter() }
+        waiting.cancel()
+        await #expect(throws: StreamError.cancelled) { try await waiting.value }
+        turns.leave()
+        try await turns.enter()
+        let next = Task { try await turns.enter() }
+        turns.leave()
+        try await next.value
+        turns.leave()
+    }
+
+    @Test func largeAndStrangeTexts() throws {
+        let error = #expect(throws: StreamError.self) {
+            try ProxyScript(String(repeating: " ", count: ProxyScript.largestScript + 1))
+        }
+        #expect(error?.isPOSIX(EFBIG) == true)
+        #expect(throws: StreamError.self) { try ProxyScript("a\u{0}b") }
+        #expect(try ProxyScript(bytes: [0xEF, 0xBB, 0xBF, 0x61]).text == "a")
+        #expect(try ProxyScript(bytes: [0x61, 0xE9]).text == "aé")
+    }
+
+    @Test func sources() throws {
+        let path = "/tmp/netkit-\(getpid())-\(UInt32.random(in: 0...(.max))).pac"
+        defer { unlink(path) }
+        let output = WriteStream(path: path)
+        try output.open()
+        #expect(try output.tryWrite(Array(Self.branches.utf8)) == Self.branches.utf8.count)
+        output.close()
+        #expect(try ProxyScriptSource.url("file://\(path)").script() == ProxyScript(Self.branches))
+        #expect(try ProxyScriptSource.text("x").script() == ProxyScript("x"))
+        let missing = #expect(throws: StreamError.self) { try ProxyScriptSource.url("file://\(path)-not").script() }
+        #expect(missing?.isPOSIX(ENOENT) == true)
+        let elsewhere = #expect(throws: StreamError.self) { try ProxyScriptSource.url("http://h/p.pac").script() }
+        #expect(elsewhere?.description.contains("NetKit") == true)
+    }
+}
