@@ -97,6 +97,18 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "StreamSecurityTests",
+            dependencies: [
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            exclude: ["README.md"],
+            swiftSettings: settings
+        ),
         // Logs in from a process of its own: Kerberos takes its configuration from the environment.
         .executableTarget(
             name: "login",

@@ -41,7 +41,7 @@ extension Connection {
     /// A transport of the user's own.
     convenience init(transport: any StreamTransport, only half: StreamHalf?) {
         self.init(point: WaitPoint(loop: transport.loop), only: half) { (connection) throws(StreamError) in
-            if case .opened = try transport.tryOpen() { return .opened(.other(transport)) }
+            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(.other(transport)) }
             return .continues(TransportOpening(transport: transport, half: half ?? .reader) { .other(transport) })
         }
         details.withLock { $0.transport = transport }

@@ -183,11 +183,15 @@ extension Connection {
             return (client, details.opening, isLast)
         }
         client?.invalidate()
-        let engine = details.withLock { _ in self.engine }
+        let (engine, unopened) = details.withLock { details in
+            (self.engine, details.opener == nil ? nil : details.transport)
+        }
         if isLast, let engine {
             // The farewell goes out while the descriptor is surely still there.
             _ = point.whileOpen { engine.transport.close() }
         }
+        // Never opened, it may hold what is below it all the same.
+        if isLast { unopened?.close() }
         point.close(half)
         if let engine, engine.waitPoint !== point { engine.waitPoint.signal([.readable, .writable]) }
         opening?.signal([.readable, .writable])

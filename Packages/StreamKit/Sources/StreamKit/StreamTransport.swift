@@ -60,7 +60,8 @@ public protocol StreamTransport: AnyObject, Sendable {
     /// Ends the sending direction so that the peer sees the end; `.ended` when that is done.
     func tryFinish() throws(StreamError) -> Attempt
 
-    /// Says farewell if that takes no waiting (a TLS close_notify). Called once, before the descriptor goes.
+    /// Says farewell if that takes no waiting (a TLS close_notify), and lets go of what is below. Called once, before the
+    /// descriptor goes; also after ``tryOpen()`` threw, and when the stream is closed without having been opened.
     func close()
 
     /// A property of this transport or of one below it; nil if it has none by that name.

@@ -61,4 +61,38 @@ import Testing
         let expected: [StreamEvent] = [.openCompleted, resets ? .errorOccurred : .endEncountered]
         #expect(await told.reduce(into: []) { $0.append($1) } == expected)
     }
+
+    /// What a transport stands on goes when the stream is closed, whether it ever opened or not.
+    @Test(arguments: [false, true]) func aTransportThatDidNotOpenIsClosed(triesToOpen: Bool) async throws {
+        let transport = Unopenable()
+        let pair = StreamPair(transport: transport)
+        if triesToOpen {
+            try? pair.open()
+            let error = await #expect(throws: StreamError.self) { try await pair.input.opened() }
+            #expect(error?.isPOSIX(EPROTO) == true)
+        }
+        pair.input.close()
+        #expect(transport.closes.withLock { $0 } == (triesToOpen ? 1 : 0))
+        pair.output.close()
+        pair.close()
+        #expect(transport.closes.withLock { $0 } == 1)
+    }
+}
+
+/// Cannot be opened, and counts how often it is closed.
+private final class Unopenable: StreamTransport {
+    let closes = Locked(0)
+    let waitPoint = WaitPoint()
+
+    func tryOpen() throws(StreamError) -> OpenAttempt { throw StreamError(posix: EPROTO) }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { .ended }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .ended }
+
+    func peek() throws(StreamError) -> Attempt { .ended }
+
+    func writability() throws(StreamError) -> Attempt { .ended }
+
+    func close() { closes.withLock { $0 += 1 } }
 }

@@ -49,7 +49,7 @@ enum Conform {
             }
             var card = Scorecard(file: name)
             for line in try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")) {
-                let row = try CaseRow(line: Data(line))
+                let row = try CaseRow(line: Data(line), folder: folder)
                 card.outcomes.append((row.name, try scorer.score(row, file: name)))
             }
             cards.append(card)

@@ -78,20 +78,54 @@ import Testing
         wire.endPeer()
     }
 
-    @Test func keys() throws {
+    @Test("CVE-2022-27782, CVE-2026-8932: whatever a connection was made with differently is another connection")
+    func keys() throws {
+        typealias Change = (String, (inout StreamProperties) -> Void)
+        func tls(_ what: String, _ change: @escaping (inout TLSConfiguration) -> Void) -> Change {
+            (
+                what,
+                {
+                    var configuration = $0[.tls] ?? TLSConfiguration()
+                    change(&configuration)
+                    $0[.tls] = configuration
+                }
+            )
+        }
+        let changes: [Change] = [
+            ("own address", { $0[.localAddress] = .ip(.v4(.loopback), port: 0) }),
+            ("service type", { $0[.serviceType] = .voice }),
+            ("keep-alive", { $0[.keepsAlive] = true }),
+            ("delay", { $0[.sendsAtOnce] = false }),
+            ("resolver", { $0[.resolver] = SystemResolver() }),
+            ("SOCKS", { $0[.socksProxy] = SOCKSProxy(host: "a") }),
+            ("SOCKS user", { $0[.socksProxy] = SOCKSProxy(host: "a", user: "ann", password: "1") }),
+            ("SOCKS password", { $0[.socksProxy] = SOCKSProxy(host: "a", user: "ann", password: "2") }),
+            ("proxy", { $0[.proxies] = [ProxyRoute(HTTPProxy(host: "a", port: 1))] }),
+            ("other proxy", { $0[.proxies] = [ProxyRoute(HTTPProxy(host: "a", port: 2))] }),
+            ("direct", { $0[.proxies] = [.direct] }),
+            tls("trust") { $0.trust = .only([]) },
+            tls("verification") { $0.verification = .insecureNone },
+            tls("name") { $0.peerName = "other.example" },
+            tls("SNI") { $0.serverNameIndication = .off },
+            tls("SNI of another") { $0.serverNameIndication = .name("other.example") },
+            tls("version") { $0.maximumVersion = .tls12 },
+            tls("ciphers") { $0.cipherList = "ECDHE+AESGCM" },
+            tls("group") { $0.sessionGroup = "g" },
+            tls("truncation") { $0.allowsTruncation = true },
+        ]
+        var keys = [("nothing", try Self.key("https://example.org/"))]
+        for (what, change) in changes {
+            var properties = StreamProperties()
+            change(&properties)
+            let key = try Self.key("https://example.org/", properties)
+            for (other, earlier) in keys { #expect(key != earlier, "\(what) is no other than \(other)") }
+            #expect(try Self.key("https://example.org/", properties) == key, "\(what)")
+            #expect(key.hashValue == keys[0].1.hashValue)
+            keys.append((what, key))
+        }
+        // What concerns TLS makes no difference without it.
         var properties = StreamProperties()
-        let plain = try Self.key()
-        properties[.keepsAlive] = true
-        #expect(try Self.key("http://example.org/", properties) != plain)
-        properties = StreamProperties()
         properties[.tls] = TLSConfiguration()
-        #expect(try Self.key("http://example.org/", properties) == plain)
-        var other = TLSConfiguration()
-        other.verification = .insecureNone
-        let verified = try Self.key("https://example.org/", properties)
-        properties[.tls] = other
-        let careless = try Self.key("https://example.org/", properties)
-        #expect(verified != careless)
-        #expect(verified.hashValue == careless.hashValue)
+        #expect(try Self.key("http://example.org/", properties) == Self.key())
     }
 }

@@ -9,8 +9,20 @@ struct TransportOpening: OpeningWork {
     let engine: @Sendable () -> Engine
 
     mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep {
-        guard case .wouldBlock(let interest) = try transport.tryOpen() else { return .opened(engine()) }
+        guard case .wouldBlock(let interest) = try TransportOpening.tryOpen(transport) else {
+            return .opened(engine())
+        }
         return .wait(.init(places: [.init(transport.waitPoint, half, for: interest)]))
+    }
+
+    /// A step of opening. What failed will never be used: it is closed, lest it hold what is below it.
+    static func tryOpen(_ transport: any StreamTransport) throws(StreamError) -> OpenAttempt {
+        do throws(StreamError) {
+            return try transport.tryOpen()
+        } catch {
+            transport.close()
+            throw error
+        }
     }
 
     mutating func abandon(_ connection: Connection) {

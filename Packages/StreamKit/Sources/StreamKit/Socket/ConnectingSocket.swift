@@ -68,18 +68,23 @@ struct ConnectingSocket {
     }
 
     private static func apply(_ options: Options, to descriptor: CInt, family: CInt) throws(StreamError) {
+        configure(descriptor, options, family: family)
+        if let local = options.localAddress, local.family == family {
+            guard local.withSockAddr({ bind(descriptor, $0, $1) }) == 0 else {
+                throw StreamError(
+                    posix: errno, Sentence("bind.failed", "The own address %1 cannot be used.", local.description))
+            }
+        }
+    }
+
+    /// Sets what can be set of any connection.
+    static func configure(_ descriptor: CInt, _ options: Options, family: CInt) {
         let isInternet = family == AF_INET || family == AF_INET6
         if isInternet, options.sendsAtOnce { set(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, 1) }
         if options.keepsAlive { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
         if let codePoint = options.serviceType?.differentiatedServicesCodePoint {
             if family == AF_INET { set(descriptor, CInt(IPPROTO_IP), IP_TOS, CInt(codePoint) << 2) }
             if family == AF_INET6 { set(descriptor, CInt(IPPROTO_IPV6), IPV6_TCLASS, CInt(codePoint) << 2) }
-        }
-        if let local = options.localAddress, local.family == family {
-            guard local.withSockAddr({ bind(descriptor, $0, $1) }) == 0 else {
-                throw StreamError(
-                    posix: errno, Sentence("bind.failed", "The own address %1 cannot be used.", local.description))
-            }
         }
     }
 

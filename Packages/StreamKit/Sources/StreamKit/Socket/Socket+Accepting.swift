@@ -46,13 +46,18 @@ extension Socket {
 
     /// One connection, or nil if none waits. Call inside the reader half.
     func acceptOne() throws(StreamError) -> Socket? {
+        try acceptNext().map { Socket.accepted($0.descriptor, peer: $0.peer, from: self) }
+    }
+
+    /// The descriptor of one connection, or nil if none waits. Call inside the reader half.
+    func acceptNext() throws(StreamError) -> Accepted? {
         let descriptor = point.descriptor
         while true {
             // A borrowed listener may block in accept4, so poll says first whether somebody is there.
             if point.ownership == .borrowed, SocketCalls.poll(descriptor, POLLIN) == 0 { return nil }
             switch SocketCalls.accept(descriptor) {
             case .success(let (accepted, peer)):
-                return Socket.accepted(accepted, peer: peer, from: self)
+                return Accepted(descriptor: accepted, peer: peer)
             case .failure(let number):
                 if point.isClosed(.reader) { throw .closed }
                 switch AcceptFailure(number.value) {

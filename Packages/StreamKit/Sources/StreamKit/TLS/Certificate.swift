@@ -102,6 +102,11 @@ extension Certificate: CustomStringConvertible {
         subject.isEmpty ? names.first?.description ?? "a certificate without a subject" : subject
     }
 
+    /// Issuer and subject are the same, and so are the keys that they name; the signature itself is not looked at.
+    var isSelfSigned: Bool {
+        content.handle.withPointer { X509_self_signed($0, 0) == 1 }
+    }
+
     /// The names of hosts, for sentences.
     var hostNames: String {
         names.filter(\.isHost).prefix(8).map(\.description).joined(separator: ", ")

@@ -25,7 +25,9 @@ final class PeerVerification {
             if failure == nil { failure = describe(store) }
             return false
         }
-        guard isTrustedKey(store, isChecked: isChecked), followsRule(store, isChecked: isChecked) else {
+        guard !isChecked || keepsProfile(store), isTrustedKey(store, isChecked: isChecked),
+            followsRule(store, isChecked: isChecked)
+        else {
             X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
             return false
         }
@@ -73,6 +75,16 @@ final class PeerVerification {
         return X509Handle.values(of: X509_STORE_CTX_get0_untrusted(store))
     }
 
+    private func keepsProfile(_ store: OpaquePointer) -> Bool {
+        let chain = chain(store, isChecked: true)
+        let isAnchored = !configuration.insecureAllowsAnyRoot
+        guard let violation = ChainProfile.violation(of: chain, isAnchored: isAnchored) else { return true }
+        let isOwn = violation.certificate == chain.first
+        let subject = isOwn || violation.certificate.subject.isEmpty ? peer.name : violation.certificate.description
+        failure = StreamError(.invalidChain, .badCertificate(subject, reason: violation.reason))
+        return false
+    }
+
     private func isTrustedKey(_ store: OpaquePointer, isChecked: Bool) -> Bool {
         if configuration.pins.isEmpty { return true }
         let chain = chain(store, isChecked: isChecked)
@@ -97,7 +109,7 @@ final class PeerVerification {
         let certificate = X509_STORE_CTX_get_current_cert(store).map { Certificate(X509Handle(sharing: $0)) }
         let isOwn = X509_STORE_CTX_get_error_depth(store) == 0
         let subject = isOwn ? peer.name : certificate?.description ?? peer.name
-        let now = X509Text.date(Int64(time(nil)))
+        let now = X509Text.date(configuration.verificationTime ?? Int64(time(nil)))
         switch error {
         case X509_V_ERR_CERT_HAS_EXPIRED:
             let date = X509Text.date(certificate?.notAfter ?? 0)
@@ -121,6 +133,9 @@ final class PeerVerification {
         case X509_V_ERR_CERT_REVOKED:
             return StreamError(.certificateRevoked, .certificateRevoked(subject))
         default:
+            if let fault = CertificateFault(x509Error: error) {
+                return StreamError(fault.failure, .badCertificate(subject, fault))
+            }
             let reason = X509_verify_cert_error_string(Int(error)).map { String(cString: $0) } ?? "error \(error)"
             return StreamError(TLSFailure(x509Error: error), .badCertificate(subject, reason: reason))
         }
@@ -131,9 +146,8 @@ extension TLSFailure {
     /// The remaining faults: of one certificate, or of how the chain hangs together.
     fileprivate init(x509Error error: CInt) {
         switch error {
-        case X509_V_ERR_CERT_SIGNATURE_FAILURE, X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY,
-            X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK,
-            X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD:
+        case X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY, X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD,
+            X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD:
             self = .badCertificate
         default:
             self = .invalidChain

@@ -10,19 +10,26 @@ extension StreamPair {
     ///
     /// The new pair, still to be opened, takes the old one over: opening shakes hands, closing closes both. Read nothing from
     /// the old pair meanwhile; and trust nothing that was read from it after the peer agreed and before the handshake: it may
-    /// have been put in on the way. Replaces setting `kCFStreamPropertySSLSettings` on an open stream.
+    /// have been put in on the way. A client that finds such bytes still unread closes the connection. Replaces setting `kCFStreamPropertySSLSettings` on an open stream.
     ///
     /// - Parameters:
     ///   - pair: an open connection.
     ///   - configuration: as for ``StreamProperty/tls``.
     ///   - peerName: the name that the certificate must have, unless the configuration says another.
     ///   - port: with the name, tells whose sessions can be resumed.
-    /// - Throws: ``TLSFailure/badConfiguration``.
+    /// - Throws: ``TLSFailure/badConfiguration``, and the old pair is as it was; ``TLSFailure/protocolViolation`` if the server
+    ///   sent something though it is the client that begins, and the old pair is closed.
     public init(
         securing pair: StreamPair, with configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil
     ) throws(StreamError) {
         let lower = Engine.other(PairLayer(pair))
-        self.init(transport: try TLSTransport(configuration, peerName: peerName, port: port, over: lower))
+        let transport = try TLSTransport(configuration, peerName: peerName, port: port, over: lower)
+        // What comes later is read as TLS, and fails as such.
+        if configuration.role == .client, case .moved = try? pair.input.connection.look(.reader) {
+            pair.close()
+            throw StreamError(.protocolViolation, .bytesBeforeHandshake(peerName ?? "The peer"))
+        }
+        self.init(transport: transport)
     }
 }
 

@@ -56,6 +56,11 @@ public struct TLSConfiguration: Sendable, Hashable {
     /// How much is checked. Default: everything.
     public var verification = TLSVerification.full
 
+    /// The moment at which certificates must be valid, in seconds since 1970-01-01 00:00 UTC. Nil (default): now.
+    ///
+    /// For who knows the time better than this machine's clock does, as a device that has none, and for tests.
+    public var verificationTime: Int64?
+
     /// Accept a certificate whose dates are over, except a root's. Replaces `kCFStreamSSLAllowsExpiredCertificates`.
     public var insecureAllowsExpiredCertificates = false
 

@@ -107,6 +107,9 @@ extension TLSContext {
         guard isNeeded, let store = SSL_CTX_get_cert_store(context) else { return true }
         // What the user named is trusted for what it is, root or not.
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+        if let time = configuration.verificationTime, let parameters = SSL_CTX_get0_param(context) {
+            X509_VERIFY_PARAM_set_time(parameters, time_t(time))
+        }
         let trust = configuration.trust
         for root in trust.roots {
             try add(root, from: root.description, to: store, of: context, configuration.role)

@@ -58,6 +58,11 @@ extension Sentence {
         Sentence("tls.badCertificate", "The certificate of %1 cannot be accepted: %2.", subject, reason)
     }
 
+    static func badCertificate(_ subject: String, _ fault: CertificateFault) -> Sentence {
+        Sentence(
+            "tls.badCertificate.\(fault.rawValue)", "The certificate of %1 cannot be accepted: \(fault.text).", subject)
+    }
+
     static func pinMissing(_ peer: String, found: String) -> Sentence {
         Sentence(
             "tls.pin",
@@ -115,6 +120,13 @@ extension Sentence {
 
     static func internalFailure(_ reason: String) -> Sentence {
         Sentence("tls.internal", "OpenSSL failed on this side: %1.", reason)
+    }
+
+    static func bytesBeforeHandshake(_ peer: String) -> Sentence {
+        Sentence(
+            "tls.bytesBefore",
+            "%1 sent something between its leave to begin TLS and the handshake; somebody on the way may have put it in.",
+            peer)
     }
 
     // MARK: The open connection

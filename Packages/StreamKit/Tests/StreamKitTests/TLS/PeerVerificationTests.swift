@@ -145,6 +145,48 @@ import Testing
         #expect(result.client?.description.contains("purpose") == true)
     }
 
+    // MARK: What OpenSSL lets pass
+
+    /// Trusted is what the user names, root or not; but what says that it is a root must be one.
+    @Test(arguments: ["", "Root"])
+    func anAuthorityThatIsNotWhatItSays(name: String) throws {
+        var options = TestCertificate.Options()
+        options.subject = name
+        options.isAuthority = true
+        options.namesIssuersCertificate = true
+        // Issued under its own name, by another key.
+        let stranger = TestAuthority(name.isEmpty ? "Stranger" : name)
+        let posing = TestCertificate(options, issuer: stranger.root)
+        options.names = ["DNS:www.example.org"]
+        options.isAuthority = false
+        options.namesIssuersCertificate = false
+        options.subject = "Server"
+        let leaf = TestCertificate(options, issuer: posing)
+        var client = TLSConfiguration()
+        client.trust = .only([posing.certificate])
+        let refused = try open(leaf, client: client).client
+        #expect(refused?.tlsFailure == .invalidChain)
+        #expect(refused?.description.contains(name.isEmpty ? "without a name" : "poses as a root") == true)
+    }
+
+    @Test(arguments: [
+        ("ann@example.org", true), ("\"a@b\"@example.org", true), ("ann@evil.test@example.org", false),
+        ("@example.org", false), ("ann", false), ("ann@", false),
+    ])
+    func aMailAddressIsOne(_ address: String, _ isRight: Bool) throws {
+        let authority = TestAuthority()
+        var server = TLSConfiguration(server: try authority.issue().identity())
+        server.clientAuthentication = .required
+        server.trust = authority.client.trust
+        var client = authority.client
+        client.identity = try authority.issue([address.contains("\"") ? "email:\(address)" : "email:" + address]) {
+            $0.subject = "A User"
+        }.identity()
+        let errors = try TLSPair(client: client, server: server).open()
+        #expect((errors.server == nil) == isRight)
+        if !isRight { #expect(errors.server?.description.contains("mail address") == true) }
+    }
+
     // MARK: Dates
 
     @Test func expiredAndNotYetValid() throws {
@@ -157,6 +199,21 @@ import Testing
         let early = try open(authority.issue { $0.notBefore = 60 }, client: authority.client)
         #expect(early.client?.tlsFailure == .certificateNotYetValid)
         #expect(early.client?.description.contains("clock") == true)
+    }
+
+    @Test func anotherMomentThanNow() throws {
+        let authority = TestAuthority()
+        let certificate = authority.issue()
+        var client = authority.client
+        client.verificationTime = certificate.certificate.notAfter - 1
+        #expect(try open(certificate, client: client).client == nil)
+        client.verificationTime = certificate.certificate.notAfter + 1
+        let late = try open(certificate, client: client)
+        #expect(late.client?.tlsFailure == .certificateExpired)
+        // The sentence tells that moment, not what the clock says.
+        #expect(late.client?.description.contains(X509Text.date(certificate.certificate.notAfter + 1)) == true)
+        client.verificationTime = certificate.certificate.notBefore - 1
+        #expect(try open(certificate, client: client).client?.tlsFailure == .certificateNotYetValid)
     }
 
     @Test func anExpiredRoot() throws {

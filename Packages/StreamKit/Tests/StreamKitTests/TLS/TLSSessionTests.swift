@@ -83,7 +83,8 @@ import Testing
     }
 
     /// Every difference that matters for trust or identity makes other contexts, hence other sessions.
-    @Test func anyDifferenceMakesOtherSessions() throws {
+    @Test("CVE-2021-22890, CVE-2022-27782, CVE-2026-8932, CVE-2026-4873: any difference of TLS makes other sessions")
+    func anyDifferenceMakesOtherSessions() throws {
         let authority = TestAuthority()
         let identity = try authority.issue().identity()
         let changes: [(String, (inout TLSConfiguration) -> Void)] = [
@@ -93,6 +94,7 @@ import Testing
             ("roots", { $0.trust.roots.append(authority.root.certificate) }),
             ("no name check", { $0.verification = .insecureNoNameCheck }),
             ("no check", { $0.verification = .insecureNone }),
+            ("time", { $0.verificationTime = 1 << 32 }),
             ("expired", { $0.insecureAllowsExpiredCertificates = true }),
             ("expired roots", { $0.insecureAllowsExpiredRoots = true }),
             ("any root", { $0.insecureAllowsAnyRoot = true }),
@@ -102,6 +104,8 @@ import Testing
             ("ALPN", { $0.applicationProtocols = ["http/1.1"] }),
             ("ciphers", { $0.cipherList = "ECDHE+AESGCM" }),
             ("suites", { $0.cipherSuites = "TLS_AES_256_GCM_SHA384" }),
+            ("client authentication", { $0.clientAuthentication = .required }),
+            ("resumption", { $0.resumesSessions = false }),
             ("key log", { $0.keyLog = TLSKeyLog { _ in } }),
         ]
         let contexts = TLSContextCache()
@@ -116,6 +120,20 @@ import Testing
             #expect(try contexts.context(for: changed) === other, "\(what)")
         }
         #expect(try contexts.context(for: plain) === context)
+
+        // So that nobody adds a setting and forgets it here: each that is stored was changed above, or is one of those that
+        // are told to each connection, which are part of the key of its sessions.
+        var untouched = Set(Mirror(reflecting: plain).children.compactMap(\.label))
+        untouched.subtract(["role", "peerName", "serverNameIndication", "sessionGroup", "allowsTruncation"])
+        for (_, change) in changes {
+            var changed = plain
+            change(&changed)
+            let pairs = zip(Mirror(reflecting: plain).children, Mirror(reflecting: changed).children)
+            for (old, new) in pairs where String(reflecting: old.value) != String(reflecting: new.value) {
+                untouched.remove(old.label ?? "")
+            }
+        }
+        #expect(untouched.isEmpty)
     }
 
     @Test func namesAndGroupsShareTheContext() throws {

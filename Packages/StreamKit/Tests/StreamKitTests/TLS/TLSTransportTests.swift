@@ -140,7 +140,7 @@ import Testing
         #expect(try pair.server.read(&buffer) == .ended)
     }
 
-    @Test(arguments: TLSVersion.allCases)
+    @Test("TLS truncation: a cut at every byte is an error", arguments: TLSVersion.allCases)
     func aCutAtEveryPlaceIsTruncation(version: TLSVersion) throws {
         // Signatures vary in length, so each connection tells anew where its handshake ends.
         for cut in 0... {

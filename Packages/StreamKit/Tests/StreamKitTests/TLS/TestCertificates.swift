@@ -18,6 +18,8 @@ final class TestCertificate {
         var notAfter: Int64 = 3600
         var group = "P-256"
         var purpose: String?
+        /// Says which certificate its issuer's is (RFC 5280 §4.2.1.1).
+        var namesIssuersCertificate = false
     }
 
     /// - Parameter issuer: who signs; nil to be signed by itself.
@@ -43,6 +45,7 @@ final class TestCertificate {
         ]
         if !options.names.isEmpty { extensions.append((NID_subject_alt_name, options.names.joined(separator: ","))) }
         if let purpose = options.purpose { extensions.append((NID_ext_key_usage, purpose)) }
+        if options.namesIssuersCertificate { extensions.append((NID_authority_key_identifier, "issuer:always")) }
         for (kind, text) in extensions {
             var context = X509V3_CTX()
             X509V3_set_ctx(&context, issuer?.x509 ?? x509, x509, nil, nil, 0)

@@ -23,6 +23,7 @@ public final class OpenSSLServer: Peer {
 
     private let mode: Mode
     private let certificate: ServerCertificate
+    private let identity: Identity?
     private let versions: Set<TLSVersion>
     private let clientCertificate: HTTPListener.ClientCertificate
     private let applicationProtocols: [String]
@@ -31,16 +32,19 @@ public final class OpenSSLServer: Peer {
     /// Makes one; it has to be started.
     ///
     /// - Parameters:
+    ///   - identity: shown instead of `certificate`.
     ///   - applicationProtocols: what it is ready to choose from the client's ALPN list, best first; none means that it
     ///     ignores ALPN.
     ///   - options: further options of `s_server`, as `["-cipher", "AES128-SHA"]` or `["-no_ticket"]`.
     public init(
-        _ mode: Mode, certificate: ServerCertificate = .good, versions: Set<TLSVersion> = Set(TLSVersion.allCases),
+        _ mode: Mode, certificate: ServerCertificate = .good, identity: Identity? = nil,
+        versions: Set<TLSVersion> = Set(TLSVersion.allCases),
         clientCertificate: HTTPListener.ClientCertificate = .ignored, applicationProtocols: [String] = [],
         options: [String] = [], in namespace: NetworkNamespace? = nil
     ) {
         self.mode = mode
         self.certificate = certificate
+        self.identity = identity
         self.versions = versions
         self.clientCertificate = clientCertificate
         self.applicationProtocols = applicationProtocols
@@ -51,7 +55,7 @@ public final class OpenSSLServer: Peer {
     /// Starts it and returns when it accepts connections.
     public func start() throws(PeerError) {
         let authority = try CertificateAuthority.shared()
-        let identity = authority.server(certificate)
+        let identity = identity ?? authority.server(certificate)
         try process.start(Self.program, ports: 1) { _, ports throws(PeerError) in
             var arguments = ["s_server", "-accept", "127.0.0.1:\(ports[0])", "-cert", identity.chain]
             arguments += ["-cert_chain", identity.chain, "-key", identity.key, "-CAfile", authority.root]

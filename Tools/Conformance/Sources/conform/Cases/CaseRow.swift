@@ -3,12 +3,15 @@ import Foundation
 /// One row of a case file: a JSON object with typed access to the members the files share.
 struct CaseRow {
     let json: [String: Any]
+    /// Where the case file is, for rows that name further files.
+    let folder: URL
 
-    init(line: Data) throws {
+    init(line: Data, folder: URL) throws {
         guard let json = try JSONSerialization.jsonObject(with: line) as? [String: Any] else {
             throw CaseError("a row is not an object")
         }
         self.json = json
+        self.folder = folder
     }
 
     var name: String { text("name") ?? "?" }
@@ -23,6 +26,10 @@ struct CaseRow {
     }
 
     func text(_ key: String) -> String? { json[key] as? String }
+
+    func texts(_ key: String) -> [String] { json[key] as? [String] ?? [] }
+
+    func object(_ key: String) -> [String: Any]? { json[key] as? [String: Any] }
 
     func flag(_ key: String) -> Bool? { json[key] as? Bool }
 

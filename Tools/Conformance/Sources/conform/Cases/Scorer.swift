@@ -19,4 +19,6 @@ let scorers: [any Scorer] = [
     NTLMScorer(),
     SPNEGOScorer(),
     ProxyBypassScorer(),
+    ChainScorer(),
+    BadCertificateScorer(),
 ]

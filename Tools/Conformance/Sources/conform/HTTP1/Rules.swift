@@ -66,6 +66,18 @@ enum Rules {
         "notAnEntry": "the line has no name, or not the columns of any format; nothing is made of it",
         "closeWins": "RFC 9112 §9.3: close ends the connection, whatever stands beside it",
         "transferEncodingWins": "RFC 9112 §6.3: beside Transfer-Encoding, Content-Length says nothing",
+        "openSSLRefuses": """
+        OpenSSL refuses the chain as well: its verdict is our floor (it counts the second of notAfter as over, for \
+        one, which RFC 5280 §4.1.2.5 counts in)
+        """,
+        "certificateDates": "OpenSSL counts the second of notAfter as over, which RFC 5280 §4.1.2.5 counts in",
+        "hostNameMismatch": """
+        RFC 9525 §6.3: only subject alternative names count, never the subject; * is the whole first label, and \
+        stands for no address
+        """,
+        "weakCertificate": "the system's security level: no SHA-1 signatures, no RSA key under 2048 bits",
+        "invalidChain": "OpenSSL or ChainProfile finds the chain malformed: RFC 5280 §4.2, §6.1",
+        "unknownRoot": "OpenSSL finds no way from the certificate to what is trusted",
         "proxyConnectionIgnored": "RFC 9112 §C.2.2: Proxy-Connection does not keep a connection open",
     ]
 }

@@ -1,0 +1,47 @@
+internal import EventLoops
+internal import Glibc
+internal import HostResolver
+
+extension Socket {
+    /// A connection that was accepted, still a bare descriptor.
+    struct Accepted {
+        let descriptor: CInt
+        let peer: SocketAddress?
+    }
+
+    /// Waits for a slot and then for a connection; the slot is the connection's. Nil once there are no more slots.
+    ///
+    /// - Throws: as ``accept(until:)``, and the slot is given back.
+    nonisolated(nonsending) func accept(
+        into slots: ConnectionSlots
+    ) async throws(StreamError) -> Accepted? {
+        try enter(.reader)
+        defer { leave(.reader) }
+        while true {
+            guard await slots.take() else { return nil }
+            do throws(StreamError) {
+                if let accepted = try acceptNext() { return accepted }
+            } catch {
+                slots.release()
+                throw error
+            }
+            slots.release()
+            try await wait(.reader, for: .readable, until: nil)
+        }
+    }
+}
+
+extension StreamPair {
+    /// Streams on a connection that was accepted.
+    init(_ accepted: Socket.Accepted, _ properties: StreamProperties, loop: EventLoop) {
+        let connection = Connection(adopting: accepted.descriptor, ownership: .owned, loop: loop)
+        connection.details.withLock { $0.properties = properties }
+        connection.setLimit(properties[.readLimit], .reader)
+        connection.setLimit(properties[.writeLimit], .writer)
+        let options = ConnectingSocket.Options(
+            sendsAtOnce: properties[.sendsAtOnce] ?? true, keepsAlive: properties[.keepsAlive] ?? false,
+            serviceType: properties[.serviceType])
+        ConnectingSocket.configure(accepted.descriptor, options, family: accepted.peer?.family ?? AF_UNSPEC)
+        self.init(connection)
+    }
+}

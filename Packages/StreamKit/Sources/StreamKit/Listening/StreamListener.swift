@@ -1,0 +1,236 @@
+internal import EventLoops
+public import HostResolver
+
+/// A server's side of streams: listens, and gives every connection to a handler, in a task of its own.
+///
+/// ```swift
+/// let listener = try StreamListener(port: 7)
+/// try await listener.run { client in
+///     for try await chunk in client.input.chunks() { try await client.output.writeAll(chunk) }
+/// }
+/// ```
+///
+/// With ``Configuration/tls`` each connection shakes hands first, apart from the others, so that a slow or silent client keeps
+/// nobody waiting; the handler gets those that succeed, and finds out more in ``StreamProperty/tlsInformation``. Handlers
+/// run on the threads of ``Configuration/loops``, where waiting for the network costs least, so they should not compute for
+/// long.
+///
+/// ``stop(within:)`` ends it gracefully. Who wants a thread for each connection instead takes `Socket.listeners`, `accept()`
+/// and `makeStreams()`. Replaces the recipe of `CFSocket` with `CFStreamCreatePairWithSocket`.
+public final class StreamListener: Sendable {
+    private struct State {
+        var isRunning = false
+        var isStopping = false
+        var nextLoop = 0
+        var graceTimer: LoopTimer?
+    }
+
+    /// What it was made with.
+    public let configuration: Configuration
+
+    private let sockets: [Socket]
+    private let slots: ConnectionSlots
+    private let state = Locked(State())
+    private let graceIsOver = Latch()
+
+    /// Listens at a port for TCP, on IPv6 and IPv4 if the machine has both. From here on clients can connect; they are served
+    /// once ``run(_:)`` is called.
+    ///
+    /// - Parameters:
+    ///   - port: the port; 0 takes a free one, which ``port`` tells.
+    ///   - isLocal: listen on the loopback addresses only.
+    /// - Throws: `EADDRINUSE`, `EACCES` (a port below 1024); a ``Configuration/tls`` without an identity.
+    public convenience init(
+        port: UInt16, isLocal: Bool = false, configuration: Configuration = Configuration()
+    ) throws(StreamError) {
+        let sockets = try Socket.listeners(
+            onPort: port, isLocal: isLocal, backlog: configuration.backlog, loop: configuration.loops[0])
+        try self.init(sockets: sockets, configuration: configuration)
+    }
+
+    /// Listens at an address, of TCP or a Unix socket.
+    ///
+    /// - Throws: as `Socket.bind(to:)`; a ``Configuration/tls`` without an identity.
+    public convenience init(
+        address: SocketAddress, configuration: Configuration = Configuration()
+    ) throws(StreamError) {
+        let socket = try Socket(
+            listeningAt: address, backlog: configuration.backlog, loop: configuration.loops[0])
+        try self.init(sockets: [socket], configuration: configuration)
+    }
+
+    /// Takes over sockets that listen already, as a service manager hands them in.
+    ///
+    /// - Throws: ``TLSFailure/badConfiguration`` if the TLS of the configuration cannot work.
+    public init(sockets: [Socket], configuration: Configuration = Configuration()) throws(StreamError) {
+        precondition(!configuration.loops.isEmpty, "a listener needs a loop")
+        if let tls = configuration.tls {
+            // Found out now, and not by the first client.
+            guard tls.role == .server else { throw StreamError(.badConfiguration, .serverWithoutIdentity()) }
+            _ = try TLSContextCache.shared.context(for: tls)
+        }
+        self.configuration = configuration
+        self.sockets = sockets
+        slots = ConnectionSlots(configuration.maximumConnections)
+    }
+
+    deinit {
+        for socket in sockets { socket.invalidate() }
+    }
+
+    /// The addresses where it listens; empty once stopped.
+    public var addresses: [SocketAddress] { sockets.compactMap(\.localAddress) }
+
+    /// The port of the first address; nil for a Unix socket, and once stopped.
+    public var port: UInt16? { addresses.first?.port }
+
+    /// How many connections are open: those that shake hands, and those with a handler.
+    public var connectionCount: Int {
+        // Whoever waits for a client holds no slot.
+        slots.taken
+    }
+
+    /// True after ``stop(within:)``: a handler should end soon.
+    public var isStopping: Bool { state.withLock { $0.isStopping } }
+}
+
+// MARK: - Running
+
+extension StreamListener {
+    /// Serves clients until ``stop(within:)`` is called or the task is cancelled; returns when the last handler has.
+    ///
+    /// The streams given to the handler are open, and are closed when it returns, or when its task is cancelled.
+    ///
+    /// - Parameter handler: talks to one client; may run many times at once.
+    /// - Throws: what ended the listening sockets. A connection that fails is told to ``Configuration/onFailure`` and to
+    ///   nobody else. ``StreamError/busy`` if it runs already, ``StreamError/closed`` if it was stopped.
+    public func run(
+        _ handler: @escaping @Sendable (StreamPair) async -> Void
+    ) async throws(StreamError) {
+        let problem = state.withLock { state -> StreamError? in
+            if state.isStopping { return .closed }
+            if state.isRunning { return .busy }
+            state.isRunning = true
+            return nil
+        }
+        if let problem { throw problem }
+        let error = await withTaskCancellationHandler {
+            await acceptFromAll(handler)
+        } onCancel: {
+            stop(within: .zero)
+        }
+        if let error { throw error }
+    }
+
+    /// Accepts no more connections from now on; ``run(_:)`` returns when the handlers have.
+    ///
+    /// - Parameter grace: how long handlers may go on; then their tasks are cancelled and their streams closed. Nil for as long
+    ///   as they like. Idempotent; a later, shorter grace counts.
+    public func stop(within grace: Duration? = nil) {
+        let old = state.withLock { state -> LoopTimer? in
+            state.isStopping = true
+            guard let grace else { return nil }
+            let deadline = Moment.now + grace
+            if let timer = state.graceTimer, timer.deadline <= deadline { return nil }
+            let old = state.graceTimer
+            state.graceTimer = configuration.loops[0].schedule(at: deadline) { [graceIsOver] in graceIsOver.open() }
+            return old
+        }
+        old?.cancel()
+        slots.close()
+        for socket in sockets { socket.invalidate() }
+    }
+
+    private enum Outcome: Sendable {
+        /// A listening socket is done, and all its handlers; with the error that ended it.
+        case done(StreamError?)
+        case graceIsOver
+    }
+
+    private func acceptFromAll(_ handler: @escaping @Sendable (StreamPair) async -> Void) async -> StreamError? {
+        let error = await withTaskGroup(of: Outcome.self) { group in
+            for socket in sockets {
+                group.addTask(executorPreference: configuration.loops[0]) {
+                    .done(await self.acceptAll(from: socket, handler))
+                }
+            }
+            group.addTask {
+                await self.graceIsOver.wait()
+                return .graceIsOver
+            }
+            var remaining = sockets.count
+            var first: StreamError?
+            while remaining > 0, let outcome = await group.next() {
+                switch outcome {
+                case .done(let error):
+                    remaining -= 1
+                    if first == nil, let error {
+                        first = error
+                        stop(within: .zero)
+                    }
+                case .graceIsOver: group.cancelAll()
+                }
+            }
+            graceIsOver.open()
+            return first
+        }
+        state.withLock { $0.graceTimer.take() }?.cancel()
+        return error
+    }
+
+    /// Accepts from one socket until it is closed, and waits for the handlers.
+    private func acceptAll(
+        from socket: Socket, _ handler: @escaping @Sendable (StreamPair) async -> Void
+    ) async -> StreamError? {
+        await withDiscardingTaskGroup { group in
+            while true {
+                do throws(StreamError) {
+                    guard let accepted = try await socket.accept(into: slots) else { return nil }
+                    let loop = nextLoop()
+                    var properties = configuration.properties
+                    properties[.tls] = configuration.tls
+                    properties[.openLimit] = configuration.handshakeLimit
+                    let pair = StreamPair(accepted, properties, loop: loop)
+                    group.addTask(executorPreference: loop) { await self.serve(pair, accepted.peer, handler) }
+                } catch  where error == .closed || error == .cancelled {
+                    return nil
+                } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
+                    configuration.onFailure?(error, nil)
+                    // The clients wait in the kernel's queue; trying again at once would spin. Stopping ends the rest early
+                    // enough, and cancelling at once.
+                    try? await Task.sleep(for: AcceptedSockets.retryPause)
+                } catch {
+                    return error
+                }
+            }
+        }
+    }
+
+    private func serve(
+        _ pair: StreamPair, _ peer: SocketAddress?, _ handler: @Sendable (StreamPair) async -> Void
+    ) async {
+        await withTaskCancellationHandler {
+            do throws(StreamError) {
+                try pair.open()
+                if configuration.tls != nil { try await pair.output.opened() }
+            } catch {
+                if error != .cancelled, error != .closed { configuration.onFailure?(error, peer) }
+                return
+            }
+            await handler(pair)
+        } onCancel: {
+            pair.close()
+        }
+        pair.close()
+        slots.release()
+    }
+
+    private func nextLoop() -> EventLoop {
+        let loops = configuration.loops
+        if loops.count == 1 { return loops[0] }
+        return state.withLock { state in
+            state.nextLoop = (state.nextLoop + 1) % loops.count
+            return loops[state.nextLoop]
+        }
+    }
+}

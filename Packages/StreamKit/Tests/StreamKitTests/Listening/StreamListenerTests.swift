@@ -1,0 +1,287 @@
+import EventLoops
+import Glibc
+import HostResolver
+import Testing
+
+@testable import StreamKit
+
+/// Accepting, limits and ends of a listener.
+@Suite(.timeLimit(.minutes(1))) struct StreamListenerTests {
+    private func listener(
+        _ change: (inout StreamListener.Configuration) -> Void = { _ in }
+    ) throws -> StreamListener {
+        var configuration = StreamListener.Configuration()
+        change(&configuration)
+        return try StreamListener(port: 0, isLocal: true, configuration: configuration)
+    }
+
+    /// Runs the listener while `body` plays the clients.
+    private func serving(
+        _ listener: StreamListener, _ handler: @escaping @Sendable (StreamPair) async -> Void,
+        _ body: (UInt16) async throws -> Void
+    ) async throws {
+        let port = try #require(listener.port)
+        let running = Task { () async -> StreamError? in
+            do throws(StreamError) {
+                try await listener.run(handler)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        do {
+            try await body(port)
+        } catch {
+            listener.stop(within: .zero)
+            throw error
+        }
+        listener.stop()
+        #expect(await running.value == nil)
+        #expect(listener.connectionCount == 0)
+    }
+
+    @Sendable private static func echo(_ client: StreamPair) async {
+        do {
+            for try await chunk in client.input.chunks() { try await client.output.writeAll(chunk) }
+            try await client.output.finish()
+        } catch {
+            client.close()
+        }
+    }
+
+    private func open(_ port: UInt16, host: String = "127.0.0.1", tls: TLSConfiguration? = nil) throws -> StreamPair {
+        let address = SocketAddress.ip(try #require(IPAddress(host)), port: port)
+        let pair = StreamPair(addresses: [address], name: "www.example.org")
+        try pair.set(.tls, to: tls)
+        try pair.open()
+        return pair
+    }
+
+    private func exchange(_ pair: StreamPair, _ bytes: [UInt8] = [1, 2, 3]) async throws -> [UInt8] {
+        try await pair.output.writeAll(bytes)
+        var answer: [UInt8] = []
+        while answer.count < bytes.count {
+            let more = try await pair.input.read(upTo: bytes.count - answer.count)
+            if more.isEmpty { break }
+            answer += more
+        }
+        return answer
+    }
+
+    @Test func clientsAreServedAtOnce() async throws {
+        try await serving(listener(), Self.echo) { port in
+            let pairs = try (0..<20).map { try open(port, host: $0 % 2 == 0 ? "127.0.0.1" : "::1") }
+            for pair in pairs { #expect(try await exchange(pair) == [1, 2, 3]) }
+            for pair in pairs.reversed() { #expect(try await exchange(pair, [9]) == [9]) }
+            for pair in pairs { pair.close() }
+        }
+    }
+
+    @Test func aPathOfTheFileSystem() async throws {
+        let path = "/tmp/netkit-listener-\(getpid()).sock"
+        defer { unlink(path) }
+        let address = SocketAddress.unix(try UnixSocketAddress(path: path))
+        let listener = try StreamListener(address: address)
+        #expect(listener.port == nil)
+        let running = Task { try await listener.run(Self.echo) }
+        let pair = StreamPair(address: address)
+        try pair.open()
+        #expect(try await exchange(pair) == [1, 2, 3])
+        pair.close()
+        listener.stop()
+        try await running.value
+    }
+
+    @Test func severalLoops() async throws {
+        let loops = (0..<2).map { EventLoop(name: "listener-\($0)") }
+        defer { for loop in loops { loop.shutdown() } }
+        let seen = Locked<Set<Int>>([])
+        try await serving(
+            listener { $0.loops = loops },
+            { client in
+                let index = loops.firstIndex { $0.isCurrent } ?? -1
+                seen.withLock { _ = $0.insert(index) }
+                await Self.echo(client)
+            }
+        ) { port in
+            for _ in 0..<4 {
+                let pair = try open(port)
+                #expect(try await exchange(pair) == [1, 2, 3])
+                pair.close()
+            }
+        }
+        #expect(seen.withLock { $0 } == [0, 1])
+    }
+
+    // MARK: TLS
+
+    @Test func clientsOverTLS() async throws {
+        let authority = TestAuthority()
+        var tls = TLSConfiguration(server: try authority.issue().identity())
+        tls.clientAuthentication = .required
+        tls.trust = authority.client.trust
+        tls.applicationProtocols = ["b", "a"]
+        let seen = Locked<[String]>([])
+        let failures = Locked<[StreamError]>([])
+        try await serving(
+            listener {
+                $0.tls = tls
+                $0.onFailure = { error, peer in
+                    #expect(peer != nil)
+                    failures.withLock { $0.append(error) }
+                }
+            },
+            { client in
+                let information = client[.tlsInformation]
+                let name = information?.peerCertificates.first?.subject ?? "-"
+                seen.withLock { $0.append("\(name) \(information?.applicationProtocol ?? "-")") }
+                await Self.echo(client)
+            }
+        ) { port in
+            var client = authority.client
+            client.identity = try authority.issue([]) { $0.subject = "Ann" }.identity()
+            client.applicationProtocols = ["a", "b"]
+            let known = try open(port, tls: client)
+            #expect(try await exchange(known) == [1, 2, 3])
+            known.close()
+            client.identity = nil
+            let nobody = try open(port, tls: client)
+            // In TLS 1.3 the refusal comes after the client's handshake.
+            await #expect(throws: StreamError.self) {
+                if try await exchange(nobody).isEmpty { throw StreamError.closed }
+            }
+            nobody.close()
+        }
+        #expect(seen.withLock { $0 } == ["CN=Ann b"])
+        #expect(failures.withLock { $0.map(\.tlsFailure) } == [.certificateRequired])
+    }
+
+    /// Whoever says nothing keeps nobody waiting, and not for ever.
+    @Test func aSilentClientIsPutOut() async throws {
+        let authority = TestAuthority()
+        let failed = Latch()
+        let tls = TLSConfiguration(server: try authority.issue().identity())
+        try await serving(
+            listener {
+                $0.tls = tls
+                $0.handshakeLimit = .milliseconds(300)
+                $0.onFailure = { error, _ in
+                    #expect(error.isPOSIX(ETIMEDOUT))
+                    failed.open()
+                }
+            }, Self.echo
+        ) { port in
+            let silent = try open(port)
+            let client = try open(port, tls: authority.client)
+            #expect(try await exchange(client) == [1, 2, 3])
+            client.close()
+            await failed.wait()
+            #expect(try await silent.input.read(upTo: 1) == [])
+            silent.close()
+        }
+    }
+
+    @Test func tlsWithoutAnIdentityIsNotBegun() {
+        var configuration = StreamListener.Configuration()
+        configuration.tls = TLSConfiguration()
+        let error = #expect(throws: StreamError.self) {
+            try StreamListener(port: 0, isLocal: true, configuration: configuration)
+        }
+        #expect(error?.tlsFailure == .badConfiguration)
+    }
+
+    // MARK: Limits
+
+    /// Those beyond wait in the kernel's queue, and are served when one goes.
+    @Test func moreClientsThanAllowed() async throws {
+        let most = Locked((now: 0, most: 0))
+        let listener = try listener { $0.maximumConnections = 2 }
+        try await serving(
+            listener,
+            { client in
+                most.withLock {
+                    $0.now += 1
+                    $0.most = max($0.now, $0.most)
+                }
+                await Self.echo(client)
+                most.withLock { $0.now -= 1 }
+            }
+        ) { port in
+            // All at once: nobody knows in which order they come to the queue.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<12 {
+                    let pair = try open(port)
+                    group.addTask {
+                        let answer = try await exchange(pair)
+                        #expect(answer == [1, 2, 3])
+                        #expect(listener.connectionCount <= 2)
+                        pair.close()
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(most.withLock { $0.most } <= 2)
+    }
+
+    // MARK: Ends
+
+    @Test func stoppingLetsHandlersEnd() async throws {
+        let listener = try listener()
+        let isStopped = Latch()
+        let running = Task { try await listener.run(Self.echo) }
+        let pair = try open(try #require(listener.port))
+        #expect(try await exchange(pair) == [1, 2, 3])
+        let late = Task {
+            await isStopped.wait()
+            // Still served: a grace without an end.
+            let answer = try await exchange(pair, [4, 5])
+            pair.close()
+            return answer
+        }
+        let port = try #require(listener.port)
+        listener.stop()
+        #expect(listener.isStopping && listener.addresses.isEmpty)
+        let refused = try open(port)
+        await #expect(throws: StreamError.self) { try await refused.output.opened() }
+        isStopped.open()
+        #expect(try await late.value == [4, 5])
+        try await running.value
+        await #expect(throws: StreamError.closed) { try await listener.run(Self.echo) }
+    }
+
+    /// When the grace is over, streams are closed whatever their handlers do.
+    @Test(arguments: [false, true]) func graceIsLimited(byCancelling: Bool) async throws {
+        let listener = try listener()
+        let begun = Latch()
+        let running = Task {
+            try await listener.run { client in
+                begun.open()
+                // Waits for ever, and takes no notice of being cancelled.
+                while !client.input.isClosed { _ = try? await client.input.read(upTo: 1) }
+            }
+        }
+        let pair = try open(try #require(listener.port))
+        await begun.wait()
+        if byCancelling { running.cancel() } else { listener.stop(within: .milliseconds(50)) }
+        #expect((try? await pair.input.read(upTo: 1)) == [])
+        pair.close()
+        try await running.value
+        #expect(listener.connectionCount == 0)
+    }
+
+    @Test func runsOnce() async throws {
+        let listener = try listener()
+        let running = Task { try await listener.run(Self.echo) }
+        let pair = try open(try #require(listener.port))
+        #expect(try await exchange(pair) == [1, 2, 3])
+        await #expect(throws: StreamError.busy) { try await listener.run(Self.echo) }
+        pair.close()
+        listener.stop()
+        try await running.value
+    }
+}
+
+extension ReadStream {
+    fileprivate var isClosed: Bool { status == .closed || status == .error }
+}
