@@ -57,7 +57,12 @@ let rows: [Row] = [
     Row(
         "ServiceDiscovery", .library, "ServiceDiscovery",
         ["CMulticast", "CServiceDaemon", "EventLoops", "HostResolver"]),
-    Row("ServiceDiscovery", .tests, "ServiceDiscoveryTests", ["ServiceDiscovery", "EventLoops", "HostResolver"]),
+    Row(
+        "ServiceDiscovery", .library, "ServiceDiscoveryFoundation",
+        ["ServiceDiscovery", "EventLoops", "RunLoopDelivery"]),
+    Row(
+        "ServiceDiscovery", .tests, "ServiceDiscoveryTests",
+        ["ServiceDiscovery", "ServiceDiscoveryFoundation", "EventLoops", "HostResolver"]),
 
     Row("NetDiag", .library, "NetDiag", ["HTTPMessage", "HostResolver", "StreamKit"]),
     Row(

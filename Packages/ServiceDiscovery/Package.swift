@@ -12,7 +12,8 @@ let settings: [SwiftSetting] =
 let package = Package(
     name: "ServiceDiscovery",
     products: [
-        .library(name: "ServiceDiscovery", targets: ["ServiceDiscovery"])
+        .library(name: "ServiceDiscovery", targets: ["ServiceDiscovery"]),
+        .library(name: "ServiceDiscoveryFoundation", targets: ["ServiceDiscoveryFoundation"]),
     ],
     dependencies: [
         .package(path: "../EventLoops"),
@@ -31,10 +32,20 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "ServiceDiscoveryFoundation",
+            dependencies: [
+                "ServiceDiscovery",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "RunLoopDelivery", package: "EventLoops"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ServiceDiscoveryTests",
             dependencies: [
                 "ServiceDiscovery",
+                "ServiceDiscoveryFoundation",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
             ],

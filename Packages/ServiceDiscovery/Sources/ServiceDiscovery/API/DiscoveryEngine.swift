@@ -6,16 +6,25 @@
 public struct DiscoveryEngine: Sendable {
     /// What an engine of this kind is made of, for one operation.
     private enum Kind: Sendable {
-        case automatic(AutomaticEngine)
+        case automatic(any DiscoveryBackend)
         case daemon
-        case embedded(EmbeddedEngine)
+        case embedded(any DiscoveryBackend)
     }
 
     private let kind: Kind
 
+    private init(kind: Kind) {
+        self.kind = kind
+    }
+
+    /// An engine that looks in `local` only.
+    init(_ backend: any DiscoveryBackend) {
+        kind = .embedded(backend)
+    }
+
     /// The best there is on this machine: each operation goes to the ``daemon`` if one answers and can serve it, else to
     /// ``embedded``. An operation that the daemon has begun fails with the daemon.
-    public static let automatic = DiscoveryEngine(kind: .automatic(.shared))
+    public static let automatic = DiscoveryEngine(kind: .automatic(AutomaticEngine.shared))
 
     /// As ``automatic``, with an embedded engine made for the purpose.
     public static func automatic(or engine: EmbeddedEngine) -> DiscoveryEngine {
@@ -39,7 +48,7 @@ public struct DiscoveryEngine: Sendable {
 
     /// Multicast DNS in this process, by an engine made for the purpose.
     public static func embedded(_ engine: EmbeddedEngine) -> DiscoveryEngine {
-        DiscoveryEngine(kind: .embedded(engine))
+        DiscoveryEngine(engine)
     }
 
     /// What does the work in a domain.

@@ -9,6 +9,9 @@ final class ScriptedBackend: DiscoveryBackend {
         var refusal: ServiceDiscoveryError?
         var lastID = 100
         var sinks: [Int: any DiscoverySink] = [:]
+        var keys: [Int: RecordKey] = [:]
+        /// What is there, for whoever asks.
+        var records: [DNSRecord] = []
         var calls: [String] = []
     }
 
@@ -30,8 +33,28 @@ final class ScriptedBackend: DiscoveryBackend {
         }
     }
 
+    /// Has these records be there from now on, or go.
+    func set(_ records: [DNSRecord], isThere: Bool = true) {
+        let told = state.withLock { state in
+            if isThere { state.records += records } else { state.records.removeAll { records.contains($0) } }
+            return state.sinks.map { (id: $0.key, sink: $0.value, key: state.keys[$0.key]) }
+        }
+        for (id, sink, key) in told {
+            for record in records where record.key == key {
+                sink.put(isThere ? .added(record, interface: 1) : .removed(record, interface: 1), of: id)
+            }
+            sink.ring()
+        }
+    }
+
     func ask(_ key: RecordKey, interface: String?, sink: any DiscoverySink) throws(ServiceDiscoveryError) -> Int {
-        try begin("ask \(key.type)", sink)
+        let id = try begin("ask \(key.type)", sink)
+        let known = state.withLock { state in
+            state.keys[id] = key
+            return state.records.filter { $0.key == key }
+        }
+        for record in known { sink.put(.added(record, interface: 1), of: id) }
+        return id
     }
 
     func publish(

@@ -1,0 +1,89 @@
+internal import EventLoops
+internal import Foundation
+internal import ServiceDiscovery
+
+extension NetService {
+    /// Tells the delegate everything there is to tell; on a run loop.
+    func deliver() {
+        while let event = nextEvent() {
+            let delegate = delegate
+            switch event {
+            case .willPublish: delegate?.netServiceWillPublish(self)
+            case .didPublish: delegate?.netServiceDidPublish(self)
+            case .didNotPublish(let error): delegate?.netService(self, didNotPublish: Self.dictionary(of: error))
+            case .willResolve: delegate?.netServiceWillResolve(self)
+            case .didResolve: delegate?.netServiceDidResolveAddress(self)
+            case .didNotResolve(let error): delegate?.netService(self, didNotResolve: Self.dictionary(of: error))
+            case .didStop: delegate?.netServiceDidStop(self)
+            case .didUpdate(let data): delegate?.netService(self, didUpdateTXTRecord: data)
+            case .didAccept(let descriptor):
+                guard let (input, output) = Self.connecting?.streams(adopting: descriptor) else { continue }
+                delegate?.netService(self, didAcceptConnectionWith: input, outputStream: output)
+            }
+        }
+        let isIdle = state.withLock { state in
+            state.activity == .none && state.records == nil && state.outbox.isEmpty
+        }
+        if isIdle { loops.rest() }
+    }
+
+    private func nextEvent() -> NetServiceEvent? {
+        let (event, feeds) = state.withLock {
+            state -> (
+                NetServiceEvent?,
+                (
+                    names: RunningFeed<ServiceInstance>?, places: RunningFeed<ResolvedService>?,
+                    records: RunningFeed<TXTRecord>?
+                )
+            ) in
+            if !state.outbox.isEmpty { return (state.outbox.removeFirst(), (nil, nil, nil)) }
+            if state.isVisible, !state.accepted.isEmpty {
+                return (.didAccept(state.accepted.removeFirst()), (nil, nil, nil))
+            }
+            return (nil, (state.names, state.places, state.records))
+        }
+        if let event { return event }
+        return nextPublished(feeds.names) ?? nextResolved(feeds.places) ?? nextRecord(feeds.records)
+    }
+
+    private func nextPublished(_ names: RunningFeed<ServiceInstance>?) -> NetServiceEvent? {
+        switch names?.next() {
+        case .success(let instance)?:
+            return state.withLock { state -> NetServiceEvent? in
+                guard state.names === names else { return nil }
+                (state.name, state.isVisible) = (instance.name, true)
+                return .didPublish
+            }
+        case .failure(let error)?:
+            end { _ in }?.close()
+            return .didNotPublish(error)
+        case nil: return nil
+        }
+    }
+
+    private func nextResolved(_ places: RunningFeed<ResolvedService>?) -> NetServiceEvent? {
+        switch places?.next() {
+        case .success(let place)?:
+            let addresses = place.addresses.map { address in
+                address.withSockAddr { pointer, length in Data(bytes: pointer, count: Int(length)) }
+            }
+            return state.withLock { state -> NetServiceEvent? in
+                guard state.places === places else { return nil }
+                (state.hostName, state.port, state.addresses) = (place.hostName, Int(place.port), addresses)
+                if !place.record.entries.isEmpty || place.isComplete { state.record = place.record }
+                state.hasResolved = true
+                return .didResolve
+            }
+        case .failure(let error)?:
+            end { _ in }?.close()
+            return .didNotResolve(error)
+        case nil: return nil
+        }
+    }
+
+    private func nextRecord(_ records: RunningFeed<TXTRecord>?) -> NetServiceEvent? {
+        guard case .success(let record)? = records?.next() else { return nil }
+        state.withLock { $0.record = record }
+        return .didUpdate(Data(record.wireForm))
+    }
+}

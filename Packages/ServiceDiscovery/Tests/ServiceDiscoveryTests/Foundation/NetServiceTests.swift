@@ -1,0 +1,255 @@
+import Foundation
+import HostResolver
+import ServiceDiscoveryFoundation
+import Testing
+
+@testable import ServiceDiscovery
+
+@Suite struct NetServiceTests {
+    private let backend = ScriptedBackend()
+    private let delegate = RecordingDelegate()
+    private let instance = try! ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
+
+    private func service(
+        _ name: String = "Web", type: String = "_http._tcp.", domain: String = "local.", port: Int32 = -1
+    ) -> NetService {
+        let service = NetService(
+            domain: domain, type: type, name: name, port: port, engine: DiscoveryEngine(backend))
+        service.delegate = delegate
+        return service
+    }
+
+    private var location: DNSRecord {
+        DNSRecord(
+            instance.fullName, timeToLive: 9, .srv(priority: 0, weight: 0, port: 80, target: DNSName("h.local")!))
+    }
+
+    private func address(_ last: UInt8) -> DNSRecord {
+        DNSRecord(DNSName("h.local")!, timeToLive: 9, .a(IPv4Address(10, 0, 0, last)))
+    }
+
+    private func text(_ text: String) -> DNSRecord {
+        DNSRecord(instance.fullName, timeToLive: 9, .txt([Array(text.utf8)]))
+    }
+
+    // MARK: Publishing
+
+    @Test func publishesUnderTheNameItGets() throws {
+        let service = service(port: 80)
+        service.publish()
+        #expect(delegate.calls.isEmpty)
+        delegate.run(until: 1)
+        backend.tell(.published(try ServiceInstance(name: "Web (2)", type: instance.type)))
+        delegate.run(until: 2)
+        // A later conflict.
+        backend.tell(.published(try ServiceInstance(name: "Web (3)", type: instance.type)))
+        delegate.run(until: 3)
+        service.stop()
+        #expect(backend.running.isEmpty)
+        delegate.run(until: 4)
+        #expect(delegate.calls == ["willPublish", "didPublish Web (2)", "didPublish Web (3)", "didStop"])
+        service.publish()
+        delegate.run(until: 5)
+        #expect(backend.calls == ["publish Web", "end", "publish Web (3)"])
+    }
+
+    @Test(arguments: [
+        ("Web", "_http._tcp", "local.", Int32(-1), UInt(0), -72004),
+        ("Web", "_http._tcp", "local.", 65_536, 0, -72004),
+        ("Web", "http", "local.", 80, 0, -72004),
+        ("Web", "_http._tcp", "local..", 80, 0, -72004),
+        ("Web", "_http._tcp", "", 80, 4, -72004),
+        ("Web", "_http._udp", "", 80, 2, -72004),
+        ("Web", "_http._tcp", "example.org", 80, 0, -72000),
+        // Without NetKitFoundation there are no streams.
+        ("Web", "_http._tcp", "", 80, 2, -72008),
+    ]) func refusesToPublish(
+        _ name: String, _ type: String, _ domain: String, _ port: Int32, _ options: UInt, _ code: Int
+    ) {
+        let service = service(name, type: type, domain: domain, port: port)
+        service.publish(options: NetService.Options(rawValue: options))
+        delegate.run(until: 1)
+        #expect(delegate.calls == ["didNotPublish \(code) of 10"])
+        #expect(backend.calls.isEmpty)
+    }
+
+    @Test func tellsWhyItIsNotPublished() {
+        let service = service(port: 80)
+        service.publish(options: .noAutoRename)
+        backend.tell(.failed(ServiceDiscoveryError(.collision)))
+        delegate.run(until: 2)
+        #expect(delegate.calls == ["willPublish", "didNotPublish -72001 of 10"])
+        // The daemon's own numbers are none that code for Apple's platforms knows.
+        service.publish()
+        backend.tell(.failed(ServiceDiscoveryError(.daemonFailed)))
+        delegate.run(until: 4)
+        #expect(delegate.calls.last == "didNotPublish -72000 of 10")
+    }
+
+    @Test func doesOneThingAtATime() {
+        let service = service(port: 80)
+        service.publish()
+        service.publish()
+        service.resolve(withTimeout: 0)
+        delegate.run(until: 3)
+        #expect(
+            delegate.calls == ["willPublish", "didNotPublish -72003 of 10", "didNotResolve -72003 of 10"])
+    }
+
+    @Test func endsWithItsObject() {
+        var service: NetService? = service(port: 80)
+        service?.publish()
+        #expect(backend.running.count == 1)
+        service = nil
+        #expect(backend.running.isEmpty)
+    }
+
+    // MARK: Resolving
+
+    @Test func tellsEachThingThatItFindsOut() throws {
+        let service = service()
+        #expect(service.hostName == nil && service.addresses == nil && service.port == -1)
+        service.resolve(withTimeout: 0)
+        backend.set([location, address(1)])
+        delegate.run(until: 2)
+        backend.set([address(2)])
+        delegate.run(until: 3)
+        backend.set([text("k=v")])
+        delegate.run(until: 4)
+        service.stop()
+        delegate.run(until: 5)
+        #expect(
+            delegate.calls == [
+                "willResolve", "didResolve h.local. 80 1", "didResolve h.local. 80 2", "didResolve h.local. 80 2",
+                "didStop",
+            ])
+        let bytes = try #require(service.addresses?.first)
+        let found = try bytes.withUnsafeBytes { try SocketAddress(sockaddr: $0) }
+        #expect(found.description == "10.0.0.1:80")
+        #expect(service.txtRecordData() == NetService.data(fromTXTRecord: ["k": Data("v".utf8)]))
+        #expect(backend.running.isEmpty)
+    }
+
+    @Test func timesOutOnlyIfNothingWasFound() {
+        let absent = service()
+        absent.resolve(withTimeout: 0.01)
+        delegate.run(until: 2)
+        #expect(delegate.calls == ["willResolve", "didNotResolve -72007 of 10"])
+        backend.set([location, address(1)])
+        let present = service()
+        present.resolve(withTimeout: 0.05)
+        delegate.run(until: 5)
+        #expect(delegate.calls.dropFirst(2) == ["willResolve", "didResolve h.local. 80 1", "didStop"])
+        #expect(backend.running.isEmpty)
+    }
+
+    @Test(arguments: [("", 5.0), ("local..", 5), ("local.", -1)]) func refusesToResolve(
+        _ domain: String, _ timeout: TimeInterval
+    ) {
+        let service = service(domain: domain)
+        service.resolve(withTimeout: timeout)
+        delegate.run(until: 1)
+        #expect(delegate.calls == ["didNotResolve -72004 of 10"])
+    }
+
+    @Test func livesWhileItResolves() {
+        service().resolve(withTimeout: 0)
+        backend.set([location, address(1)])
+        delegate.run(until: 2)
+        #expect(delegate.calls == ["willResolve", "didResolve h.local. 80 1"])
+        backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable)))
+        delegate.run(until: 3)
+        #expect(delegate.calls.last == "didNotResolve -72000 of 10")
+        #expect(backend.running.isEmpty)
+    }
+
+    // MARK: TXT records
+
+    @Test func watchesTheRecord() {
+        let service = service()
+        service.startMonitoring()
+        for number in 1...3 {
+            backend.set([text("n=\(number)")])
+            delegate.run(until: number)
+        }
+        service.stopMonitoring()
+        #expect(delegate.calls == ["didUpdate n=1", "didUpdate n=2", "didUpdate n=3"])
+        #expect(backend.running.isEmpty)
+    }
+
+    @Test func setsTheRecord() throws {
+        let service = service(port: 80)
+        let record = NetService.data(fromTXTRecord: ["k": Data("v".utf8)])
+        #expect(service.setTXTRecord(record))
+        #expect(service.txtRecordData() == record)
+        service.publish()
+        #expect(service.setTXTRecord(nil))
+        #expect(backend.calls == ["publish Web", "update "])
+        // A length beyond the end, a key twice, no key, no bytes at all.
+        for bytes in [[9, 97], [1, 97, 1, 65], [2, 61, 97], []] as [[UInt8]] {
+            #expect(!service.setTXTRecord(Data(bytes)))
+        }
+        service.stop()
+        service.resolve(withTimeout: 0)
+        #expect(!service.setTXTRecord(record))
+    }
+
+    @Test func translatesRecords() {
+        let record = NetService.data(fromTXTRecord: ["flag": nil, "empty": Data(), "k": Data([0, 255])])
+        #expect(TXTRecord(wire: record).dictionary == ["flag": nil, "empty": [], "k": [0, 255]])
+        // What crashed elsewhere: a key without a value.
+        let plain = NetService.dictionary(fromTXTRecord: record)
+        #expect(plain == ["flag": Data(), "empty": Data(), "k": Data([0, 255])])
+        #expect(NetService.data(fromTXTRecord: [:] as [String: Data]) == Data([0]))
+        #expect(NetService.data(fromTXTRecord: ["k": Data(count: 253)]).count == 256)
+        #expect(NetService.data(fromTXTRecord: ["k": Data(count: 254)]).isEmpty)
+        #expect(NetService.data(fromTXTRecord: ["a=": Data()]).isEmpty)
+    }
+
+    // MARK: Objects and run loops
+
+    @Test func isEqualByItsNames() {
+        #expect(service("Web") == service("web", type: "_HTTP._tcp", domain: "Local"))
+        #expect(service("Web").hash == service("web", type: "_HTTP._tcp", domain: "Local").hash)
+        #expect(service("Web") != service("Web."))
+        #expect(service("Web") != service(domain: "example.org."))
+    }
+
+    // Modes of their own: other tests use this thread, and its default mode, too.
+
+    @Test func tellsNothingWhereItIsNotScheduled() {
+        let (mode, other) = (RunLoop.Mode("of its own"), RunLoop.Mode("another"))
+        let service = service(port: 80)
+        service.remove(from: .current, forMode: .default)
+        service.schedule(in: .current, forMode: other)
+        service.publish()
+        service.remove(from: .current, forMode: other)
+        #expect(!RunLoop.current.run(mode: other, before: .distantFuture) && delegate.calls.isEmpty)
+        service.schedule(in: .current, forMode: mode)
+        delegate.run(until: 1, mode: mode)
+        #expect(delegate.calls == ["willPublish"])
+    }
+
+    @Test func leavesTheLoopEmptyWhenNothingIsUnderWay() {
+        let mode = RunLoop.Mode("of its own, too")
+        let service = service(port: 80)
+        service.remove(from: .current, forMode: .default)
+        service.schedule(in: .current, forMode: mode)
+        #expect(!RunLoop.current.run(mode: mode, before: .distantFuture))
+        service.publish()
+        delegate.run(until: 1, mode: mode)
+        service.stop()
+        delegate.run(until: 2, mode: mode)
+        #expect(!RunLoop.current.run(mode: mode, before: .distantFuture))
+    }
+
+    @Test func forgetsItsDelegate() {
+        let service = service(port: 80)
+        var other: RecordingDelegate? = RecordingDelegate()
+        service.delegate = other
+        other = nil
+        #expect(service.delegate == nil && other == nil)
+        service.publish()
+        _ = RunLoop.current.run(mode: .default, before: Date() + 0.01)
+    }
+}
