@@ -40,9 +40,21 @@ let package = Package(
             dependencies: [.product(name: "NetDiag", package: "NetDiag")],
             swiftSettings: settings
         ),
+        // The fault lab: a library, so that the tests and Scripts/faultlab judge by the same table.
+        .target(
+            name: "FaultLab",
+            dependencies: [.product(name: "Peers", package: "Peers")],
+            exclude: ["world.py"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "fault-lab",
+            dependencies: ["FaultLab", "diagnose-here"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "DiagnosisTests",
-            dependencies: ["diagnose-here", .product(name: "Peers", package: "Peers")],
+            dependencies: ["FaultLab", "diagnose-here"],
             swiftSettings: settings
         ),
         .testTarget(

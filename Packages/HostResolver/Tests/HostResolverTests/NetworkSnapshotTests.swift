@@ -70,6 +70,25 @@ import Testing
             ])
     }
 
+    /// 30 s of what were 600 are left; without a time to live, or one of a strange size, there is no lease.
+    @Test func readsHowLongAnAddressWasGivenFor() {
+        func given(_ times: [UInt32]) -> AddressLease? {
+            var message = address(7, "192.0.2.7", prefix: 24, flags: 0)
+            var bytes: [UInt8] = []
+            for time in times { bytes.appendNative(time) }
+            message.payload.appendAttribute(RouteNetlink.addressTimes, bytes)
+            return InterfaceAddress.read(message, upTime: .seconds(1000))?.1.lease
+        }
+        let lease = given([20, 30, 0, 43_000])
+        #expect(lease == AddressLease(total: .seconds(600), remaining: .seconds(30)))
+        #expect(lease?.isOverdue == true)
+        #expect(given([.max, 75, 0, 47_500])?.isOverdue == false)
+        #expect(given([.max, .max, 0, 0]) == nil)
+        #expect(given([20, 30]) == nil)
+        // A renewal in the future is none.
+        #expect(given([20, 30, 0, .max])?.total == .seconds(30))
+    }
+
     @Test func thePreferredDefaultRouteComesFirst() {
         var snapshot = NetworkSnapshot()
         snapshot.receive([

@@ -30,6 +30,8 @@ import Testing
     @Test func anEmptyFileMeansTheServerOnThisMachine() {
         let configuration = ResolverConfiguration(parsing: "")
         #expect(configuration.servers == [.ip(.v4(.loopback), port: 53)])
+        #expect(configuration.isFallback)
+        #expect(!ResolverConfiguration(parsing: "nameserver 127.0.0.1").isFallback)
         #expect(configuration.search.isEmpty)
         #expect(
             configuration.dotsBeforeSearch == 1 && configuration.attempts == 2 && configuration.timeout == .seconds(5))

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import Glibc
+public import HTTPMessage
 
 /// Tells why the network does not work: for a URL, for a stream that failed, or for this machine.
 ///
@@ -28,6 +29,11 @@ public final class NetDiagnostic: Sendable {
         public var connectionLimit: Duration = .seconds(5)
         /// For the head of an answer. Default 10 s.
         public var answerLimit: Duration = .seconds(10)
+        /// For pings, and for looking at the way. Default 1.5 s.
+        public var pathLimit: Duration = .milliseconds(1500)
+        /// Through which proxies targets are to be reached. Nil (default): as the environment says
+        /// (`ProxySettings.environment()`). No credentials of theirs are sent.
+        public var proxies: ProxySettings?
         /// Whom to trust. Default: the machine's roots.
         public var tls = TLSConfiguration()
         /// Who looks names up. Default: the system, as every other program.
@@ -45,12 +51,18 @@ public final class NetDiagnostic: Sendable {
     private let target: DiagnosisTarget
     private let read: ReadStream?
     private let write: WriteStream?
+    /// What is known from elsewhere.
+    private let known: LadderFacts
     private let options: Options
 
-    private init(_ target: DiagnosisTarget, read: ReadStream? = nil, write: WriteStream? = nil, _ options: Options) {
+    private init(
+        _ target: DiagnosisTarget, read: ReadStream? = nil, write: WriteStream? = nil,
+        knowing facts: LadderFacts = LadderFacts(), _ options: Options
+    ) {
         self.target = target
         self.read = read
         self.write = write
+        known = facts
         self.options = options
     }
 
@@ -65,7 +77,32 @@ public final class NetDiagnostic: Sendable {
     ///
     /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
     public convenience init(url: URL, options: Options = Options()) throws(StreamError) {
-        self.init(try DiagnosisTarget(url), options)
+        self.init(try DiagnosisTarget(url).through(options.proxySettings), options)
+    }
+
+    /// For a load that was made by somebody else: what its report, its error and its answer know is not tried again.
+    ///
+    /// ```swift
+    /// let diagnostic = try NetDiagnostic(url: url, report: stream.report, error: error, response: nil)
+    /// ```
+    ///
+    /// NetKit makes one of an HTTP or FTP stream with `NetDiagnostic(load:)`.
+    ///
+    /// - Parameters:
+    ///   - url: what was to be loaded.
+    ///   - report: what opening did, as far as it got.
+    ///   - error: what the load ended with; nil if it did not fail.
+    ///   - response: the head of the server's answer, or of the proxy's if `isFromProxy`.
+    /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
+    public convenience init(
+        url: URL, report: ConnectionReport, error: StreamError?, response: HTTPResponse? = nil,
+        isFromProxy: Bool = false, options: Options = Options()
+    ) throws(StreamError) {
+        let target = try DiagnosisTarget(url).through(report)
+        var facts = LadderFacts(report, error: error, of: target)
+        facts.learn(error, of: target)
+        if let response { facts.learn(response, isFromProxy: isFromProxy, of: target) }
+        self.init(target, knowing: facts, options)
     }
 
     /// For streams, failed or not: where they go, and what their errors and reports know. With neither, for this machine.
@@ -75,7 +112,8 @@ public final class NetDiagnostic: Sendable {
         let report = read?.report ?? write?.report ?? ConnectionReport()
         let target = DiagnosisTarget(
             name: read?[.remoteHostName] ?? write?[.remoteHostName], port: read?[.remotePort] ?? write?[.remotePort],
-            address: read?[.remoteAddress] ?? write?[.remoteAddress], report: report)
+            address: read?[.remoteAddress] ?? write?[.remoteAddress], report: report
+        ).through(report)
         self.init(target, read: read, write: write, options)
     }
 
@@ -96,21 +134,33 @@ public final class NetDiagnostic: Sendable {
         return PassiveStatus(status: .indeterminate, sentence: error.sentence)
     }
 
-    /// Finds out what is broken. Ends by itself, after the longest single limit at most a few times over; cancelling the task
-    /// ends it early, with what is known by then.
+    /// Finds out what is broken. Ends by itself, within the longest single limit of ``Options``; cancelling the task ends it
+    /// early, with what is known by then.
     public func diagnose() async -> Diagnosis {
-        var machine = LadderMachine(target, knowing: knownFacts)
-        let runner = ProbeRunner(target: target, options: options)
-        await withTaskGroup(of: ProbeResult.self) { group in
+        let noise = String((0..<14).map { _ in "bcdfghjkmnpqrstvwxz".randomElement() ?? "q" })
+        var machine = LadderMachine(
+            target, knowing: knownFacts, limits: LadderLimits(options), noise: noise, now: .now)
+        let runner = ProbeRunner(target: target, options: options, noise: noise)
+        await withTaskGroup(of: (Probe, ProbeResult)?.self) { group in
+            var alarm: ContinuousClock.Instant?
             while true {
-                for probe in machine.next() { group.addTask { await runner.run(probe) } }
-                guard !machine.isOver, !Task.isCancelled, let result = await group.next() else { break }
-                machine.receive(result)
+                for order in machine.next(now: .now) { group.addTask { (order.probe, await runner.run(order)) } }
+                guard machine.isWaiting, !Task.isCancelled else { break }
+                if let wake = machine.wake(now: .now), alarm == nil {
+                    alarm = wake
+                    group.addTask {
+                        try? await Task.sleep(until: wake, clock: .continuous)
+                        return nil
+                    }
+                }
+                guard let event = await group.next() else { break }
+                if let (probe, result) = event { machine.receive(result, of: probe) } else { alarm = nil }
             }
             group.cancelAll()
         }
         return Diagnosis(
-            target: target.place, findings: machine.findings, checked: machine.checked, needed: target.rungs)
+            target: target.place, findings: machine.findings, checked: machine.checked, needed: target.rungs,
+            uncheckable: machine.uncheckable, families: machine.families)
     }
 
     /// Starts a diagnosis for a person, and returns at once: the presenter is told, and the task gives the result to the
@@ -130,13 +180,34 @@ public final class NetDiagnostic: Sendable {
     }
 
     private var knownFacts: LadderFacts {
-        guard read != nil || write != nil else { return LadderFacts() }
-        return LadderFacts(
-            read?.report ?? write?.report ?? ConnectionReport(), error: read?.error ?? write?.error)
+        guard read != nil || write != nil else { return known }
+        let error = read?.error ?? write?.error
+        var facts = LadderFacts(read?.report ?? write?.report ?? ConnectionReport(), error: error, of: target)
+        facts.learn(error, of: target)
+        return facts
     }
 
     private static func isAboutNetwork(_ error: StreamError) -> Bool {
         error.domain == .netDB || [ENETUNREACH, EHOSTUNREACH, ETIMEDOUT, ENETDOWN].contains { error.isPOSIX($0) }
+    }
+}
+
+extension NetDiagnostic.Options {
+    fileprivate var proxySettings: Result<ProxySettings, StreamError> {
+        if let proxies { return .success(proxies) }
+        do throws(StreamError) {
+            return .success(try ProxySettings.environment())
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension LadderLimits {
+    init(_ options: NetDiagnostic.Options) {
+        self.init(
+            lookup: options.lookupLimit, nameServer: options.nameServerLimit, connection: options.connectionLimit,
+            answer: options.answerLimit, path: options.pathLimit)
     }
 }
 
@@ -145,7 +216,8 @@ extension DiagnosisTarget {
     var rungs: [Rung] {
         if host == nil { return [.link, .address, .route] }
         var rungs: [Rung] = [.link, .address, .route, .gateway]
-        if literal == nil { rungs.append(.name) }
+        if firstLiteral == nil { rungs.append(.name) }
+        if proxy != nil || proxyScript != nil || proxyError != nil { rungs.append(.proxy) }
         if port > 0 { rungs.append(.connection) }
         if isSecure { rungs.append(.security) }
         if service != .bytes { rungs += [.answer, .authentication] }

@@ -3,324 +3,128 @@ import Testing
 
 @testable import NetDiag
 
-/// A world with one fault: answers probes, so that the machine can be run against it without any I/O.
-struct World {
-    var surroundings = Surroundings(
-        network: NetworkSnapshot(
-            interfaces: [World.loopback, World.eth0],
-            defaultRoutes: [Route(kind: .unicast, gateway: World.gateway, interfaceIndex: 2)]),
-        nameServers: [World.server])
-    var route: Route? = Route(kind: .unicast, gateway: World.gateway, interfaceIndex: 2)
-    var routes: [IPAddress: Route?] = [:]
-    var lookup: Result<[IPAddress], ResolverError> = .success([World.host])
-    var answers: [SocketAddress: NameServerAnswer] = [World.server: .addresses([World.host])]
-    var connection: StreamError?
-    var connections: [IPAddress: StreamError] = [:]
-    var neighbors: [Neighbor] = []
-    var talk = TalkOutcome.answered(status: 200, location: nil)
-
-    static let gateway = IPAddress("192.0.2.1")!
-    static let host = IPAddress("198.51.100.7")!
-    static let host6 = IPAddress("2001:db8::7")!
-    static let server = SocketAddress.ip(IPAddress("192.0.2.53")!, port: 53)
-    static let loopback = NetworkInterface(
-        name: "lo", index: 1, isLoopback: true, addresses: [InterfaceAddress(IPAddress("127.0.0.1")!, prefixLength: 8)])
-    static let eth0 = NetworkInterface(
-        name: "eth0", index: 2, addresses: [InterfaceAddress(IPAddress("192.0.2.7")!, prefixLength: 24)])
-
-    static func changed(_ change: (inout World) -> Void) -> World {
-        var world = World()
-        change(&world)
-        return world
-    }
-
-    func answer(_ probe: Probe) -> ProbeResult {
-        switch probe {
-        case .surroundings: return .surroundings(surroundings)
-        case .route(let address): return .route(address, routes[address] ?? route)
-        case .lookup: return .lookup(lookup)
-        case .nameServer(let server, _): return .nameServer(server, answers[server] ?? .silent)
-        case .connect(.ip(let address, let port)):
-            return .connect(.ip(address, port: port), connections[address] ?? connection)
-        case .connect(let address): return .connect(address, connection)
-        case .neighbors: return .neighbors(neighbors)
-        case .talk(let address): return .talk(address, talk)
-        }
-    }
-
-    func diagnose(
-        _ target: DiagnosisTarget = .page, knowing facts: LadderFacts = LadderFacts(), probes: inout [Probe]
-    ) -> Diagnosis {
-        var machine = LadderMachine(target, knowing: facts)
-        while !machine.isOver {
-            let next = machine.next()
-            probes += next
-            // The last answered first: no order is promised.
-            for probe in next.reversed() { machine.receive(answer(probe)) }
-        }
-        return Diagnosis(
-            target: target.place, findings: machine.findings, checked: machine.checked, needed: target.rungs)
-    }
-
-    func diagnose(_ target: DiagnosisTarget = .page, knowing facts: LadderFacts = LadderFacts()) -> Diagnosis {
-        var probes: [Probe] = []
-        return diagnose(target, knowing: facts, probes: &probes)
-    }
-}
-
-extension DiagnosisTarget {
-    static let page = DiagnosisTarget(
-        host: "www.example.org", port: 443, isSecure: true, service: .http(path: "/"))
-    static let plainPage = DiagnosisTarget(
-        host: "www.example.org", port: 80, isSecure: false, service: .http(path: "/"))
-    static let address = DiagnosisTarget(host: "198.51.100.7", port: 80, isSecure: false, service: .bytes)
-}
-
-private let unreachable = StreamError(posix: ENETUNREACH)
-private let timedOut = StreamError(posix: ETIMEDOUT)
-private let unknown = ResolverError(.hostNotFound)
-private let temporary = ResolverError(.temporaryFailure)
-
-private let faults: [(FindingCode, World)] = [
-    (
-        .noInterface,
-        .changed {
-            $0.surroundings.network.interfaces = [World.loopback]
-            $0.surroundings.network.defaultRoutes = []
-            $0.lookup = .failure(temporary)
-            $0.answers = [:]
-        }
-    ),
-    (
-        .linkOff,
-        .changed {
-            $0.surroundings.network.interfaces[1].isUp = false
-            $0.surroundings.network.interfaces[1].hasCarrier = false
-            $0.surroundings.network.defaultRoutes = []
-            $0.lookup = .failure(temporary)
-            $0.answers = [World.server: .failed("unreachable")]
-        }
-    ),
-    (
-        .noCarrier,
-        .changed {
-            $0.surroundings.network.interfaces[1].hasCarrier = false
-            $0.lookup = .failure(temporary)
-            $0.answers = [:]
-        }
-    ),
-    (
-        .noAddress,
-        .changed {
-            $0.surroundings.network.interfaces[1].addresses = []
-            $0.surroundings.network.defaultRoutes = []
-            $0.lookup = .failure(temporary)
-            $0.answers = [World.server: .failed("unreachable")]
-        }
-    ),
-    (
-        .linkLocalOnly,
-        .changed {
-            $0.surroundings.network.interfaces[1].addresses = [
-                InterfaceAddress(IPAddress("169.254.3.4")!, prefixLength: 16),
-                InterfaceAddress(IPAddress("fe80::1")!, prefixLength: 64),
-            ]
-            $0.surroundings.network.defaultRoutes = []
-            $0.lookup = .failure(temporary)
-            $0.answers = [World.server: .silent]
-        }
-    ),
-    (
-        .duplicateAddress,
-        .changed {
-            $0.surroundings.network.interfaces[1].addresses[0].isDuplicate = true
-            $0.lookup = .failure(temporary)
-            $0.answers = [World.server: .silent]
-        }
-    ),
-    (
-        .noRoute,
-        .changed {
-            $0.surroundings.network.defaultRoutes = []
-            $0.lookup = .failure(temporary)
-            $0.answers = [World.server: .failed("unreachable")]
-        }
-    ),
-    (
-        .noRoute,
-        .changed {
-            $0.route = nil
-            $0.connection = unreachable
-        }
-    ),
-    (
-        .routeRefused,
-        .changed {
-            $0.route = Route(kind: .refused)
-            $0.connection = StreamError(posix: EACCES)
-        }
-    ),
-    (
-        .gatewaySilent,
-        .changed {
-            $0.connection = timedOut
-            $0.neighbors = [Neighbor(World.gateway, interfaceIndex: 2, state: .failed)]
-        }
-    ),
-    (
-        .hostSilent,
-        .changed {
-            $0.route = Route(kind: .unicast, interfaceIndex: 2)
-            $0.connection = StreamError(posix: EHOSTUNREACH)
-            $0.neighbors = [Neighbor(World.host, interfaceIndex: 2, state: .failed)]
-        }
-    ),
-    (
-        .noNameServers,
-        .changed {
-            $0.surroundings.nameServers = []
-            $0.lookup = .failure(temporary)
-        }
-    ),
-    (
-        .nameServersSilent,
-        .changed {
-            $0.lookup = .failure(temporary)
-            $0.answers = [World.server: .silent]
-        }
-    ),
-    (
-        .nameServersFail,
-        .changed {
-            $0.lookup = .failure(temporary)
-            $0.answers = [World.server: .failed("REFUSED")]
-        }
-    ),
-    (
-        .nameUnknown,
-        .changed {
-            $0.lookup = .failure(unknown)
-            $0.answers = [World.server: .noSuchName]
-        }
-    ),
-    (
-        .nameWithoutAddress,
-        .changed {
-            $0.lookup = .failure(ResolverError(.noData))
-            $0.answers = [World.server: .noAddress]
-        }
-    ),
-    (
-        .nameLookupFailed,
-        .changed {
-            $0.lookup = .failure(ResolverError(.system))
-        }
-    ),
-    (
-        .hostsEntryStale,
-        .changed {
-            $0.surroundings.hostsEntry = [IPAddress("198.51.100.99")!]
-            $0.lookup = .success($0.surroundings.hostsEntry)
-            $0.connection = timedOut
-        }
-    ),
-    (.portRefused, .changed { $0.connection = StreamError(posix: ECONNREFUSED) }),
-    (.noAnswer, .changed { $0.connection = timedOut }),
-    (.hostUnreachable, .changed { $0.connection = StreamError(posix: EHOSTUNREACH) }),
-    (.connectionBroken, .changed { $0.connection = StreamError(posix: ECONNRESET) }),
-    (.connectionFailed, .changed { $0.connection = StreamError(posix: EADDRNOTAVAIL) }),
-    (.certificateExpired, .changed { $0.talk = .insecure(World.tls(.certificateExpired)) }),
-    (.certificateNotYetValid, .changed { $0.talk = .insecure(World.tls(.certificateNotYetValid)) }),
-    (.certificateUntrusted, .changed { $0.talk = .insecure(World.tls(.unknownRoot)) }),
-    (.certificateWrongName, .changed { $0.talk = .insecure(World.tls(.hostNameMismatch)) }),
-    (.notTLS, .changed { $0.talk = .insecure(World.tls(.protocolViolation)) }),
-    (.nothingInCommon, .changed { $0.talk = .insecure(World.tls(.protocolVersion)) }),
-    (.securityFailed, .changed { $0.talk = .insecure(World.tls(.badRecordMAC)) }),
-    (.notHTTP, .changed { $0.talk = .notHTTP }),
-    (.answerMissing, .changed { $0.talk = .unanswered(timedOut) }),
-    (.serverBroken, .changed { $0.talk = .answered(status: 503, location: nil) }),
-    (.requestRefused, .changed { $0.talk = .answered(status: 404, location: nil) }),
-    (.ledElsewhere, .changed { $0.talk = .answered(status: 511, location: nil) }),
-    (.credentialsWanted, .changed { $0.talk = .answered(status: 401, location: nil) }),
-]
-
-extension World {
-    static func tls(_ failure: TLSFailure) -> StreamError {
-        StreamError(domain: .ssl, code: failure.rawValue, sentence: Sentence("test", "no TLS"))
-    }
-}
-
 @Suite struct LadderMachineTests {
-    @Test(arguments: faults.indices)
-    func eachFaultIsNamed(_ index: Int) {
-        let (code, world) = faults[index]
-        let diagnosis = world.diagnose()
-        #expect(diagnosis.cause?.code == code, "\(diagnosis)")
-        #expect(diagnosis.brokenRung == code.rung)
+    @Test(arguments: LadderFault.all)
+    func eachFaultIsNamed(_ fault: LadderFault) {
+        let diagnosis = fault.world.diagnose(fault.target)
+        #expect(diagnosis.cause?.code == fault.code, "\(diagnosis)")
+        #expect(diagnosis.brokenRung == fault.code.rung)
         #expect(diagnosis.status == .down)
         #expect(!diagnosis.description.isEmpty)
     }
 
+    /// What is no fault of a whole world, or comes from elsewhere, has tests of its own below.
     @Test func everyCodeHasATest() {
-        let tested = Set(faults.map(\.0)).union([.nameServerBad, .familyBroken])
-        #expect(Set(FindingCode.allCases) == tested)
+        let elsewhere: Set<FindingCode> = [
+            .nameServerBad, .nameServerInvents, .familyBroken, .leaseOverdue, .proxyScript, .ledElsewhere,
+            .credentialsRefused,
+        ]
+        #expect(Set(FindingCode.allCases) == Set(LadderFault.all.map(\.code)).union(elsewhere))
     }
 
+    /// A fault of the way and one of what answers at its end: the lower is named.
     @Test func theLowerOfTwoFaultsWins() {
         var pairs = 0
-        for (low, lower) in faults where low.rung <= .connection {
-            for (high, higher) in faults where high.rung > low.rung && high.rung >= .connection {
-                var world = lower
-                world.talk = higher.talk
-                if low.rung == .name { world.connection = higher.connection ?? lower.connection }
-                // A stale entry shows only when what it says does not work.
-                if low == .hostsEntryStale, world.connection == nil { continue }
-                #expect(world.diagnose().cause?.code == low, "\(low) and \(high)")
+        for lower in LadderFault.all where lower.code.rung <= .connection && lower.code.rung != .proxy {
+            for higher in LadderFault.all where higher.code.rung > lower.code.rung && higher.code.rung >= .connection {
+                // A portal is the one that explains what is below it.
+                if higher.code == .captivePortal || higher.target != lower.target { continue }
+                var world = lower.world
+                world.talk = higher.world.talk
+                world.inspection = higher.world.inspection
+                if lower.code.rung == .name, world.connection == nil, lower.code != .nameServerLies {
+                    world.connection = higher.world.connection
+                }
+                #expect(world.diagnose(lower.target).cause?.code == lower.code, "\(lower) and \(higher)")
                 pairs += 1
             }
         }
-        #expect(pairs > 300)
+        #expect(pairs > 400)
     }
 
     @Test func aHealthyNetworkIsUp() {
-        var probes: [Probe] = []
-        let diagnosis = World().diagnose(probes: &probes)
-        #expect(diagnosis.cause == nil && diagnosis.remarks.isEmpty)
-        #expect(diagnosis.status == .up)
-        #expect(diagnosis.unchecked.isEmpty)
-        #expect(Set(probes).count == probes.count)
-        #expect(!probes.contains(.neighbors))
+        let run = World().run()
+        #expect(run.diagnosis.cause == nil && run.diagnosis.remarks.isEmpty)
+        #expect(run.diagnosis.status == .up)
+        #expect(run.diagnosis.unchecked.isEmpty && run.diagnosis.uncheckable.isEmpty)
+        #expect(run.diagnosis.families == [FamilyVerdict(.v4, .works), FamilyVerdict(.v6, .notThere)])
+        #expect(Set(run.probes).count == run.probes.count)
+        // Nobody but the target and its name servers hears of it.
+        for probe in run.probes {
+            switch probe {
+            case .surroundings, .route, .lookup, .nameServer(_, _, over: .udp), .invention, .connect, .talk: continue
+            case .nameServer, .neighbors, .ping, .path, .packetSizes, .alternative, .inspection, .plainPage:
+                Issue.record("\(probe)")
+            }
+        }
     }
 
-    @Test(arguments: [
+    static let oddHabits: [LadderFault] = [
         // No IPv6 at all: the address is there, a route is not.
-        World.changed {
+        LadderFault(.noRoute) {
             $0.lookup = .success([World.host6, World.host])
             $0.routes = [World.host6: Route?.none]
-            $0.connections = [World.host6: unreachable]
+            $0.connections = [World.host6: World.unreachable]
         },
         // No default route, but one to the target, as through a VPN.
-        World.changed { $0.surroundings.network.defaultRoutes = [] },
+        LadderFault(.noRoute) { $0.surroundings.network.defaultRoutes = [] },
+        // A default route into a tunnel, without a router.
+        LadderFault(.noRoute) {
+            $0.surroundings.network.defaultRoutes = [Route(kind: .unicast, interfaceIndex: 2)]
+            $0.route = $0.surroundings.network.defaultRoutes[0]
+        },
         // A second interface without a cable.
-        World.changed {
+        LadderFault(.noCarrier) {
             $0.surroundings.network.interfaces.append(NetworkInterface(name: "eth1", index: 3, hasCarrier: false))
         },
         // Moved for good.
-        World.changed { $0.talk = .answered(status: 301, location: "https://example.com/") },
+        LadderFault(.ledElsewhere) {
+            $0.talk = .answered(TalkAnswer(status: 301, location: "https://example.com/"))
+        },
         // The name servers are not asked by the system's resolver at all.
-        World.changed { $0.answers = [World.server: .noSuchName] },
-    ])
-    func oddHabitsAreNotBroken(_ world: World) {
-        let diagnosis = world.diagnose()
+        LadderFault(.nameUnknown) { $0.answers = [World.server: .noSuchName] },
+        // Every name has an address, and this one's is right.
+        LadderFault(.nameInvented) { $0.inventions = [World.server: .addresses([IPAddress("192.0.2.80")!])] },
+        // The same address as for invented names; the certificate proves that it is right.
+        LadderFault(.nameInvented) { $0.inventions = [World.server: .addresses([World.host])] },
+        // Who develops: every name of a domain is this machine.
+        LadderFault(.nameInvented, .plainPage) {
+            let own = IPAddress("127.0.0.1")!
+            $0.lookup = .success([own])
+            $0.answers = [World.server: .addresses([own])]
+            $0.inventions = $0.answers
+            $0.route = Route(kind: .local)
+        },
+        // A name of the hosts file alone.
+        LadderFault(.hostsEntryStale) {
+            $0.surroundings.hostsEntry = [World.host]
+            $0.answers = [World.server: .noSuchName]
+        },
+        // The company's proxy is the only way out, and knows names that nobody here does.
+        LadderFault(.noRoute, .page.proxied()) { $0.surroundings.network.defaultRoutes = [] },
+        LadderFault(.proxyWrong, .page.proxied(.socks5h)) { _ in },
+        // Credentials that the settings hold and a diagnosis does not send.
+        LadderFault(.proxyCredentialsWanted, .page.proxied(user: "ann")) { $0.talk = .proxyRefused(status: 407) },
+        // Without the URL's query, which may be secret, the server says no.
+        LadderFault(.requestRefused, .searched) { $0.talk = .answered(TalkAnswer(status: 404)) },
+        // A circle for who takes no cookies.
+        LadderFault(.redirectLoop) { $0.talk = .loops(to: "/", wantsCookie: true) },
+        LadderFault(.notFTP, .files) { $0.talk = .greeted(220) },
+    ]
+
+    @Test(arguments: oddHabits)
+    func oddHabitsAreNotBroken(_ habit: LadderFault) {
+        let diagnosis = habit.world.diagnose(habit.target)
         #expect(diagnosis.cause == nil, "\(diagnosis)")
-        #expect(diagnosis.remarks.allSatisfy { $0.severity == .note })
+        #expect(diagnosis.remarks.allSatisfy { $0.severity == .note }, "\(diagnosis.remarks)")
     }
 
+    // MARK: Remarks
+
     @Test func oneDeadNameServerIsAWarning() {
-        let other = SocketAddress.ip(IPAddress("192.0.2.54")!, port: 53)
         let world = World.changed {
-            $0.surroundings.nameServers = [other, World.server]
-            $0.answers[other] = .silent
+            $0.surroundings.nameServers = [World.otherServer, World.server]
+            $0.answers[World.otherServer] = .silent
         }
         let diagnosis = world.diagnose()
         #expect(diagnosis.cause == nil)
@@ -328,41 +132,123 @@ extension World {
         #expect(diagnosis.remarks[0].sentence.description.contains("192.0.2.54"))
     }
 
-    @Test func aBrokenFamilyIsAWarning() {
+    @Test func aServerThatInventsNamesIsNoted() {
+        let said = IPAddress("192.0.2.80")!
+        let diagnosis = World.changed { $0.inventions = [World.server: .addresses([said])] }.diagnose()
+        #expect(diagnosis.remarks.map(\.code) == [.nameServerInvents])
+        #expect(diagnosis.remarks[0].sentence.description.contains("192.0.2.80"))
+    }
+
+    @Test func aLeaseThatNobodyRenewsIsAWarning() {
         let world = World.changed {
+            $0.surroundings.network.interfaces[1].addresses[0].lease = AddressLease(
+                total: .seconds(3600), remaining: .seconds(100))
+        }
+        #expect(world.diagnose().remarks.map(\.code) == [.leaseOverdue])
+        // Not while another address stays, nor for one that is meant to go.
+        var other = world
+        other.surroundings.network.interfaces[1].addresses.append(
+            InterfaceAddress(IPAddress("192.0.2.8")!, prefixLength: 24))
+        #expect(other.diagnose().remarks.isEmpty)
+        var temporary = world
+        temporary.surroundings.network.interfaces[1].addresses[0].isTemporary = true
+        #expect(temporary.diagnose().remarks.isEmpty)
+    }
+
+    @Test func aBrokenFamilyIsAWarningWithItsReason() {
+        let world = World.changed {
+            $0.surroundings.network.interfaces[1].addresses.append(World.address6)
             $0.lookup = .success([World.host6, World.host])
-            $0.connections = [World.host6: timedOut]
+            $0.connections = [World.host6: World.timedOut]
+            $0.path = PathOutcome(routers: [nil], isReached: true)
         }
         let diagnosis = world.diagnose()
         #expect(diagnosis.cause == nil)
         #expect(diagnosis.remarks.map(\.code) == [.familyBroken])
         #expect(diagnosis.remarks[0].sentence.description.hasPrefix("IPv6 does not get through"))
+        #expect(diagnosis.families.map(\.state) == [.works, .broken])
+        #expect(diagnosis.families[1].finding?.code == .portFiltered)
     }
 
-    @Test func aPortalIsAWarningWithoutTLS() {
-        let world = World.changed { $0.talk = .answered(status: 302, location: "http://portal.example.net/login") }
-        #expect(world.diagnose(.plainPage).remarks.map(\.code) == [.ledElsewhere])
-        #expect(world.diagnose(.plainPage).remarks.map(\.severity) == [.warning])
+    @Test func bothFamiliesAreJudgedByThemselves() {
+        let world = World.changed {
+            $0.surroundings.network.interfaces[1].addresses.append(World.address6)
+            $0.lookup = .success([World.host6, World.host])
+            $0.routes = [World.host6: Route?.none]
+            $0.connections = [World.host6: World.unreachable, World.host: World.refused]
+        }
+        let diagnosis = world.diagnose()
+        #expect(diagnosis.cause?.code == .portRefused)
+        #expect(diagnosis.families.map(\.finding?.code) == [.portRefused, .noRoute])
+        // A machine of one family, on its way to a host of both.
+        let onlyFour = World.changed {
+            $0.lookup = .success([World.host6, World.host])
+            $0.routes = [World.host6: Route?.none]
+            $0.connections = [World.host6: World.unreachable]
+        }
+        #expect(onlyFour.diagnose().families.map(\.state) == [.works, .notHere])
     }
+
+    @Test func anOrdinaryRedirectIsNoPortal() {
+        for location in ["https://sso.example.net/login", "http://portal.example.net/login"] {
+            let world = World.changed { $0.talk = .answered(TalkAnswer(status: 302, location: location)) }
+            let diagnosis = world.diagnose(.plainPage)
+            #expect(diagnosis.cause == nil)
+            #expect(diagnosis.remarks.map(\.code) == [.ledElsewhere])
+            #expect(diagnosis.remarks.map(\.severity) == [.warning])
+        }
+        let sameDomain = World.changed {
+            $0.talk = .answered(TalkAnswer(status: 302, location: "https://login.example.org/"))
+        }
+        #expect(sameDomain.diagnose(.plainPage).remarks.map(\.severity) == [.note])
+    }
+
+    @Test func aPortalExplainsWhatIsBelowIt() {
+        let world = World.changed {
+            $0.talk = .insecure(World.tls(.unknownRoot))
+            $0.plainPage = .answered(TalkAnswer(status: 511))
+        }
+        let diagnosis = world.diagnose()
+        #expect(diagnosis.cause?.code == .captivePortal)
+        #expect(diagnosis.consequences.map(\.code) == [.certificateUntrusted])
+        #expect(diagnosis.consequences.map(\.dependsOn) == [.captivePortal])
+    }
+
+    /// A certificate whose dates alone are wrong is the server's own: port 80 is not asked.
+    @Test func anExpiredCertificateIsNotThePortals() {
+        let run = World.changed { $0.talk = .insecure(World.tls(.certificateExpired)) }.run()
+        #expect(!run.probes.contains { if case .plainPage = $0 { true } else { false } })
+    }
+
+    @Test func followUpsNameTheirCause() {
+        let world = World.changed {
+            $0.connection = World.timedOut
+            $0.neighbors = [Neighbor(World.gateway, interfaceIndex: 2, state: .failed)]
+        }
+        let diagnosis = world.diagnose()
+        #expect(diagnosis.cause?.dependsOn == nil)
+        #expect(diagnosis.consequences.map(\.code) == [.noAnswer])
+        #expect(diagnosis.consequences.map(\.dependsOn) == [.gatewaySilent])
+    }
+
+    // MARK: What is not asked
 
     @Test func whatAStreamKnowsIsNotTriedAgain() {
         var facts = LadderFacts()
         facts.lookup = .success([World.host])
-        facts.receive(.connect(.ip(World.host, port: 443), StreamError(posix: ECONNREFUSED)))
-        var probes: [Probe] = []
-        let diagnosis = World().diagnose(knowing: facts, probes: &probes)
-        #expect(diagnosis.cause?.code == .portRefused)
-        #expect(Set(probes) == [.surroundings, .route(World.host), .neighbors])
+        facts.receive(.connect(World.refused), of: .connect(.ip(World.host, port: 80)))
+        let run = World().run(.plainPage, knowing: facts)
+        #expect(run.diagnosis.cause?.code == .portRefused)
+        #expect(Set(run.probes) == [.surroundings, .route(World.host)])
     }
 
     @Test func aConnectionThatBrokeLaterIsNotMadeAgain() {
         var facts = LadderFacts()
         facts.lookup = .success([World.host])
         facts.breakage = StreamError(posix: ECONNRESET)
-        var probes: [Probe] = []
-        let diagnosis = World().diagnose(.address, knowing: facts, probes: &probes)
-        #expect(diagnosis.cause?.code == .connectionBroken)
-        #expect(!probes.contains { if case .connect = $0 { true } else { false } })
+        let run = World().run(.address, knowing: facts)
+        #expect(run.diagnosis.cause?.code == .connectionBroken)
+        #expect(!run.probes.contains { if case .connect = $0 { true } else { false } })
     }
 
     @Test func manyAddressesAndServersAreBounded() {
@@ -371,20 +257,62 @@ extension World {
         let world = World.changed {
             $0.lookup = .success(many)
             $0.surroundings.nameServers = servers
+            $0.connection = World.timedOut
         }
-        var probes: [Probe] = []
-        _ = world.diagnose(probes: &probes)
-        #expect(probes.count(where: { if case .connect = $0 { true } else { false } }) == LadderMachine.mostAddresses)
-        #expect(
-            probes.count(where: { if case .nameServer = $0 { true } else { false } }) == LadderMachine.mostNameServers)
+        let probes = world.run().probes
+        func count(_ isKind: (Probe) -> Bool) -> Int { probes.count(where: isKind) }
+        #expect(count { if case .connect = $0 { true } else { false } } == LadderMachine.mostAddresses)
+        #expect(count { if case .nameServer(_, _, .udp) = $0 { true } else { false } } == LadderMachine.mostNameServers)
+        #expect(count { if case .path = $0 { true } else { false } } == 1)
+        #expect(count { if case .ping = $0 { true } else { false } } == 1)
     }
 
-    @Test func theMachineAloneIsJudgedWithoutAPacket() {
-        var probes: [Probe] = []
-        #expect(World().diagnose(.machine, probes: &probes).cause == nil)
-        #expect(probes == [.surroundings])
+    @Test func namesThatNeverLeaveTheMachineAreNotAskedOfServers() {
+        for name in ["localhost", "printer.local"] {
+            let target = DiagnosisTarget(host: name, port: 80, isSecure: false, service: .bytes)
+            let run = World.changed { $0.lookup = .failure(World.unknown) }.run(target)
+            #expect(run.diagnosis.cause?.code == .nameUnknown)
+            #expect(!run.probes.contains { if case .nameServer = $0 { true } else { false } })
+        }
+    }
+
+    @Test func aScriptThatChoosesTheProxyIsNotGuessed() {
+        var target = DiagnosisTarget.page
+        target.proxyScript = "script at http://wpad/wpad.dat"
+        let run = World().run(target)
+        #expect(run.probes == [.surroundings])
+        #expect(run.diagnosis.remarks.map(\.code) == [.proxyScript])
+        #expect(run.diagnosis.unchecked.contains(.connection))
+    }
+
+    @Test func theMachineAloneAsksItsRoutersOnly() {
+        let run = World.changed { $0.ping = .answered }.run(.machine)
+        #expect(run.diagnosis.cause == nil)
+        #expect(run.probes == [.surroundings, .ping(World.gateway), .neighbors])
         let cut = World.changed { $0.surroundings.network.defaultRoutes = [] }
         #expect(cut.diagnose(.machine).cause?.code == .noRoute)
+        let dead = World.changed { $0.neighbors = [Neighbor(World.gateway, interfaceIndex: 2, state: .failed)] }
+        #expect(dead.diagnose(.machine).cause?.code == .gatewaySilent)
+        // A router that answers neither pings nor, just now, the kernel is there all the same if a ping came back.
+        let alive = World.changed {
+            $0.ping = .answered
+            $0.neighbors = [Neighbor(World.gateway, interfaceIndex: 2, state: .resolving)]
+        }
+        #expect(alive.diagnose(.machine).cause == nil)
+    }
+
+    @Test func whatIsForbiddenIsSaid() {
+        let world = World.changed {
+            $0.connection = World.timedOut
+            $0.ping = .forbidden("net.ipv4.ping_group_range")
+            $0.path = PathOutcome(failure: "errno 97")
+        }
+        let keys = world.diagnose().uncheckable.map(\.key)
+        #expect(keys == ["diag.noPings", "diag.noDuplicateCheck", "diag.noPathCheck"])
+        let proxied = World.changed { $0.talk = .proxyRefused(status: 407) }
+        let diagnosis = proxied.diagnose(.page.proxied(user: "ann"))
+        #expect(diagnosis.uncheckable.map(\.key) == ["diag.noCredentialsSent"])
+        #expect(diagnosis.unchecked == [.connection, .security, .answer, .authentication])
     }
 
     @Test func adviceIsAlwaysGiven() {
@@ -393,4 +321,10 @@ extension World {
             #expect(code.advice.description.hasSuffix(".") && code.advice.description.count > 12)
         }
     }
+}
+
+extension DiagnosisTarget {
+    /// With a query, which is not sent.
+    fileprivate static let searched = DiagnosisTarget(
+        host: "www.example.org", port: 443, isSecure: true, service: .http(path: "/search", isWhole: false))
 }

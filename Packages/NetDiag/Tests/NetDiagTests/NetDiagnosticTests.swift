@@ -12,16 +12,19 @@ import Testing
     private final class Answering: Sendable {
         let socket: Socket
         let port: UInt16
+        private let heard = Locked<[String]>([])
+        var requests: [String] { heard.withLock { $0 } }
 
         init(_ answer: String?) async throws {
             socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
             guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
             self.port = port
             let socket = socket
-            Task {
+            Task { [weak self] in
                 while let pair = try? await socket.accept().makeStreams() {
                     try pair.open()
-                    _ = try? await pair.input.read(upTo: 4096)
+                    let request = (try? await pair.input.read(upTo: 4096)) ?? []
+                    self?.heard.withLock { $0.append(String(decoding: request, as: UTF8.self)) }
                     if let answer { try? await pair.output.writeAll(Array(answer.utf8)) }
                     try? await pair.output.finish()
                     pair.close()
@@ -58,10 +61,20 @@ import Testing
         ] as [(String?, FindingCode?)])
     func whatAServerAnswers(answer: String?, code: FindingCode?) async throws {
         let server = try await Answering(answer)
-        let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/page?token=secret")
+        let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/page")
         #expect(diagnosis.cause?.code == code, "\(diagnosis)")
-        #expect(!"\(diagnosis)".contains("secret"))
         withExtendedLifetime(server) {}
+    }
+
+    /// The query may hold a secret: it is not sent, and what the server says without it is no fault.
+    @Test func theQueryIsNotSent() async throws {
+        let server = try await Answering("HTTP/1.1 404 Not Found\r\n\r\n")
+        let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/page?token=secret")
+        #expect(diagnosis.cause == nil)
+        #expect(diagnosis.remarks.map(\.code) == [.requestRefused])
+        #expect(diagnosis.uncheckable.map(\.key) == ["diag.noQuerySent"])
+        #expect(server.requests.allSatisfy { !$0.contains("secret") } && !server.requests.isEmpty)
+        #expect(!"\(diagnosis)".contains("secret"))
     }
 
     /// A server that promises an answer again and again is not waited for.

@@ -15,9 +15,8 @@ internal import NetDiag
             exit(2)
         }
         var options = NetDiagnostic.Options()
-        options.lookupLimit = .seconds(20)
-        options.nameServerLimit = .seconds(2)
-        options.connectionLimit = .seconds(2)
+        options.connectionLimit = .seconds(4)
+        options.answerLimit = .seconds(4)
         let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
         let remarks = diagnosis.remarks.filter { $0.severity == .warning }.map(\.code.rawValue)
         print(([diagnosis.cause?.code.rawValue ?? "fine"] + remarks).joined(separator: " "))
@@ -25,5 +24,7 @@ internal import NetDiag
         for finding in [diagnosis.cause].compactMap(\.self) + diagnosis.consequences + diagnosis.remarks {
             print(finding.code.rawValue, finding.severity, finding.evidence)
         }
+        for family in diagnosis.families { print(family) }
+        for sentence in diagnosis.uncheckable { print("not looked at:", sentence) }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @Suite struct CertificateAuthorityTests {
     /// What `openssl verify` says of each certificate, in words of OpenSSL.
     @Test(arguments: [
-        (ServerCertificate.good, "OK"),
+        (ServerCertificate.good, "OK"), (.intercepted, "unable to get local issuer certificate"),
         (.expired, "certificate has expired"),
         (.notYetValid, "certificate is not yet valid"),
         (.wrongHost, "hostname mismatch"),

@@ -16,6 +16,8 @@ public struct ResolverConfiguration: Hashable, Sendable {
 
     /// The servers, in the order to ask them. Without any in the file: the one on this machine.
     public var servers: [SocketAddress]
+    /// The text named no server, so the one on this machine is asked, which may not be there.
+    public private(set) var isFallback = false
     /// Domains to try behind names that are not fully qualified.
     public var search: [DNSName]
     /// A name with at least this many dots is tried as it is first (0…15).
@@ -75,7 +77,8 @@ public struct ResolverConfiguration: Hashable, Sendable {
             setSearch([domain])
         }
         if let options { setOptions(options.split(whereSeparator: \.isWhitespace)[...]) }
-        if servers.isEmpty { servers = [.ip(.v4(.loopback), port: 53)] }
+        isFallback = servers.isEmpty
+        if isFallback { servers = [.ip(.v4(.loopback), port: 53)] }
     }
 
     private mutating func addServer(_ text: String) {

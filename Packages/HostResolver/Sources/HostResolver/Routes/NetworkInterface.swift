@@ -42,13 +42,22 @@ public struct InterfaceAddress: Hashable, Sendable {
     public var isTentative: Bool
     /// Somebody else has it: the kernel does not use it.
     public var isDuplicate: Bool
+    /// It is for outgoing connections and is replaced by another one from time to time (RFC 8981).
+    public var isTemporary: Bool
+    /// How long it was given for and how much is left; nil for one that stays until it is taken away.
+    public var lease: AddressLease?
 
     /// Makes an address.
-    public init(_ address: IPAddress, prefixLength: Int, isTentative: Bool = false, isDuplicate: Bool = false) {
+    public init(
+        _ address: IPAddress, prefixLength: Int, isTentative: Bool = false, isDuplicate: Bool = false,
+        isTemporary: Bool = false, lease: AddressLease? = nil
+    ) {
         self.address = address
         self.prefixLength = prefixLength
         self.isTentative = isTentative
         self.isDuplicate = isDuplicate
+        self.isTemporary = isTemporary
+        self.lease = lease
     }
 }
 
@@ -88,12 +97,14 @@ extension NetworkInterface {
 }
 
 extension InterfaceAddress {
+    private static let temporary: UInt32 = 0x01  // IFA_F_TEMPORARY
     private static let duplicate: UInt32 = 0x08  // IFA_F_DADFAILED
     private static let tentative: UInt32 = 0x40  // IFA_F_TENTATIVE
     private static let headerSize = 8  // struct ifaddrmsg
 
-    /// Reads the kernel's message about an address, with the number of its interface; nil if it is none.
-    static func read(_ message: NetlinkMessage) -> (interface: UInt32, InterfaceAddress)? {
+    /// Reads the kernel's message about an address, with the number of its interface; nil if it is none. `upTime` is how long
+    /// the machine has been running.
+    static func read(_ message: NetlinkMessage, upTime: Duration) -> (interface: UInt32, InterfaceAddress)? {
         guard message.type == RouteNetlink.newAddress, message.payload.count >= headerSize else { return nil }
         let header = message.payload[...]
         let attributes = message.attributes(after: headerSize)
@@ -104,9 +115,11 @@ extension InterfaceAddress {
         let flags =
             attributes[RouteNetlink.addressFlags].flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil }
             ?? UInt32(message.payload[2])
+        let isIPv6 = address.octets.count == 16  // to IPv4 the same bit says "secondary"
         let read = InterfaceAddress(
             address, prefixLength: Int(message.payload[1]), isTentative: flags & tentative != 0,
-            isDuplicate: flags & duplicate != 0)
+            isDuplicate: flags & duplicate != 0, isTemporary: isIPv6 && flags & temporary != 0,
+            lease: attributes[RouteNetlink.addressTimes].flatMap { AddressLease($0, upTime: upTime) })
         return (header.native(UInt32.self, at: 4), read)
     }
 }

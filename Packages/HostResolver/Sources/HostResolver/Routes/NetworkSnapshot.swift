@@ -33,18 +33,25 @@ public struct NetworkSnapshot: Hashable, Sendable {
     public static func current() throws(ResolverError) -> NetworkSnapshot {
         var snapshot = NetworkSnapshot()
         for type in [RouteNetlink.getLink, RouteNetlink.getAddress, RouteNetlink.getRoute, RouteNetlink.getNeighbor] {
-            snapshot.receive(try RouteSocket.dump(type))
+            snapshot.receive(try RouteSocket.dump(type), upTime: upTime)
         }
         return snapshot
     }
 
+    /// How long the machine has been running, without its sleep: what the kernel's times count from.
+    private static var upTime: Duration {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
+    }
+
     /// Takes the kernel's answers in; links must come before their addresses.
-    mutating func receive(_ messages: [NetlinkMessage]) {
+    mutating func receive(_ messages: [NetlinkMessage], upTime: Duration = .zero) {
         var routes: [(metric: UInt32, Route)] = []
         for message in messages {
             if let interface = NetworkInterface(message) {
                 interfaces.append(interface)
-            } else if let (index, address) = InterfaceAddress.read(message) {
+            } else if let (index, address) = InterfaceAddress.read(message, upTime: upTime) {
                 if let place = interfaces.firstIndex(where: { $0.index == index }) {
                     interfaces[place].addresses.append(address)
                 }

@@ -43,9 +43,10 @@ enum RouteNetlink {
     static let linkName: UInt16 = 3
     static let linkPacketSize: UInt16 = 4
 
-    /// `IFA_ADDRESS`, `IFA_LOCAL`, `IFA_FLAGS`
+    /// `IFA_ADDRESS`, `IFA_LOCAL`, `IFA_CACHEINFO`, `IFA_FLAGS`
     static let interfaceAddress: UInt16 = 1
     static let localAddress: UInt16 = 2
+    static let addressTimes: UInt16 = 6
     static let addressFlags: UInt16 = 8
 
     /// `NDA_DST`

@@ -8,40 +8,57 @@ enum RouteSocket {
         let descriptor = try open(groups: 0)
         defer { close(descriptor) }
         let query = Route.query(to: address, sequence: 1)
-        guard let answer = try ask(descriptor, query, about: address), var route = Route(answer) else { return nil }
+        let answer: NetlinkMessage?
+        switch try ask(descriptor, query, about: address) {
+        case .told(let message): answer = message
+        case .refused: return Route(kind: .refused)
+        case .nothing: return nil
+        }
+        guard let answer, var route = Route(answer) else { return nil }
         // The kernel goes on sending into a cable that has been pulled out, and says nothing of it here.
         if route.kind != .local, let index = route.interfaceIndex,
-            let link = try ask(descriptor, NetworkInterface.query(of: index, sequence: 2), about: address)
+            case .told(let link) = try ask(
+                descriptor, NetworkInterface.query(of: index, sequence: 2), about: address)
         {
             route.isDead = route.isDead || NetworkInterface(link)?.hasCarrier == false
         }
         return route
     }
 
-    /// Sends a question and gives the answer to it; nil if the kernel says that there is none.
+    /// What the kernel said.
+    private enum Answer {
+        case told(NetlinkMessage)
+        /// There is a route or a rule, and it forbids.
+        case refused
+        case nothing
+    }
+
+    /// Sends a question and gives the answer to it.
     ///
     /// The kernel has put the answer into the socket before `send` returns, so nothing waits here.
     private static func ask(
         _ descriptor: CInt, _ question: NetlinkMessage, about address: IPAddress
-    ) throws(ResolverError) -> NetlinkMessage? {
+    ) throws(ResolverError) -> Answer {
         let query = question.bytes
         guard send(descriptor, query, query.count, CInt(MSG_DONTWAIT)) == query.count else {
             throw ResolverError(errno: errno)
         }
         guard let datagram = receive(descriptor) else { throw ResolverError(errno: errno) }
         for message in NetlinkMessage.messages(in: datagram) {
-            guard message.type == RouteNetlink.error else { return message }
+            guard message.type == RouteNetlink.error else { return .told(message) }
             if message.payload.count >= 4 {
                 let failure = -message.payload[...].native(Int32.self, at: 0)
-                // No way there: no route, a route that refuses, no such interface, or no such family on this machine.
-                let noWay = [
-                    ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, ENODEV, ENXIO, EAFNOSUPPORT, EOPNOTSUPP, ENETDOWN,
-                ]
-                if noWay.contains(failure) { return nil }
+                // `unreachable` and `prohibit`, as routes or as rules; a `blackhole` looks like a wrong question.
+                if [EHOSTUNREACH, EACCES].contains(failure) || (failure == EINVAL && !address.isLinkLocal) {
+                    return .refused
+                }
+                // No way there: no route, no such interface, or no such family on this machine.
+                let noWay = [ENETUNREACH, EINVAL, ENODEV, ENXIO, EAFNOSUPPORT, EOPNOTSUPP, ENETDOWN]
+                if noWay.contains(failure) { return .nothing }
                 throw ResolverError(errno: failure, name: address.description)
             }
         }
-        return nil
+        return .nothing
     }
 
     /// A socket that hears of `groups` (0 for none).

@@ -19,15 +19,17 @@ public struct Finding: Sendable, Hashable {
     public var severity: Severity
     /// What it is, in words that can be localized: what, where.
     public var sentence: Sentence
-    /// What was seen, a line each: addresses, errors, times. Holds no secret; may hold text from the network.
+    /// What was seen, a line each: addresses, errors, times. Holds no secret, and nothing that a terminal obeys.
     public var evidence: [String]
+    /// The finding that this one follows from, or cannot be judged before; nil for one that stands alone.
+    public var dependsOn: FindingCode?
 
     /// Makes a finding.
     public init(_ code: FindingCode, _ severity: Severity, _ sentence: Sentence, evidence: [String] = []) {
         self.code = code
         self.severity = severity
         self.sentence = sentence
-        self.evidence = evidence
+        self.evidence = evidence.map(PublicText.of)
     }
 
     /// Where on the ladder it is.

@@ -10,8 +10,12 @@ public enum Rung: Int, Sendable, Hashable, CaseIterable, Comparable, CustomStrin
     case gateway
     /// The name's addresses.
     case name
+    /// The proxy, where one is configured for the target.
+    case proxy
     /// A connection to the port.
     case connection
+    /// Packets of full size all the way (path MTU).
+    case path
     /// The TLS handshake, and who the server is.
     case security
     /// An answer to a request.
@@ -30,7 +34,9 @@ public enum Rung: Int, Sendable, Hashable, CaseIterable, Comparable, CustomStrin
         case .route: "route"
         case .gateway: "gateway"
         case .name: "name"
+        case .proxy: "proxy"
         case .connection: "connection"
+        case .path: "path"
         case .security: "security"
         case .answer: "answer"
         case .authentication: "authentication"

@@ -5,32 +5,72 @@ struct LadderFacts: Sendable {
     var routes: [IPAddress: Route?] = [:]
     var lookup: Result<[IPAddress], ResolverError>?
     var nameServers: [SocketAddress: NameServerAnswer] = [:]
+    /// The same over TCP.
+    var nameServersByTCP: [SocketAddress: NameServerAnswer] = [:]
+    /// What they say of a name that does not exist.
+    var inventions: [SocketAddress: NameServerAnswer] = [:]
     /// The outcome of each connection; `.some(nil)` is one that came about.
     var connections: [SocketAddress: StreamError?] = [:]
     var neighbors: [Neighbor]?
+    var pings: [IPAddress: PingOutcome] = [:]
+    var paths: [IPAddress: PathOutcome] = [:]
+    var packetSizes: [IPAddress: PacketSizes] = [:]
     var talk: (SocketAddress, TalkOutcome)?
+    /// Talks with addresses that somebody else says are the name's.
+    var otherTalks: [SocketAddress: TalkOutcome] = [:]
+    var inspection: Inspection?
+    /// What answers in plain HTTP.
+    var plainPage: TalkOutcome?
     /// What broke a connection that was open; from a stream.
     var breakage: StreamError?
+    /// What a failed load has found out itself; nothing is tried again then.
+    var verdict: Finding?
 
-    /// The addresses of the target, if they are known.
+    /// The addresses that this machine itself connects to, if they are known.
     func addresses(of target: DiagnosisTarget) -> [IPAddress] {
-        if let literal = target.literal { return [literal] }
+        if let literal = target.firstLiteral { return [literal] }
         if case .success(let found) = lookup { return found }
         return []
     }
 
+    /// Where packets have to go: to the target, or if its addresses cannot be had, to whom they were asked of.
+    func destinations(of target: DiagnosisTarget) -> [IPAddress] {
+        let addresses = addresses(of: target)
+        guard addresses.isEmpty, target.host != nil else { return addresses }
+        return (surroundings?.nameServers ?? []).compactMap(\.ipAddress).filter { !$0.isLoopback && !$0.isAny }
+    }
+
     var connected: [SocketAddress] { connections.compactMap { $0.value == nil ? $0.key : nil } }
 
-    mutating func receive(_ result: ProbeResult) {
-        switch result {
-        case .surroundings(let found): surroundings = found
-        case .surroundingsUnknown(let error): surroundingsError = error
-        case .route(let address, let route): routes[address] = .some(route)
-        case .lookup(let result): lookup = result
-        case .nameServer(let server, let answer): nameServers[server] = answer
-        case .connect(let address, let error): connections[address] = .some(error)
-        case .neighbors(let found): neighbors = found
-        case .talk(let address, let outcome): talk = (address, outcome)
+    /// The same facts as far as they are about one family.
+    func restricted(to family: AddressFamilies) -> LadderFacts {
+        var facts = self
+        facts.lookup = lookup?.map { $0.filter { family.contains($0.family) } }
+        facts.connections = connections.filter { $0.key.ipAddress.map { family.contains($0.family) } ?? false }
+        facts.routes = routes.filter { family.contains($0.key.family) }
+        facts.paths = paths.filter { family.contains($0.key.family) }
+        return facts
+    }
+
+    mutating func receive(_ result: ProbeResult, of probe: Probe) {
+        switch (probe, result) {
+        case (_, .surroundings(let found)): surroundings = found
+        case (_, .surroundingsUnknown(let error)): surroundingsError = error
+        case (.route(let address), .route(let route)): routes[address] = .some(route)
+        case (_, .lookup(let result)): lookup = result
+        case (.nameServer(let server, _, .udp), .name(let answer)): nameServers[server] = answer
+        case (.nameServer(let server, _, .tcp), .name(let answer)): nameServersByTCP[server] = answer
+        case (.invention(let server, _), .name(let answer)): inventions[server] = answer
+        case (.connect(let address), .connect(let error)): connections[address] = .some(error)
+        case (_, .neighbors(let found)): neighbors = found
+        case (.ping(let address), .ping(let outcome)): pings[address] = outcome
+        case (.path(let address), .path(let outcome)): paths[address] = outcome
+        case (.packetSizes(let address, _), .packetSizes(let sizes)): packetSizes[address] = sizes
+        case (.talk(let address), .talk(let outcome)): talk = (address, outcome)
+        case (.alternative(let address), .talk(let outcome)): otherTalks[address] = outcome
+        case (.plainPage, .talk(let outcome)): plainPage = outcome
+        case (_, .inspection(let found)): inspection = found
+        default: assertionFailure("\(probe) gave \(result)")
         }
     }
 }

@@ -1,16 +1,22 @@
+internal import Glibc
+internal import HTTPMessage
+
 extension LadderFacts {
     /// What a stream already knows, so that nobody asks a second time.
-    init(_ report: ConnectionReport, error: StreamError?) {
+    init(_ report: ConnectionReport, error: StreamError?, of target: DiagnosisTarget) {
         var isAboutOpening = false
         for step in report.steps {
             switch (step.kind, step.outcome) {
-            case (.lookup, .failed(let error)):
-                guard let reason = error.underlying as? ResolverError else { continue }
+            case (.lookup(let name), .failed(let error)):
+                guard let reason = error.underlying as? ResolverError, name == target.firstHost else { continue }
                 lookup = .failure(reason)
                 isAboutOpening = true
-            case (.connect(let address), .succeeded): receive(.connect(address, nil))
+            case (.connect(let address), .succeeded): receive(.connect(nil), of: .connect(address))
             case (.connect(let address), .failed(let error)):
-                receive(.connect(address, error))
+                receive(.connect(error), of: .connect(address))
+                isAboutOpening = true
+            case (.proxy, .failed(let error)):
+                if let address = connected.first { talk = (address, .proxyFailed(error)) }
                 isAboutOpening = true
             case (.tls, .failed(let error)):
                 if let address = connected.first { talk = (address, .insecure(error)) }
@@ -23,10 +29,75 @@ extension LadderFacts {
             }
         }
         if lookup == nil, report.steps.contains(where: { if case .lookup = $0.kind { true } else { false } }) {
-            let found = connections.keys.compactMap { if case .ip(let address, _) = $0 { address } else { nil } }
+            let found = connections.keys.compactMap(\.ipAddress)
             if !found.isEmpty { lookup = .success(found.sorted { "\($0)" < "\($1)" }) }
         }
         if !isAboutOpening { breakage = error }
+    }
+
+    /// What an error of a protocol says by its number: more than any probe could find out.
+    mutating func learn(_ error: StreamError?, of target: DiagnosisTarget) {
+        guard let error else { return }
+        let reason = PublicText.of("\(error)")
+        let place = target.shownPlace
+        func conclude(_ code: FindingCode, _ sentence: Sentence) {
+            verdict = Finding(code, .failure, sentence, evidence: [error.debugDescription])
+            (breakage, talk) = (nil, nil)
+        }
+        switch error.domain {
+        case .http:
+            switch HTTPErrorNumber(rawValue: error.code) {
+            case .parseFailure?: conclude(.notHTTP, .notHTTP(place))
+            case .redirectionLoop?: conclude(.redirectLoop, .loadFailed(reason))
+            case .badUserName?, .badPassword?: conclude(.credentialsRefused, .credentialsRefused(place, reason))
+            case .authenticationTypeUnsupported?: conclude(.credentialsWanted, .loadFailed(reason))
+            case .connectionLost?: conclude(.answerMissing, .answerMissing(place, reason))
+            case .badURL?, nil: learnProxyError(error, of: target)
+            }
+        case .ftp: conclude(LadderFacts.code(ofReply: error.code), .loadFailed(reason))
+        default: break
+        }
+    }
+
+    /// The failures of HTTP proxies, by CFNetwork's numbers.
+    private mutating func learnProxyError(_ error: StreamError, of target: DiagnosisTarget) {
+        guard let number = HTTPErrorNumber.ProxyError(rawValue: error.code) else { return }
+        let reason = PublicText.of("\(error)")
+        let code: FindingCode =
+            switch number {
+            case .connectionFailure: .proxyUnreachable
+            case .badCredentials: .proxyCredentialsWanted
+            case .tunnelConnectionFailure: .proxyFails
+            case .unexpectedResponseToConnect: .proxyWrong
+            case .automaticConfigurationFile, .automaticConfigurationFileAuthentication: .proxySettingsUnreadable
+            }
+        verdict = Finding(code, .failure, .loadFailed(reason), evidence: [error.debugDescription])
+        (breakage, talk) = (nil, nil)
+    }
+
+    /// What an FTP server's refusal means (RFC 959 §4.2.2, RFC 4217 §14).
+    private static func code(ofReply code: Int) -> FindingCode {
+        switch code {
+        case 530, 532, 331, 332: .credentialsRefused
+        case 533, 534, 536, 537: .nothingInCommon
+        case 200: .notFTP  // kCFFTPErrorUnexpectedStatusCode: no reply at all, or one that belongs to nothing
+        case 550, 552, 553, 450, 452: .requestRefused
+        case 400..<500: .serverBroken
+        default: .requestRefused
+        }
+    }
+
+    /// What an answer says that has come already.
+    mutating func learn(_ response: HTTPResponse, isFromProxy: Bool, of target: DiagnosisTarget) {
+        let place = connected.first ?? .ip(target.firstLiteral ?? .v4(.any), port: target.firstPort)
+        let answer = TalkAnswer(response)
+        if isFromProxy, !(200..<300).contains(answer.status) {
+            (talk, verdict, breakage) = ((place, .proxyRefused(status: answer.status)), nil, nil)
+        } else if !isFromProxy, verdict == nil, breakage == nil {
+            talk = (place, .answered(answer))
+        }
+        if connections.isEmpty { connections[place] = .some(nil) }
+        if lookup == nil, target.firstLiteral == nil { lookup = .success(connected.compactMap(\.ipAddress)) }
     }
 }
 
@@ -51,5 +122,24 @@ extension DiagnosisTarget {
             number = number ?? port
         }
         self.init(host: host, port: number ?? 0, isSecure: isSecure, service: .bytes)
+    }
+
+    /// The same, through the first proxy that a report tells of.
+    func through(_ report: ConnectionReport) -> DiagnosisTarget {
+        for case .proxy(let kind, let place) in report.steps.map(\.kind) {
+            guard let colon = place.lastIndex(of: ":"), let port = UInt16(place[place.index(after: colon)...]) else {
+                continue
+            }
+            let kinds: [String: ProxyServer.Kind] = [
+                "HTTP": .http, "HTTPS": .https, "SOCKS4": .socks4, "SOCKS4a": .socks4a, "SOCKS5": .socks5h,
+            ]
+            var target = self
+            let host = place[..<colon]
+            target.proxy = ProxyServer(
+                kinds[kind] ?? .http, host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host),
+                port: port)
+            return target
+        }
+        return self
     }
 }

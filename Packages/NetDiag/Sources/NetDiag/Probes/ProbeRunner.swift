@@ -1,56 +1,79 @@
+internal import Glibc
+
 /// Carries probes out. Sends nothing to anybody but the target, its name servers and the way to it, and changes nothing.
 struct ProbeRunner: Sendable {
     let target: DiagnosisTarget
     let options: NetDiagnostic.Options
+    let noise: String
 
-    func run(_ probe: Probe) async -> ProbeResult {
-        switch probe {
-        case .surroundings: surroundings()
-        case .route(let address): .route(address, (try? Route.to(address)) ?? nil)
-        case .lookup(let name): .lookup(await lookup(name))
-        case .nameServer(let server, let name): .nameServer(server, await ask(server, name))
-        case .connect(let address): .connect(address, await connect(address))
-        case .neighbors: .neighbors((try? NetworkSnapshot.current().neighbors) ?? [])
-        case .talk(let address): .talk(address, await Talk(target: target, options: options).run(at: address))
+    func run(_ order: LadderMachine.Order) async -> ProbeResult {
+        let deadline = order.deadline
+        switch order.probe {
+        case .surroundings: return surroundings()
+        case .route(let address): return .route((try? Route.to(address)) ?? nil)
+        case .lookup(let name): return .lookup(await lookup(name, deadline))
+        case .nameServer(let server, let name, let transport):
+            return .name(await ask(server, name, transport, deadline))
+        case .invention(let server, let name): return .name(await ask(server, name, .udp, deadline))
+        case .connect(let address): return .connect(await connect(address, deadline))
+        case .neighbors: return .neighbors((try? NetworkSnapshot.current().neighbors) ?? [])
+        case .ping(let address): return .ping(await PathProbes.ping(address, until: deadline))
+        case .path(let address): return .path(await PathProbes.path(to: address, until: deadline))
+        case .packetSizes(let address, let full):
+            return .packetSizes(await PathProbes.packetSizes(to: address, full: full, until: deadline))
+        case .talk(let address), .alternative(let address): return .talk(await talk(deadline).run(at: address))
+        case .inspection(let address): return .inspection(await talk(deadline).inspection(at: address))
+        case .plainPage(let address): return .talk(await talk(deadline).plainPage(at: address, noise: noise))
         }
+    }
+
+    private func talk(_ deadline: ContinuousClock.Instant) -> Talk {
+        Talk(target: target, options: options, deadline: deadline)
     }
 
     private func surroundings() -> ProbeResult {
         do throws(ResolverError) {
+            let system = ResolverConfiguration.system
             return .surroundings(
                 Surroundings(
                     network: try NetworkSnapshot.current(),
-                    nameServers: options.nameServers ?? ResolverConfiguration.system.servers,
-                    hostsEntry: target.host.map { HostsFile.system.addresses(of: $0) } ?? []))
+                    nameServers: options.nameServers ?? system.servers,
+                    isFallbackServer: options.nameServers == nil && system.isFallback,
+                    hostsEntry: target.firstHost.map { HostsFile.system.addresses(of: $0) } ?? []))
         } catch {
             return .surroundingsUnknown(error)
         }
     }
 
-    private func lookup(_ name: String) async -> Result<[IPAddress], ResolverError> {
+    private func lookup(
+        _ name: String, _ deadline: ContinuousClock.Instant
+    ) async -> Result<[IPAddress], ResolverError> {
         do throws(ResolverError) {
-            return .success(try await options.resolver.addresses(of: name, until: .now + options.lookupLimit))
+            return .success(try await options.resolver.addresses(of: name, until: deadline))
         } catch {
             return .failure(error)
         }
     }
 
     /// Asks one name server for both kinds of addresses; exactly this name, without search domains.
-    private func ask(_ server: SocketAddress, _ name: String) async -> NameServerAnswer {
+    private func ask(
+        _ server: SocketAddress, _ name: String, _ transport: NameTransport, _ deadline: ContinuousClock.Instant
+    ) async -> NameServerAnswer {
         var configuration = ResolverConfiguration(servers: [server])
         configuration.timeout = options.nameServerLimit / 2
         configuration.attempts = 2
+        configuration.usesTCPOnly = transport == .tcp
         let resolver = WireResolver(configuration: configuration, hosts: HostsFile(parsing: ""))
-        async let six = records(.aaaa, of: name, by: resolver)
-        let four = await records(.a, of: name, by: resolver)
+        async let six = records(.aaaa, of: name, by: resolver, deadline)
+        let four = await records(.a, of: name, by: resolver, deadline)
         return NameServerAnswer(four, await six)
     }
 
     private func records(
-        _ type: DNSRecordType, of name: String, by resolver: WireResolver
+        _ type: DNSRecordType, of name: String, by resolver: WireResolver, _ deadline: ContinuousClock.Instant
     ) async -> Result<[IPAddress], ResolverError> {
         do throws(ResolverError) {
-            let answer = try await resolver.records(type, of: name, until: .now + options.nameServerLimit)
+            let answer = try await resolver.records(type, of: name, until: deadline)
             return .success(
                 answer.records.compactMap { record in
                     switch record.data {
@@ -65,11 +88,13 @@ struct ProbeRunner: Sendable {
     }
 
     /// Nil once connected; the connection is closed again.
-    private func connect(_ address: SocketAddress) async -> StreamError? {
+    private func connect(_ address: SocketAddress, _ deadline: ContinuousClock.Instant) async -> StreamError? {
+        let left = ContinuousClock.now.duration(to: deadline)
+        guard left > .zero else { return StreamError(posix: ETIMEDOUT) }
         let pair = StreamPair(address: address)
         defer { pair.close() }
         do throws(StreamError) {
-            try pair.set(.openLimit, to: options.connectionLimit)
+            try pair.set(.openLimit, to: left)
             try pair.open()
             try await pair.output.opened()
             return nil
@@ -90,14 +115,19 @@ extension NameServerAnswer {
             case .failure(let error): failures.append(error)
             }
         }
+        let outcomes = Set(failures.compactMap(\.servers.last?.result))
         if !found.isEmpty {
             self = .addresses(found)
         } else if failures.contains(where: { $0.code == .hostNotFound }) {
             self = .noSuchName
-        } else if failures.isEmpty || failures.contains(where: { $0.code == .noData }) {
+        } else if outcomes.contains(.connectionFailed) {
+            self = .cut
+        } else if failures.allSatisfy({ $0.code == .noData }) {
             self = .noAddress
-        } else if failures.allSatisfy({ $0.code == .timedOut || NameServerAnswer.timedOut($0) }) {
+        } else if failures.allSatisfy({ [.timedOut, .noData].contains($0.code) || NameServerAnswer.timedOut($0) }) {
             self = .silent
+        } else if outcomes.contains(.refused) {
+            self = .refused
         } else {
             self = .failed(failures[0].servers.first?.result.rawValue ?? failures[0].description)
         }

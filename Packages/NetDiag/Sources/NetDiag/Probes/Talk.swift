@@ -1,89 +1,284 @@
+internal import Glibc
 internal import HTTPMessage
 
-/// Talks with the target over a connection of its own: the TLS handshake, then one request without credentials or cookies,
-/// of which only the head of the answer is read. Redirects are told, not followed.
+/// Talks with the target over a connection of its own: the proxy's handshake and TLS, then one request without credentials or
+/// cookies, of which only the head of the answer is read. Redirects are followed within the same origin, which is how
+/// circles are found; never to another.
 struct Talk: Sendable {
     /// Most answers of status 1xx before the final one.
     static let mostInterimResponses = 16
+    /// Most redirects within the origin.
+    static let mostRedirects = 10
+    /// Most bytes of an FTP greeting.
+    static let longestGreeting = 4096
+
+    /// How a talk came to its end before the last word.
+    struct Ended: Error {
+        var outcome: TalkOutcome
+    }
 
     let target: DiagnosisTarget
     let options: NetDiagnostic.Options
+    let deadline: ContinuousClock.Instant
 
     func run(at address: SocketAddress) async -> TalkOutcome {
-        let pair = StreamPair(addresses: [address], name: target.host)
+        guard case .http(var path, let isWhole) = target.service else { return await exchange(address, nil) }
+        var seen: Set<String> = [path]
+        var wantsCookie = false
+        for _ in 0..<Talk.mostRedirects {
+            let outcome = await exchange(address, path)
+            guard case .answered(let answer) = outcome, isWhole, [301, 302, 303, 307, 308].contains(answer.status),
+                let next = answer.location.flatMap({ Talk.path(of: $0, within: target) })
+            else { return outcome }
+            wantsCookie = wantsCookie || answer.setsCookie
+            if !seen.insert(next).inserted { return .loops(to: next, wantsCookie: wantsCookie) }
+            path = next
+        }
+        return .loops(to: path, wantsCookie: wantsCookie)
+    }
+
+    /// A page that does not exist, in plain HTTP: what a network says in the server's place.
+    func plainPage(at address: IPAddress, noise: String) async -> TalkOutcome {
+        let plain = Talk(target: target.inPlainHTTP, options: options, deadline: deadline)
+        return await plain.exchange(.ip(address, port: 80), "/\(noise)")
+    }
+
+    /// The certificate that is shown, and the server's clock, believing neither.
+    func inspection(at address: SocketAddress) async -> Inspection? {
+        var relaxed = options
+        relaxed.tls.verification = .insecureNone
+        relaxed.tls.pins = []
+        relaxed.tls.verifier = nil
+        let talk = Talk(target: target, options: relaxed, deadline: deadline)
+        guard let pair = try? await talk.open(address) else { return nil }
         defer { pair.close() }
+        guard let certificate = pair[.tlsInformation]?.peerCertificates.first else { return nil }
+        var seen = Inspection()
+        seen.issuer = certificate.issuer
+        seen.isSelfIssued = certificate.isSelfIssued
+        seen.validity =
+            min(certificate.notBefore, certificate.notAfter)...max(certificate.notBefore, certificate.notAfter)
+        seen.ownTime = Int64(time(nil))
+        if case .http = target.service, case .answered(let answer) = await talk.request("/", over: pair) {
+            seen.serverTime = answer.time
+        }
+        return seen
+    }
+
+    // MARK: One connection
+
+    private func exchange(_ address: SocketAddress, _ path: String?) async -> TalkOutcome {
+        do throws(Ended) {
+            let pair = try await open(address)
+            defer { pair.close() }
+            if let path { return await request(path, over: pair) }
+            return target.service == .ftp ? await greeting(from: pair.input) : .secured
+        } catch {
+            return error.outcome
+        }
+    }
+
+    /// A connection over which the target itself can be spoken to; with an HTTP proxy and plain HTTP, over which it can be asked.
+    private func open(_ address: SocketAddress) async throws(Ended) -> StreamPair {
+        guard let proxy = target.proxy else {
+            let pair = StreamPair(addresses: [address], name: target.host)
+            try await settle(pair, tls: target.isSecure) { target.isSecure ? .insecure($0) : .unanswered($0) }
+            return pair
+        }
+        guard let place = address.ipAddress, let host = target.host else { throw Ended(outcome: .otherProtocol) }
+        if var socks = proxy.socksProxy {
+            socks.host = "\(place)"
+            (socks.user, socks.password) = (nil, nil)
+            let pair = StreamPair(host: host, port: target.port)
+            try? pair.set(.proxies, to: [ProxyRoute(socks)])
+            try await settle(pair, tls: target.isSecure) { error in
+                if case .tls? = pair.report.failure?.kind { .insecure(error) } else { .proxyFailed(error) }
+            }
+            return pair
+        }
+        let pair = StreamPair(addresses: [address], name: proxy.host)
+        try await settle(pair, tls: proxy.kind == .https) { .proxyFailed($0) }
+        return try await tunnel(over: pair, to: host)
+    }
+
+    /// Opens a pair, in the time that is left.
+    private func settle(
+        _ pair: StreamPair, tls: Bool, _ failed: (StreamError) -> TalkOutcome
+    ) async throws(Ended) {
         do throws(StreamError) {
-            try pair.set(.openLimit, to: options.connectionLimit)
-            if target.isSecure { try pair.set(.tls, to: options.tls) }
+            try pair.set(.openLimit, to: try limit(options.connectionLimit))
+            if tls { try pair.set(.tls, to: options.tls) }
             try pair.open()
             try await pair.output.opened()
         } catch {
-            return target.isSecure ? .insecure(error) : .unanswered(error)
-        }
-        guard case .http(let path) = target.service else { return .secured }
-        do throws(StreamError) {
-            guard let request = Talk.request(path, host: target.authority) else {
-                return .unanswered(.undiagnosable("its path cannot be requested."))
-            }
-            try await pair.output.writeAll(request)
-            return try await answer(from: pair.input)
-        } catch {
-            return .unanswered(error)
+            let outcome = failed(error)
+            pair.close()
+            throw Ended(outcome: outcome)
         }
     }
 
-    private static func request(_ path: String, host: String) -> [UInt8]? {
-        guard let target = RequestTarget(path),
-            var request = try? HTTPRequest(method: .get, target: target)
+    /// Asks an HTTP proxy for a tunnel where one is needed (RFC 9110 §9.3.6), and shakes hands in it.
+    private func tunnel(over pair: StreamPair, to host: String) async throws(Ended) -> StreamPair {
+        if case .http = target.service, !target.isSecure { return pair }
+        let reply: TalkOutcome
+        do throws(StreamError) {
+            let place = target.place
+            let text = "CONNECT \(place) HTTP/1.1\r\nHost: \(place)\r\nUser-Agent: NetKit-diagnosis\r\n\r\n"
+            try await pair.output.writeAll(Array(text.utf8))
+            reply = try await answer(from: pair.input)
+        } catch {
+            reply = .proxyFailed(error)
+        }
+        switch reply {
+        case .answered(let answer) where (200..<300).contains(answer.status): break
+        case .answered(let answer): throw closing(pair, .proxyRefused(status: answer.status))
+        case .unanswered(let error), .proxyFailed(let error): throw closing(pair, .proxyFailed(error))
+        default: throw closing(pair, .proxyFailed(.notHTTPProxy))
+        }
+        guard target.isSecure else { return pair }
+        let secured: StreamPair
+        do throws(StreamError) {
+            secured = try StreamPair(securing: pair, with: options.tls, peerName: host, port: target.port)
+        } catch {
+            throw closing(pair, .insecure(error))
+        }
+        try await settle(secured, tls: false) { .insecure($0) }
+        return secured
+    }
+
+    private func closing(_ pair: StreamPair, _ outcome: TalkOutcome) -> Ended {
+        pair.close()
+        return Ended(outcome: outcome)
+    }
+
+    // MARK: The conversation
+
+    private func request(_ path: String, over pair: StreamPair) async -> TalkOutcome {
+        guard let request = Talk.request(path, of: target) else {
+            return .unanswered(.undiagnosable("its path cannot be requested."))
+        }
+        var failure: StreamError?
+        do throws(StreamError) { try await pair.output.writeAll(request) } catch { failure = error }
+        // Who closes while we write has often said why before (RFC 9112 §9.5; an alert of TLS 1.3).
+        do throws(StreamError) {
+            return try await answer(from: pair.input)
+        } catch {
+            return .unanswered(error.tlsFailure == nil ? failure ?? error : error)
+        }
+    }
+
+    private static func request(_ path: String, of target: DiagnosisTarget) -> [UInt8]? {
+        let isAbsolute = !target.isSecure && target.proxy.map { $0.socksProxy == nil } == true
+        guard let form = RequestTarget(isAbsolute ? "http://\(target.authority)\(path)" : path),
+            var request = try? HTTPRequest(method: .get, target: form)
         else { return nil }
         request.fields = [.accept: "*/*", .connection: "close", .userAgent: "NetKit-diagnosis"]
-        guard (try? request.fields.append(host, for: .host)) != nil else { return nil }
+        guard (try? request.fields.append(target.authority, for: .host)) != nil else { return nil }
         return request.serialized()
     }
 
+    /// The head of the final answer.
     private func answer(from input: ReadStream) async throws(StreamError) -> TalkOutcome {
         var parser = HeadParser(.response, leniency: .client)
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         // One limit for the whole head: a server may not drip it, nor promise an answer for ever.
-        let end = ContinuousClock.now + options.answerLimit
+        let end = min(deadline, .now + options.answerLimit)
         var interim = 0
         while true {
             do throws(HTTPMessageError) {
                 while case .complete(let length) = try parser.parse(bytes.span.bytes) {
                     let head = try parser.makeResponse(from: bytes.span.bytes)
-                    if head.status.code >= 200 {
-                        return .answered(status: head.status.code, location: head.fields[.location])
-                    }
+                    if head.status.code >= 200 { return .answered(TalkAnswer(head)) }
                     interim += 1
-                    if interim > Talk.mostInterimResponses { return .notHTTP }
+                    if interim > Talk.mostInterimResponses { return .otherProtocol }
                     bytes.removeFirst(length)  // the final answer follows (RFC 9110 §15.2)
                     parser.reset()
                 }
             } catch {
-                return .notHTTP
+                return .otherProtocol
             }
-            let left = ContinuousClock.now.duration(to: end)
-            guard left > .zero else { throw .timedOut }
-            try input.set(.readLimit, to: left)
+            try input.set(.readLimit, to: try left(until: end))
             let count = try await input.read(into: &buffer)
-            guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .notHTTP }
+            guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .otherProtocol }
             bytes += buffer[..<count]
         }
+    }
+
+    /// The code of an FTP greeting (RFC 959 §4.2).
+    private func greeting(from input: ReadStream) async -> TalkOutcome {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 512)
+        let end = min(deadline, .now + options.answerLimit)
+        do throws(StreamError) {
+            while bytes.count < Talk.longestGreeting {
+                if bytes.count >= 4 {
+                    let digits = bytes[..<3].compactMap { (0x30...0x39).contains($0) ? Int($0 - 0x30) : nil }
+                    let isReply = digits.count == 3 && [0x20, 0x2D].contains(bytes[3]) && (1...5).contains(digits[0])
+                    return isReply ? .greeted(digits.reduce(0) { $0 * 10 + $1 }) : .otherProtocol
+                }
+                try input.set(.readLimit, to: try left(until: end))
+                let count = try await input.read(into: &buffer)
+                guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .otherProtocol }
+                bytes += buffer[..<count]
+            }
+            return .otherProtocol
+        } catch {
+            return .unanswered(error)
+        }
+    }
+
+    // MARK: Time
+
+    private func limit(_ limit: Duration) throws(StreamError) -> Duration { min(limit, try left(until: deadline)) }
+
+    private func left(until end: ContinuousClock.Instant) throws(StreamError) -> Duration {
+        let left = ContinuousClock.now.duration(to: end)
+        guard left > .zero else { throw .timedOut }
+        return left
+    }
+}
+
+extension Talk {
+    /// The request target of a redirect that stays within the origin; nil for any other.
+    static func path(of location: String, within target: DiagnosisTarget) -> String? {
+        if location.hasPrefix("/"), !location.hasPrefix("//") { return String(location.prefix { $0 != "#" }) }
+        let scheme = target.isSecure ? "https://" : "http://"
+        guard location.lowercased().hasPrefix(scheme) else { return nil }
+        let rest = location.dropFirst(scheme.count)
+        let authority = rest.prefix { !"/?#".contains($0) }.lowercased()
+        let own = target.authority.lowercased()
+        guard authority == own || authority == own + (target.isSecure ? ":443" : ":80") else { return nil }
+        let path = rest.dropFirst(authority.count).prefix { $0 != "#" }
+        return path.hasPrefix("/") ? String(path) : "/" + path
+    }
+}
+
+extension TalkAnswer {
+    init(_ head: HTTPResponse) {
+        let challenges = head.fields.values(for: .wwwAuthenticate)
+        self.init(
+            status: head.status.code, location: head.fields[.location],
+            schemes: challenges.prefix(8).map { String($0.prefix { $0 != " " && $0 != "," }) },
+            time: head.fields[.date].flatMap(HTTPClock.seconds), setsCookie: head.fields.contains(.setCookie))
     }
 }
 
 extension DiagnosisTarget {
     /// What the `Host` field says (RFC 9110 §7.2).
-    fileprivate var authority: String {
+    var authority: String {
         let host = host ?? ""
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+    }
+
+    fileprivate var inPlainHTTP: DiagnosisTarget {
+        DiagnosisTarget(host: host, port: 80, isSecure: false, service: .http(path: "/"))
     }
 }
 
 extension StreamError {
     fileprivate static let closedByServer = StreamError(
-        posix: 104,  // ECONNRESET
+        posix: ECONNRESET,
         Sentence("diag.closedByServer", "The server closed the connection without an answer."))
 }

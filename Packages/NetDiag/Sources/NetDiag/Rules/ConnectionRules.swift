@@ -1,53 +1,84 @@
 internal import Glibc
 
-/// Connections to the port.
+/// Connections to the port, and the way of full packets.
 enum ConnectionRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
+        let place = target.proxy == nil ? target.shownPlace : target.proxyPlace
         if let breakage = facts.breakage {
-            return [Finding(.connectionBroken, .failure, .connectionBroken(target.place, "\(breakage)"))]
+            let reason = PublicText.of("\(breakage)")
+            return [Finding(.connectionBroken, .failure, .connectionBroken(place, reason))]
         }
         let failures = facts.connections.compactMap { item in item.value.map { (item.key, $0) } }
             .sorted { "\($0.0)" < "\($1.0)" }
-        let evidence = failures.map { "\($0.0): \($0.1)" }
-        if failures.isEmpty { return [] }
-        if !facts.connected.isEmpty { return brokenFamily(facts, failures, evidence) }
+        if failures.isEmpty { return narrowPath(facts, target) }
+        let evidence = failures.map { "\($0.0): \(PublicText.of("\($0.1)"))" } + ways(facts)
+        if !facts.connected.isEmpty { return brokenFamily(facts, target, evidence) + narrowPath(facts, target) }
         // What says the most about the target counts: an answer before a router's word before silence.
-        for number in [ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ETIMEDOUT] {
-            guard let (address, _) = failures.first(where: { $0.1.isPOSIX(number) }) else { continue }
-            let place = target.literal == nil ? "\(target.place) (\(address))" : "\(address)"
-            let (code, sentence): (FindingCode, Sentence) =
-                switch number {
-                case ECONNREFUSED: (.portRefused, .portRefused(place))
-                case ECONNRESET: (.connectionBroken, .connectionBroken(place, "\(failures[0].1)"))
-                case EHOSTUNREACH: (.hostUnreachable, .hostUnreachable(place))
-                default: (.noAnswer, .noAnswer(place))
-                }
+        for number in [ECONNREFUSED, ECONNRESET, EACCES, EPERM, EHOSTUNREACH, ETIMEDOUT] {
+            guard let (address, error) = failures.first(where: { $0.1.isPOSIX(number) }) else { continue }
+            let isName = target.firstLiteral == nil
+            let shown = isName ? "\(place) (\(address))" : "\(address)"
+            let reason = PublicText.of("\(error)")
+            let (code, sentence) = judge(number, shown, reason, facts.paths[address.ipAddress ?? .v4(.any)])
             return [Finding(code, .failure, sentence, evidence: evidence)]
         }
+        let reason = PublicText.of("\(failures[0].1)")
+        return [Finding(.connectionFailed, .failure, .connectionFailed(place, reason), evidence: evidence)]
+    }
+
+    private static func judge(
+        _ number: CInt, _ place: String, _ reason: String, _ path: PathOutcome?
+    ) -> (FindingCode, Sentence) {
+        if number == ECONNREFUSED { return (.portRefused, .portRefused(place)) }
+        if number == ECONNRESET { return (.connectionBroken, .connectionBroken(place, reason)) }
+        if number == EACCES || number == EPERM || path?.ownFirewall == true {
+            return (.connectionForbidden, .connectionForbidden(place, "\(Sentence.thisMachineItself)"))
+        }
+        if let forbidder = path?.forbidder {
+            return (.connectionForbidden, .connectionForbidden(place, "\(forbidder)"))
+        }
+        if number == EHOSTUNREACH || path?.unreachableSays != nil {
+            return (.hostUnreachable, .hostUnreachable(place))
+        }
+        return path?.isReached == true ? (.portFiltered, .portFiltered(place)) : (.noAnswer, .noAnswer(place))
+    }
+
+    /// The routers that were seen on the way, a line for each address.
+    private static func ways(_ facts: LadderFacts) -> [String] {
+        facts.paths.sorted { "\($0.key)" < "\($1.key)" }.filter { $0.value.failure == nil }.map { address, path in
+            let routers = path.routers.map { $0.map { "\($0)" } ?? "?" } + [path.isReached ? "\(address)" : "silence"]
+            return "way to \(address): \(routers.joined(separator: ", "))"
+        }
+    }
+
+    /// Full packets vanish without a word, and the conversation with them.
+    private static func narrowPath(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
+        guard let (place, outcome) = facts.talk, outcome.isTimeout, let address = place.ipAddress,
+            let sizes = facts.packetSizes[address], sizes.told == nil, let largest = sizes.answered.max(),
+            largest < sizes.full
+        else { return [] }
+        let answered = sizes.answered.sorted().map(String.init).joined(separator: ", ")
         return [
             Finding(
-                .connectionFailed, .failure, .connectionFailed(target.place, "\(failures[0].1)"), evidence: evidence)
+                .packetsTooLarge, .failure, .packetsTooLarge(target.shownPlace, "\(sizes.full)", "\(largest)"),
+                evidence: ["sizes that were answered: \(answered)"])
         ]
     }
 
     /// One family fails throughout while the other works, though the kernel has a route for it: a machine without IPv6 at
     /// all is healthy.
     private static func brokenFamily(
-        _ facts: LadderFacts, _ failures: [(SocketAddress, StreamError)], _ evidence: [String]
+        _ facts: LadderFacts, _ target: DiagnosisTarget, _ evidence: [String]
     ) -> [Finding] {
-        let working = facts.connected.reduce(into: AddressFamilies()) { $0.formUnion(family($1)) }
+        let working = facts.connected.reduce(into: AddressFamilies()) { $0.formUnion($1.ipAddress?.family ?? []) }
         return [AddressFamilies.v4, .v6].compactMap { broken in
-            let failed = failures.filter { family($0.0) == broken }
-            guard !working.contains(broken), !failed.isEmpty, failed.contains(where: { !$0.1.isPOSIX(ENETUNREACH) })
-            else {
-                return nil
-            }
+            if working.contains(broken) { return nil }
+            let own = facts.restricted(to: broken)
+            let isTried = own.connections.values.contains { $0?.isPOSIX(ENETUNREACH) == false }
+            guard isTried, let reason = findings(own, target).first else { return nil }
             let names = broken == .v6 ? ("IPv6", "IPv4") : ("IPv4", "IPv6")
-            return Finding(.familyBroken, .warning, .familyBroken(names.0, names.1), evidence: evidence)
+            return Finding(
+                .familyBroken, .warning, .familyBroken(names.0, names.1, "\(reason.sentence)"), evidence: evidence)
         }
-    }
-
-    private static func family(_ address: SocketAddress) -> AddressFamilies {
-        if case .ip(let address, _) = address { address.family } else { [] }
     }
 }

@@ -1,7 +1,7 @@
 /// Interfaces, carriers, addresses.
 enum LinkRules {
-    /// What is wrong with this machine's links and addresses, seen by who wants to send over `families`.
-    static func findings(_ network: NetworkSnapshot, families: AddressFamilies) -> [Finding] {
+    /// What is wrong with this machine's links and addresses, seen by who wants to send over `families` to `host`.
+    static func findings(_ network: NetworkSnapshot, families: AddressFamilies, host: String? = nil) -> [Finding] {
         let interfaces = network.interfaces.filter { !$0.isLoopback }
         if interfaces.isEmpty { return [Finding(.noInterface, .failure, .noInterface)] }
         let evidence = interfaces.map(describe)
@@ -10,10 +10,12 @@ enum LinkRules {
         let carried = on.filter(\.hasCarrier)
         if carried.isEmpty { return [Finding(.noCarrier, .failure, .noCarrier(names(on)), evidence: evidence)] }
 
-        let usable = carried.flatMap(\.addresses).filter { isUsable($0) && families.contains($0.address.family) }
-        var findings: [Finding] = []
+        let everyUsable = carried.flatMap(\.addresses).filter(isUsable)
+        let usable = everyUsable.filter { families.contains($0.address.family) }
+        var findings = overdueLeases(usable, evidence)
         for interface in carried {
-            for duplicate in interface.addresses where duplicate.isDuplicate {
+            for duplicate in interface.addresses
+            where duplicate.isDuplicate && families.contains(duplicate.address.family) {
                 findings.append(
                     Finding(
                         .duplicateAddress, usable.isEmpty ? .failure : .warning,
@@ -21,6 +23,13 @@ enum LinkRules {
             }
         }
         if !usable.isEmpty || findings.contains(where: { $0.severity == .failure }) { return findings }
+        if let host, let other = everyUsable.first {
+            let (here, there) = other.address.family == .v4 ? ("IPv4", "IPv6") : ("IPv6", "IPv4")
+            return findings + [
+                Finding(
+                    .familyMissing, .failure, .familyMissing(PublicText.of(host), there, here), evidence: evidence)
+            ]
+        }
         let linkLocal = carried.flatMap(\.addresses).filter(\.address.isLinkLocal)
         return findings + [
             linkLocal.isEmpty
@@ -29,6 +38,26 @@ enum LinkRules {
                     .linkLocalOnly, .failure,
                     .linkLocalOnly(linkLocal.map { "\($0.address)" }.joined(separator: ", ")), evidence: evidence)
         ]
+    }
+
+    /// True if this machine has an address of the family that is valid beyond its link.
+    static func hasAddress(_ network: NetworkSnapshot, _ family: AddressFamilies) -> Bool {
+        network.interfaces.contains { interface in
+            interface.isUp && interface.hasCarrier && !interface.isLoopback
+                && interface.addresses.contains { isUsable($0) && family.contains($0.address.family) }
+        }
+    }
+
+    /// Addresses that are given for a while and were not given again in time, unless another one remains.
+    private static func overdueLeases(_ usable: [InterfaceAddress], _ evidence: [String]) -> [Finding] {
+        usable.filter { address in
+            guard !address.isTemporary, address.lease?.isOverdue == true else { return false }
+            return !usable.contains { $0.address.family == address.address.family && $0.lease?.isOverdue != true }
+        }.map { address in
+            let seconds = address.lease?.remaining.components.seconds ?? 0
+            return Finding(
+                .leaseOverdue, .warning, .leaseOverdue("\(address.address)", "\(seconds)"), evidence: evidence)
+        }
     }
 
     /// True for an address that others beyond the link can answer to.
@@ -42,8 +71,9 @@ enum LinkRules {
 
     private static func describe(_ interface: NetworkInterface) -> String {
         let state = !interface.isUp ? "switched off" : interface.hasCarrier ? "has a carrier" : "no carrier"
-        let addresses = interface.addresses.map {
-            "\($0.address)/\($0.prefixLength)\($0.isDuplicate ? " (duplicate)" : "")"
+        let addresses = interface.addresses.map { address in
+            let lease = address.lease.map { " (for \($0.remaining.components.seconds) s)" } ?? ""
+            return "\(address.address)/\(address.prefixLength)\(address.isDuplicate ? " (duplicate)" : "")\(lease)"
         }
         return ([interface.name, state] + addresses).joined(separator: "  ")
     }

@@ -1,76 +1,171 @@
 /// Names and name servers.
 enum NameRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
-        guard let host = target.host, target.literal == nil else { return [] }
-        let evidence = facts.nameServers.map { "\($0.key): \(describe($0.value))" }.sorted()
+        guard let name = target.firstHost, target.firstLiteral == nil else { return [] }
+        let host = PublicText.of(name)
+        let evidence = evidence(facts)
         switch facts.lookup {
         case nil: return []
         case .success(let addresses):
-            return staleEntry(facts, host, addresses, evidence) + badServers(facts, evidence)
+            let broken =
+                blocked(facts, host, addresses, evidence) ?? staleEntry(facts, host, addresses, evidence)
+                ?? lie(facts, host, addresses, evidence) ?? invented(facts, target, host, addresses, evidence)
+            return [broken].compactMap(\.self) + badServers(facts, evidence) + inventors(facts, addresses, evidence)
         case .failure(let error):
-            return [cause(of: error, facts, host, ["\(error)"] + evidence)]
+            return [cause(of: error, facts, host, [PublicText.of("\(error)")] + evidence)]
         }
     }
+
+    private static func evidence(_ facts: LadderFacts) -> [String] {
+        facts.nameServers.keys.sorted { "\($0)" < "\($1)" }.map { server in
+            let udp = facts.nameServers[server].map { describe($0) } ?? "not asked"
+            let tcp = facts.nameServersByTCP[server].map { "; over TCP: \(describe($0))" } ?? ""
+            return "name server \(place(server)): \(udp)\(tcp)"
+        }
+    }
+
+    // MARK: No address
 
     /// Why a name was not found.
     private static func cause(
         of error: ResolverError, _ facts: LadderFacts, _ host: String, _ evidence: [String]
     ) -> Finding {
+        func finding(_ code: FindingCode, _ sentence: Sentence) -> Finding {
+            Finding(code, .failure, sentence, evidence: evidence)
+        }
         if error.code == .invalidName {
-            return Finding(.nameUnknown, .failure, .nameLookupFailed(host, "\(error)"), evidence: evidence)
+            return finding(.nameUnknown, .nameLookupFailed(host, PublicText.of("\(error)")))
         }
         let answers = Array(facts.nameServers.values)
-        if let servers = facts.surroundings?.nameServers, servers.isEmpty {
-            return Finding(.noNameServers, .failure, .noNameServers, evidence: evidence)
-        }
-        let names = facts.nameServers.keys.map { place($0) }.sorted().joined(separator: ", ")
+        let byTCP = Array(facts.nameServersByTCP.values)
+        if facts.surroundings?.nameServers.isEmpty == true { return finding(.noNameServers, .noNameServers) }
         // Whoever answers counts for more than who does not.
         if answers.contains(.noSuchName) || (answers.isEmpty && error.code == .hostNotFound) {
-            return Finding(.nameUnknown, .failure, .nameUnknown(host), evidence: evidence)
+            return finding(.nameUnknown, .nameUnknown(host))
         }
         if answers.contains(.noAddress) || (answers.isEmpty && error.code == .noData) {
-            return Finding(.nameWithoutAddress, .failure, .nameWithoutAddress(host), evidence: evidence)
+            return finding(.nameWithoutAddress, .nameWithoutAddress(host))
         }
-        if !answers.isEmpty, answers.allSatisfy({ $0 == .silent }) {
-            return Finding(.nameServersSilent, .failure, .nameServersSilent(names), evidence: evidence)
+        let reasons = facts.nameServers.map { "\(place($0.key)) (\(describe($0.value)))" }.sorted()
+            .joined(separator: ", ")
+        let names = facts.nameServers.keys.map { place($0) }.sorted().joined(separator: ", ")
+        if answers.isEmpty || answers.contains(where: isAddresses) {
+            return finding(.nameLookupFailed, .nameLookupFailed(host, PublicText.of("\(error)")))
         }
-        if !answers.isEmpty, answers.allSatisfy({ if case .addresses = $0 { false } else { true } }) {
-            return Finding(.nameServersFail, .failure, .nameServersFail(names), evidence: evidence)
+        if answers.contains(.cut) || (answers.contains(.silent) && facts.inventions.values.contains(where: isHeard)) {
+            return finding(.nameServersOnlyUDP, .nameServersOnlyUDP(names))
         }
-        return Finding(.nameLookupFailed, .failure, .nameLookupFailed(host, "\(error)"), evidence: evidence)
+        if byTCP.contains(where: isHeard) { return finding(.nameServersOnlyTCP, .nameServersOnlyTCP(names)) }
+        if answers.allSatisfy({ $0 == .silent }) { return finding(.nameServersSilent, .nameServersSilent(names)) }
+        if answers.contains(.refused), answers.allSatisfy({ $0 == .refused || $0 == .silent }) {
+            return finding(.nameServersRefuse, .nameServersRefuse(reasons))
+        }
+        if facts.surroundings?.isFallbackServer == true { return finding(.noNameServers, .noNameServers) }
+        return finding(.nameServersFail, .nameServersFail(reasons))
     }
 
-    /// Servers that do not work, beside others that do.
-    private static func badServers(_ facts: LadderFacts, _ evidence: [String]) -> [Finding] {
-        facts.nameServers.sorted { "\($0.key)" < "\($1.key)" }.compactMap { server, answer in
-            switch answer {
-            case .silent, .failed:
-                Finding(.nameServerBad, .warning, .nameServerBad(place(server), describe(answer)), evidence: evidence)
-            case .addresses, .noSuchName, .noAddress: nil
-            }
-        }
+    // MARK: The wrong address
+
+    /// An address that leads nowhere on purpose.
+    private static func blocked(
+        _ facts: LadderFacts, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
+    ) -> Finding? {
+        guard let first = addresses.first, facts.connected.isEmpty, host.contains("."),
+            addresses.allSatisfy({ $0.isAny || $0.isLoopback }), !host.lowercased().hasSuffix("localhost")
+        else { return nil }
+        let isFromFile = facts.surroundings?.hostsEntry.contains(first) == true
+        let source = isFromFile ? "the hosts file says \(first)" : "the name servers say \(first)"
+        return Finding(.nameBlocked, .failure, .nameBlocked(host, "\(first)"), evidence: [source] + evidence)
     }
 
     /// The hosts file overrides the name servers, and what it says does not work.
     private static func staleEntry(
         _ facts: LadderFacts, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
-    ) -> [Finding] {
-        guard let entry = facts.surroundings?.hostsEntry, !entry.isEmpty, Set(addresses).isSubset(of: entry),
-            !facts.connections.isEmpty, facts.connected.isEmpty
-        else { return [] }
-        let served = facts.nameServers.values.flatMap {
-            if case .addresses(let found) = $0 { found } else { [IPAddress]() }
+    ) -> Finding? {
+        guard let entry = facts.surroundings?.hostsEntry, !entry.isEmpty, Set(addresses).isSubset(of: entry) else {
+            return nil
         }
-        guard !served.isEmpty, Set(served).isDisjoint(with: entry) else { return [] }
-        return [
-            Finding(
-                .hostsEntryStale, .failure,
-                .hostsEntryStale(host, list(entry), list(Array(Set(served)))), evidence: evidence)
-        ]
+        let isBroken = !facts.connections.isEmpty && facts.connected.isEmpty
+        let works = facts.otherTalks.contains { $0.value.isSuccess }
+        guard isBroken || works else { return nil }
+        let served = served(facts)
+        guard !served.isEmpty, Set(served).isDisjoint(with: entry) else { return nil }
+        return Finding(
+            .hostsEntryStale, .failure, .hostsEntryStale(host, list(entry), list(served)), evidence: evidence)
+    }
+
+    /// A server's address does not work, and another server's does.
+    private static func lie(
+        _ facts: LadderFacts, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
+    ) -> Finding? {
+        let right = facts.otherTalks.filter(\.value.isSuccess).keys.compactMap(\.ipAddress)
+        guard !right.isEmpty else { return nil }
+        return Finding(
+            .nameServerLies, .failure, .nameServerLies(host, list(addresses), list(right)), evidence: evidence)
+    }
+
+    /// The same as for names that do not exist, and nothing proves that it is the right one all the same.
+    private static func invented(
+        _ facts: LadderFacts, _ target: DiagnosisTarget, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
+    ) -> Finding? {
+        let invented = Set(facts.inventions.values.flatMap(addressesSaid))
+        guard !addresses.isEmpty, Set(addresses).isSubset(of: invented),
+            facts.surroundings?.hostsEntry.isEmpty != false,
+            // Who develops has every name of a domain lead to their own machine.
+            !addresses.allSatisfy(\.isLoopback)
+        else { return nil }
+        // A certificate for this very name is a proof.
+        if target.isSecure, let outcome = facts.talk?.1, outcome.isSuccess { return nil }
+        return Finding(.nameInvented, .failure, .nameInvented(host, list(addresses)), evidence: evidence)
+    }
+
+    // MARK: Remarks
+
+    /// Servers that do not work, beside others that do.
+    private static func badServers(_ facts: LadderFacts, _ evidence: [String]) -> [Finding] {
+        facts.nameServers.sorted { "\($0.key)" < "\($1.key)" }.compactMap { server, answer in
+            switch answer {
+            case .silent, .refused, .cut, .failed:
+                let byTCP = facts.nameServersByTCP[server].map { isHeard($0) ? "; TCP works" : "" } ?? ""
+                return Finding(
+                    .nameServerBad, .warning, .nameServerBad(place(server), describe(answer) + byTCP),
+                    evidence: evidence)
+            case .addresses, .noSuchName, .noAddress: return nil
+            }
+        }
+    }
+
+    private static func inventors(_ facts: LadderFacts, _ addresses: [IPAddress], _ evidence: [String]) -> [Finding] {
+        facts.inventions.sorted { "\($0.key)" < "\($1.key)" }.compactMap { server, answer in
+            let said = addressesSaid(answer)
+            guard !said.isEmpty, !said.allSatisfy(\.isLoopback), !Set(addresses).isSubset(of: said) else { return nil }
+            return Finding(
+                .nameServerInvents, .note, .nameServerInvents(place(server), list(said)), evidence: evidence)
+        }
+    }
+
+    // MARK: Answers
+
+    private static func served(_ facts: LadderFacts) -> [IPAddress] {
+        (Array(facts.nameServers.values) + Array(facts.nameServersByTCP.values)).flatMap(addressesSaid)
+    }
+
+    private static func addressesSaid(_ answer: NameServerAnswer) -> [IPAddress] {
+        if case .addresses(let found) = answer { found } else { [] }
+    }
+
+    private static func isAddresses(_ answer: NameServerAnswer) -> Bool { !addressesSaid(answer).isEmpty }
+
+    /// The server said something of its own.
+    private static func isHeard(_ answer: NameServerAnswer) -> Bool {
+        switch answer {
+        case .addresses, .noSuchName, .noAddress, .refused: true
+        case .silent, .cut, .failed: false
+        }
     }
 
     private static func list(_ addresses: [IPAddress]) -> String {
-        addresses.map(\.description).sorted().joined(separator: ", ")
+        Set(addresses.map(\.description)).sorted().joined(separator: ", ")
     }
 
     /// Without the port that every name server has.
@@ -84,7 +179,9 @@ enum NameRules {
         case .noSuchName: "no such name"
         case .noAddress: "no address"
         case .silent: "no answer"
-        case .failed(let reason): reason
+        case .refused: "REFUSED"
+        case .cut: "the answer was cut, and TCP failed"
+        case .failed(let reason): PublicText.of(reason)
         }
     }
 }

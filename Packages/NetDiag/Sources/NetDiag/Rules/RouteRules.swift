@@ -2,13 +2,24 @@
 enum RouteRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
         guard let network = facts.surroundings?.network else { return [] }
-        let addresses = facts.addresses(of: target).filter { facts.routes[$0] != nil }
-        if addresses.isEmpty {
-            guard facts.addresses(of: target).isEmpty, network.defaultRoutes.allSatisfy(\.isDead) else { return [] }
+        let addresses = facts.destinations(of: target).filter { facts.routes[$0] != nil }
+        guard facts.addresses(of: target).isEmpty else {
+            return routes(facts, addresses) + silentNeighbors(facts, addresses)
+        }
+        // A name server that is off is not the link's fault; a router before it is.
+        let routed = addresses.filter { (facts.routes[$0] ?? nil)?.gateway != nil }
+        var findings = addresses.isEmpty ? silentGateways(facts, network) : silentNeighbors(facts, routed)
+        if network.defaultRoutes.allSatisfy(\.isDead) {
             // Who has no way out may still look names up and talk on the link: that is for the other rungs to say.
             let isNeeded = target.host == nil || isFailure(facts.lookup)
-            return [Finding(.noRoute, isNeeded ? .failure : .note, .noRouteKnown(""))]
+            findings.append(Finding(.noRoute, isNeeded ? .failure : .note, .noRouteKnown("")))
         }
+        return findings
+    }
+
+    /// The routes to the target.
+    private static func routes(_ facts: LadderFacts, _ addresses: [IPAddress]) -> [Finding] {
+        if addresses.isEmpty { return [] }
         var findings: [Finding] = []
         let missing = addresses.filter { facts.routes[$0] == .some(nil) }
         if missing.count == addresses.count {
@@ -20,12 +31,32 @@ enum RouteRules {
             findings.append(
                 Finding(.routeRefused, .failure, .routeRefused(refused.map(\.description).joined(separator: ", "))))
         }
-        return findings + silentNeighbors(facts, addresses)
+        return findings
+    }
+
+    /// The routers that lead everywhere: all of them must be silent to be a failure.
+    private static func silentGateways(_ facts: LadderFacts, _ network: NetworkSnapshot) -> [Finding] {
+        let routes = network.defaultRoutes.filter { !$0.isDead && $0.gateway != nil }
+        let silent = routes.filter { route in route.gateway.map { isSilent($0, route, facts) } ?? false }
+        return silent.map { route in
+            Finding(
+                .gatewaySilent, silent.count == routes.count ? .failure : .warning,
+                .gatewaySilent(route.gateway.map { "\($0)" } ?? "", route.interface ?? "?"))
+        }
+    }
+
+    /// The kernel asked for it on the link, and nobody said a word; nor did it answer a ping.
+    private static func isSilent(_ hop: IPAddress, _ route: Route, _ facts: LadderFacts) -> Bool {
+        if facts.pings[hop] == .answered || route.zonedGateway.flatMap({ facts.pings[$0] }) == .answered {
+            return false
+        }
+        let neighbor = facts.neighbors?.first { $0.address == hop && $0.interfaceIndex == route.interfaceIndex }
+        return neighbor?.state == .failed || neighbor?.state == .resolving
     }
 
     /// Each address's next hop that did not answer on the link: a failure if that goes for all of them.
     private static func silentNeighbors(_ facts: LadderFacts, _ addresses: [IPAddress]) -> [Finding] {
-        guard let neighbors = facts.neighbors else { return [] }
+        if facts.neighbors == nil { return [] }
         var findings: [Finding] = []
         var silent = 0
         var ways = 0
@@ -33,11 +64,7 @@ enum RouteRules {
             guard let route = facts.routes[address] ?? nil, route.kind == .unicast else { continue }
             ways += 1
             let hop = route.gateway ?? address
-            guard
-                let neighbor = neighbors.first(where: { $0.address == hop && $0.interfaceIndex == route.interfaceIndex }
-                ),
-                neighbor.state == .failed || neighbor.state == .resolving
-            else { continue }
+            guard isSilent(hop, route, facts) else { continue }
             silent += 1
             let interface = route.interface ?? "?"
             let finding =
@@ -50,7 +77,9 @@ enum RouteRules {
             ? findings : findings.map { Finding($0.code, .warning, $0.sentence, evidence: $0.evidence) }
     }
 
+    /// It failed for want of an answer, and not with one.
     private static func isFailure(_ lookup: Result<[IPAddress], ResolverError>?) -> Bool {
-        if case .failure = lookup { true } else { false }
+        guard case .failure(let error) = lookup else { return false }
+        return ![.hostNotFound, .noData, .invalidName].contains(error.code)
     }
 }

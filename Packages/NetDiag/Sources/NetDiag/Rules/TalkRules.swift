@@ -1,48 +1,159 @@
-internal import FoundationEssentials
-
-/// TLS, HTTP, and who is let in.
+/// TLS, HTTP, FTP, and who is let in.
 enum TalkRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
+        if let portal = PortalRules.finding(facts, target) {
+            if case .insecure(let error)? = facts.talk?.1 { return [portal, security(error, facts, target)] }
+            return [portal]
+        }
         switch facts.talk?.1 {
-        case nil, .secured: []
-        case .insecure(let error): [security(error, target)]
-        case .answered(let status, let location): answer(status, location, target)
-        case .notHTTP: [Finding(.notHTTP, .failure, .notHTTP(target.place))]
+        case nil, .secured: return []
+        case .insecure(let error): return [security(error, facts, target)]
+        case .answered(let found): return answer(found, target)
+        case .loops(let place, let wantsCookie):
+            return [
+                Finding(
+                    .redirectLoop, wantsCookie ? .note : .failure,
+                    .redirectLoop(target.shownPlace, PublicText.of(place)))
+            ]
+        case .greeted(let code): return greeting(code, target)
+        case .otherProtocol:
+            if target.proxy != nil, !target.isSecure {
+                return [ProxyRules.failure(.notHTTPProxy, target)]
+            }
+            return target.service == .ftp
+                ? [Finding(.notFTP, .failure, .notFTP(target.shownPlace))]
+                : [Finding(.notHTTP, .failure, .notHTTP(target.shownPlace))]
+        // In TLS 1.3 the server says so after the handshake (RFC 8446 §4.4.2.4).
+        case .unanswered(let error) where error.tlsFailure == .certificateRequired:
+            return [security(error, facts, target)]
         case .unanswered(let error):
-            [Finding(.answerMissing, .failure, .answerMissing(target.place, "\(error)"), evidence: ["\(error)"])]
+            let reason = PublicText.of("\(error)")
+            return [
+                Finding(
+                    .answerMissing, .failure, .answerMissing(target.shownPlace, reason),
+                    evidence: [PublicText.of(error.debugDescription)])
+            ]
+        case .proxyRefused(let status): return [ProxyRules.refusal(status, target)]
+        case .proxyFailed(let error): return [ProxyRules.failure(error, target)]
         }
     }
 
-    private static func security(_ error: StreamError, _ target: DiagnosisTarget) -> Finding {
+    // MARK: Security
+
+    private static func security(_ error: StreamError, _ facts: LadderFacts, _ target: DiagnosisTarget) -> Finding {
+        let place = target.shownPlace
+        var evidence = [PublicText.of(error.debugDescription)]
+        if let seen = facts.inspection {
+            evidence.append("the certificate is signed by \(PublicText.of(seen.issuer))")
+            if error.isAboutDates, let clocks = wrongClock(seen) {
+                return Finding(.clockWrong, .failure, .clockWrong(clocks.here, clocks.there), evidence: evidence)
+            }
+            if !error.isAboutDates, let vendor = Interceptors.name(in: seen.issuer) {
+                return Finding(
+                    .certificateIntercepted, .failure, .certificateIntercepted(place, vendor), evidence: evidence)
+            }
+        }
         let code: FindingCode =
             switch error.tlsFailure {
             case .certificateExpired?: .certificateExpired
             case .certificateNotYetValid?: .certificateNotYetValid
+            case .certificateRevoked?: .certificateRevoked
             case .unknownRoot?, .noRoot?, .invalidChain?: .certificateUntrusted
             case .hostNameMismatch?: .certificateWrongName
+            case .certificateRequired?: .clientCertificateWanted
             case .protocolViolation?: .notTLS
             case .negotiation?, .protocolVersion?, .peerHandshakeFailure?, .badCipherSuite?, .peerInsufficientSecurity?:
                 .nothingInCommon
             case .some, nil: .securityFailed
             }
-        return Finding(code, .failure, .securityFailed(target.place, "\(error)"), evidence: [error.debugDescription])
+        let sentence: Sentence =
+            code == .clientCertificateWanted
+            ? .clientCertificateWanted(place) : .securityFailed(place, PublicText.of("\(error)"))
+        return Finding(code, .failure, sentence, evidence: evidence)
     }
 
-    private static func answer(_ status: Int, _ location: String?, _ target: DiagnosisTarget) -> [Finding] {
-        let said: Sentence = .answeredStatus(target.place, "\(status)")
-        switch status {
-        case 401, 407, 511:
-            return [Finding(status == 511 ? .ledElsewhere : .credentialsWanted, .failure, said)]
+    /// Both clocks, if the certificate is valid by the server's and not by ours.
+    private static func wrongClock(_ seen: Inspection) -> (here: String, there: String)? {
+        guard let time = seen.serverTime, seen.validity.contains(time), !seen.validity.contains(seen.ownTime) else {
+            return nil
+        }
+        return (HTTPClock.text(seen.ownTime), HTTPClock.text(time))
+    }
+
+    // MARK: Answers
+
+    private static func answer(_ found: TalkAnswer, _ target: DiagnosisTarget) -> [Finding] {
+        let place = target.shownPlace
+        let said: Sentence = .answeredStatus(place, "\(found.status)")
+        if target.proxy != nil, !target.isSecure, [502, 503, 504].contains(found.status) {
+            return [ProxyRules.refusal(found.status, target)]
+        }
+        switch found.status {
+        case 401:
+            let schemes = found.schemes.map { PublicText.of($0) }.joined(separator: ", ")
+            return [Finding(.credentialsWanted, .failure, .credentialsWanted(place, schemes))]
+        case 403: return [Finding(.accessForbidden, isJudged(target) ? .failure : .note, said)]
+        case 407: return [ProxyRules.credentialsWanted(target)]
+        case 511: return [Finding(.captivePortal, .failure, .captivePortal(place, ""))]
         case 300..<400:
-            guard let location, let other = URL(string: location)?.host(percentEncoded: false),
+            guard let location = found.location, let other = location.urlHost,
                 other.lowercased() != target.host?.lowercased()
             else { return [] }
             // A move to another host is every-day; whether it is a sign-in page, a person can tell.
-            let isPortal = !target.isSecure && location.lowercased().hasPrefix("http:")
-            return [Finding(.ledElsewhere, isPortal ? .warning : .note, .ledElsewhere(target.place, location))]
-        case 400..<500: return [Finding(.requestRefused, .failure, said)]
+            let isOdd = !target.isSecure && found.isTemporaryMove && PortalRules.leadsElsewhere(found, from: target)
+            return [Finding(.ledElsewhere, isOdd ? .warning : .note, .ledElsewhere(place, PublicText.of(location)))]
+        case 400..<500: return [Finding(.requestRefused, isJudged(target) ? .failure : .note, said)]
         case 500...: return [Finding(.serverBroken, .failure, said)]
         default: return []
         }
     }
+
+    /// FTP's replies (RFC 959 §4.2).
+    private static func greeting(_ code: Int, _ target: DiagnosisTarget) -> [Finding] {
+        let said: Sentence = .answeredStatus(target.shownPlace, "\(code)")
+        switch code {
+        case 100..<400: return []
+        case 400..<500: return [Finding(.serverBroken, .failure, said)]
+        default: return [Finding(.accessForbidden, .failure, said)]
+        }
+    }
+
+    /// The whole URL was asked for.
+    private static func isJudged(_ target: DiagnosisTarget) -> Bool {
+        if case .http(_, let isWhole) = target.service { isWhole } else { true }
+    }
+
+    // MARK: What was looked at
+
+    static func checked(_ facts: LadderFacts, _ target: DiagnosisTarget) -> Set<Rung> {
+        var rungs: Set<Rung> = target.isSecure ? [.security] : []
+        if target.proxy != nil { rungs.formUnion([.proxy, .connection]) }
+        switch facts.talk?.1 {
+        case nil: return []
+        case .secured, .insecure: return rungs
+        case .answered, .loops, .greeted: rungs.formUnion([.answer, .authentication])
+        case .otherProtocol, .unanswered: rungs.insert(.answer)
+        case .proxyRefused, .proxyFailed: return [.proxy]
+        }
+        return rungs
+    }
+
+    /// What would have taken a secret to look at.
+    static func uncheckable(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Sentence] {
+        switch facts.talk?.1 {
+        case .loops(_, true): [.noCookiesSent]
+        case .proxyRefused(407) where target.proxy?.user != nil: [.noCredentialsSent]
+        case .proxyFailed(let error) where target.proxy?.user != nil && error.socksFailure?.subdomain == .method:
+            [.noCredentialsSent]
+        case .answered(let answer) where answer.status == 407 && target.proxy?.user != nil: [.noCredentialsSent]
+        case .answered(let answer) where (400..<500).contains(answer.status) && !isJudged(target): [.noQuerySent]
+        default: []
+        }
+    }
+}
+
+extension StreamError {
+    /// What answers in the proxy's place does not speak HTTP.
+    static let notHTTPProxy = StreamError(
+        posix: 71, Sentence("diag.notHTTPProxy", "it does not speak HTTP."))  // EPROTO
 }

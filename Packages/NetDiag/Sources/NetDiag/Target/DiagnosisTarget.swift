@@ -1,13 +1,15 @@
 internal import FoundationEssentials
 
-/// What is to be reached: the host, the port, and what is spoken there.
+/// What is to be reached: the host, the port, what is spoken there, and through which proxy.
 struct DiagnosisTarget: Sendable, Hashable {
     /// What is spoken once connected.
     enum Service: Sendable, Hashable {
         /// Nothing that is known here: connecting is all that is tried.
         case bytes
-        /// HTTP, with the path to ask for.
-        case http(path: String)
+        /// HTTP, with the path to ask for; `isWhole` unless a query was left out.
+        case http(path: String, isWhole: Bool = true)
+        /// FTP, of which the greeting is read.
+        case ftp
     }
 
     /// A name, or an address as text; nil for this machine's network in general.
@@ -15,6 +17,12 @@ struct DiagnosisTarget: Sendable, Hashable {
     var port: UInt16
     var isSecure: Bool
     var service: Service
+    /// Whom this machine connects to in the target's place.
+    var proxy: ProxyServer?
+    /// A script that would choose the proxy.
+    var proxyScript: String?
+    /// Why nobody knows which proxy to use.
+    var proxyError: StreamError?
 
     /// No target: the machine alone.
     static let machine = DiagnosisTarget(host: nil, port: 0, isSecure: false, service: .bytes)
@@ -26,6 +34,18 @@ struct DiagnosisTarget: Sendable, Hashable {
     var place: String {
         guard let host else { return "this machine" }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    // MARK: Whom this machine itself connects to
+
+    var firstHost: String? { proxy?.host ?? host }
+    var firstPort: UInt16 { proxy?.port ?? port }
+    var firstLiteral: IPAddress? { firstHost.flatMap { IPAddress($0) } }
+
+    /// Where the proxy is, for people.
+    var proxyPlace: String {
+        guard let proxy else { return "" }
+        return proxy.host.contains(":") ? "[\(proxy.host)]:\(proxy.port)" : "\(proxy.host):\(proxy.port)"
     }
 
     private static let ports: [String: (UInt16, isSecure: Bool)] = [
@@ -52,11 +72,41 @@ struct DiagnosisTarget: Sendable, Hashable {
                     ? "its scheme has no port known here; name one." : "its port is not between 1 and 65535.")
         }
         let path = url.path(percentEncoded: true)
+        let service: Service =
+            switch scheme {
+            // The query stays here: it may hold a secret.
+            case "http", "https": .http(path: path.isEmpty ? "/" : path, isWhole: url.query == nil)
+            case "ftp", "ftps": .ftp
+            default: .bytes
+            }
         self.init(
             host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, port: port,
-            isSecure: known?.isSecure ?? false,
-            // The query stays here: it may hold a secret.
-            service: scheme.hasPrefix("http") ? .http(path: path.isEmpty ? "/" : path) : .bytes)
+            isSecure: known?.isSecure ?? false, service: service)
+    }
+
+    /// The same, by the way that the settings say.
+    func through(_ settings: Result<ProxySettings, StreamError>) -> DiagnosisTarget {
+        var target = self
+        guard let host else { return target }
+        do throws(StreamError) {
+            switch try settings.get().choices(scheme: scheme, host: host, port: port).first {
+            case .server(let server)?: target.proxy = server
+            case .script(.url(let url))?: target.proxyScript = PublicText.of("script at \(url)")
+            case .script(.text)?: target.proxyScript = "script"
+            case .direct?, nil: break
+            }
+        } catch {
+            target.proxyError = error
+        }
+        return target
+    }
+
+    private var scheme: String {
+        switch service {
+        case .http: isSecure ? "https" : "http"
+        case .ftp: isSecure ? "ftps" : "ftp"
+        case .bytes: ""
+        }
     }
 }
 

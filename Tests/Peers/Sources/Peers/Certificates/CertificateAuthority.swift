@@ -126,6 +126,8 @@ public final class CertificateAuthority: Sendable {
         make wrong-host /CN=other.example other_host $signed -out wrong-host.pem
         make self-signed /CN=localhost server -out self-signed.pem
         make unknown-root /CN=localhost server -CA other-root.pem -CAkey other-root.key -out unknown-root.pem
+        make interceptor '/CN=mitmproxy/O=mitmproxy' root -out interceptor.pem
+        make intercepted /CN=localhost server -CA interceptor.pem -CAkey interceptor.key -out intercepted.pem
         make client '/CN=Test Client' client $signed -out client.pem
         dated() { # NAME START END
             make $1 /CN=localhost '' -new -out $1.csr

@@ -15,6 +15,8 @@ public enum ServerCertificate: String, Hashable, Sendable, CaseIterable {
     case selfSigned = "self-signed"
     /// Signed by a root that nobody trusts; the root comes along.
     case unknownRoot = "unknown-root"
+    /// Signed by the authority of a program that reads along, mitmproxy's name, which nobody trusts.
+    case intercepted
     /// Good, but sent without the intermediate.
     case missingIntermediate = "missing-intermediate"
 }

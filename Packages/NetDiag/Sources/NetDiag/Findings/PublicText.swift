@@ -1,0 +1,106 @@
+/// Makes text that came from elsewhere fit to be shown, logged and sent on: without secrets, and without anything that a
+/// terminal would obey.
+///
+/// Findings are made of it: whoever shows or stores them has nothing left to do.
+enum PublicText {
+    /// Most characters that are kept.
+    static let longest = 400
+
+    /// `text` on one line: credentials, queries and tokens replaced by `…`, control characters escaped, cut if it is long.
+    static func of(_ text: String) -> String {
+        harmless(redacted(text))
+    }
+
+    // MARK: Terminals
+
+    /// Control and format characters (the latter can turn text round) as their numbers.
+    private static func harmless(_ text: String) -> String {
+        var shown = ""
+        for scalar in text.unicodeScalars.prefix(longest) {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse:
+                shown += "\\u{\(String(scalar.value, radix: 16))}"
+            default: shown.unicodeScalars.append(scalar)
+            }
+        }
+        return text.unicodeScalars.count > longest ? shown + "…" : shown
+    }
+
+    // MARK: Secrets
+
+    /// Fields whose value is nobody's business.
+    private static let secretFields: Set<String> = [
+        "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "authentication-info",
+    ]
+    /// Words behind which a credential stands.
+    private static let schemes: Set<String> = ["basic", "bearer", "digest", "negotiate", "ntlm", "token"]
+    /// Parts of names of parameters whose value is nobody's business.
+    private static let secretNames = [
+        "token", "pass", "pwd", "secret", "key", "auth", "sig", "session", "sid", "cred", "code", "user",
+    ]
+
+    private static func redacted(_ text: String) -> String {
+        var words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        var index = 0
+        while index < words.count {
+            let word = words[index]
+            let name = word.lowercased()
+            if name.hasSuffix(":"), secretFields.contains(bare(name)) {
+                return (words[...index] + ["…"]).joined(separator: " ")
+            }
+            if schemes.contains(bare(name)), index + 1 < words.count, isToken(words[index + 1]) {
+                words[index + 1] = "…"
+            } else if let url = word.range(of: "://") {
+                words[index] = redactedURL(word, url)
+            } else if word.contains("=") {
+                words[index] = redactedParameters(word)
+            }
+            index += 1
+        }
+        return words.joined(separator: " ")
+    }
+
+    private static func bare(_ word: String) -> String {
+        String(word.drop { !$0.isLetter }.prefix { $0.isLetter || $0 == "-" })
+    }
+
+    /// What may be a credential: long, and of the letters of base64 (RFC 4648 §4 and §5) or a JSON web token.
+    private static func isToken(_ word: String) -> Bool {
+        word.utf8.count >= 8 && !word.contains("=\"")
+            && word.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="),
+                    UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "~"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Without user and password; the query and the fragment only hinted at.
+    private static func redactedURL(_ word: String, _ separator: Range<String.Index>) -> String {
+        let rest = word[separator.upperBound...]
+        let authority = rest.prefix { !"/?#".contains($0) }
+        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let path = rest[authority.endIndex...].prefix { $0 != "?" && $0 != "#" }
+        let behind = rest[path.endIndex...]
+        let end = behind.reversed().prefix { ".,;:)\"”’'".contains($0) }.reversed()
+        return word[..<separator.upperBound] + host + path + (behind.count > end.count ? "?…" : "") + String(end)
+    }
+
+    /// `name=value` with names that sound like secrets.
+    private static func redactedParameters(_ word: String) -> String {
+        var parts = word.split(separator: "&", omittingEmptySubsequences: false).map(String.init)
+        for (index, part) in parts.enumerated() {
+            guard let equals = part.firstIndex(of: "=") else { continue }
+            let name = part[..<equals].lowercased()
+            if secretNames.contains(where: name.contains) { parts[index] = part[...equals] + "…" }
+        }
+        return parts.joined(separator: "&")
+    }
+}
+
+extension String {
+    /// Where `other` stands first.
+    fileprivate func range(of other: String) -> Range<String.Index>? { firstRange(of: other) }
+}

@@ -1,0 +1,106 @@
+internal import Glibc
+
+/// The verdict: what the facts mean.
+extension LadderMachine {
+    /// The lowest rung first.
+    var findings: [Finding] {
+        var findings = LadderMachine.findings(facts, target)
+        findings += TalkRules.findings(facts, target)
+        if let verdict = facts.verdict { findings.append(verdict) }
+        // A stable sort: `sort` is none.
+        let order = findings.enumerated().sorted {
+            ($0.element.rung, $1.element.severity, $0.offset) < ($1.element.rung, $0.element.severity, $1.offset)
+        }
+        return order.map(\.element)
+    }
+
+    /// What is found on the way to a connection.
+    private static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
+        var findings: [Finding] = []
+        let addresses = facts.addresses(of: target)
+        let isLocal = addresses.contains { $0.isLoopback || (facts.routes[$0] ?? nil)?.kind == .local }
+        let works = !facts.connected.isEmpty || facts.breakage != nil || facts.verdict != nil
+        if let surroundings = facts.surroundings, !isLocal {
+            let families = addresses.reduce(into: AddressFamilies()) { $0.formUnion($1.family) }
+            let link = LinkRules.findings(
+                surroundings.network, families: families.isEmpty ? .all : families, host: target.firstHost)
+            findings += link.filter { !works || $0.severity != .failure }
+            if !works { findings += RouteRules.findings(facts, target) }
+        }
+        let names = NameRules.findings(facts, target)
+        findings += target.proxy == nil ? names : ProxyRules.ofName(names, target)
+        findings += ProxyRules.ofSettings(target)
+        let connection = ConnectionRules.findings(facts, target)
+        findings += target.proxy == nil ? connection : ProxyRules.ofConnection(connection, target)
+        return findings
+    }
+
+    /// Each family of addresses by itself.
+    var families: [FamilyVerdict] {
+        guard let network = facts.surroundings?.network, facts.verdict == nil, facts.breakage == nil else { return [] }
+        let addresses = facts.addresses(of: target)
+        if target.firstHost != nil, addresses.isEmpty { return [] }
+        return [AddressFamilies.v4, .v6].map { family in
+            if target.firstHost == nil { return machineVerdict(network, family) }
+            guard addresses.contains(where: { family.contains($0.family) }) else {
+                return FamilyVerdict(family, .notThere)
+            }
+            if facts.connected.contains(where: { $0.ipAddress.map { family.contains($0.family) } ?? false }) {
+                return FamilyVerdict(family, .works)
+            }
+            let isLocal = addresses.contains { family.contains($0.family) && $0.isLoopback }
+            if !isLocal, !LinkRules.hasAddress(network, family) { return FamilyVerdict(family, .notHere) }
+            let found = LadderMachine.findings(facts.restricted(to: family), target).filter { $0.severity == .failure }
+            guard let lowest = found.min(by: { $0.rung < $1.rung }) else { return FamilyVerdict(family, .unknown) }
+            return FamilyVerdict(family, .broken, lowest)
+        }
+    }
+
+    private func machineVerdict(_ network: NetworkSnapshot, _ family: AddressFamilies) -> FamilyVerdict {
+        if !LinkRules.hasAddress(network, family) { return FamilyVerdict(family, .notHere) }
+        let hasRoute = network.defaultRoutes.contains { route in
+            !route.isDead && (route.gateway.map { family.contains($0.family) } ?? true)
+        }
+        return hasRoute
+            ? FamilyVerdict(family, .works)
+            : FamilyVerdict(family, .broken, Finding(.noRoute, .warning, .noRouteKnown("")))
+    }
+
+    /// What could not be looked at, and why.
+    var uncheckable: [Sentence] {
+        var sentences: [Sentence] = []
+        for case .forbidden(let reason) in facts.pings.values.sorted(by: { "\($0)" < "\($1)" }).prefix(1) {
+            sentences.append(.noPings(reason))
+        }
+        let hasIPv4 = facts.surroundings.map { LinkRules.hasAddress($0.network, .v4) } ?? false
+        if facts.neighbors != nil, hasIPv4 { sentences.append(.noDuplicateCheck) }
+        for path in facts.paths.values {
+            if let failure = path.failure, sentences.allSatisfy({ $0.key != "diag.noPathCheck" }) {
+                sentences.append(.noPathCheck(PublicText.of(failure)))
+            }
+        }
+        if let script = target.proxyScript { sentences.append(.proxyScript(script)) }
+        return sentences + TalkRules.uncheckable(facts, target)
+    }
+
+    /// The rungs that were looked at, whether they held or not.
+    var checked: Set<Rung> {
+        var rungs: Set<Rung> = []
+        if facts.surroundings != nil { rungs.formUnion([.link, .address]) }
+        if !facts.routes.isEmpty || (target.host == nil && facts.surroundings != nil) { rungs.insert(.route) }
+        // Who says no is there, and so is everything on the way.
+        let isAnswered = facts.connections.values.contains { error in
+            guard let error else { return true }
+            return [ECONNREFUSED, ECONNRESET].contains(where: error.isPOSIX)
+        }
+        if facts.neighbors != nil || isAnswered { rungs.insert(.gateway) }
+        if facts.lookup != nil { rungs.insert(.name) }
+        if !facts.connections.isEmpty || facts.breakage != nil {
+            rungs.insert(target.proxy == nil ? .connection : .proxy)
+        }
+        if target.proxyError != nil { rungs.insert(.proxy) }
+        rungs.formUnion(TalkRules.checked(facts, target))
+        if let verdict = facts.verdict { rungs.formUnion(Rung.allCases.filter { $0 <= verdict.rung }) }
+        return rungs
+    }
+}

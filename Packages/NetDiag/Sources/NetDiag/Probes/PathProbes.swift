@@ -1,0 +1,150 @@
+internal import Glibc
+
+/// Looks at the way to an address, without privileges: pings, the routers on the way, the size of packets.
+enum PathProbes {
+    /// Most routers that are looked for.
+    static let mostHops = 12
+    /// Where traceroute(8) begins to send datagrams: nobody listens there.
+    static let firstPort: UInt16 = 33434
+
+    /// Whether `address` answers an echo request.
+    static func ping(_ address: IPAddress, until deadline: ContinuousClock.Instant) async -> PingOutcome {
+        do throws(ProbeSocket.Failure) {
+            let socket = try ProbeSocket(to: address, .echo, mark: mark())
+            return try await socket.run(until: deadline) == .answered ? .answered : .silent
+        } catch {
+            return [EACCES, EPERM, EPROTONOSUPPORT].contains(error.number)
+                ? .forbidden(text(of: error.number)) : .silent
+        }
+    }
+
+    // MARK: Routers
+
+    /// Sends a datagram for each number of routers at once.
+    static func path(to address: IPAddress, until deadline: ContinuousClock.Instant) async -> PathOutcome {
+        await withTaskGroup(of: (Int, Result<ProbeSocket.News?, ProbeSocket.Failure>).self) { group in
+            for hops in 1...mostHops {
+                group.addTask { (hops, await datagram(to: address, hopLimit: hops, until: deadline)) }
+            }
+            var found: [Int: ProbeSocket.News] = [:]
+            var failure: CInt?
+            for await (hops, result) in group {
+                switch result {
+                case .success(let news): if let news { found[hops] = news }
+                case .failure(let error): failure = error.number
+                }
+                let outcome = PathOutcome(found, to: address, failure: nil)
+                // Nothing further can come that matters.
+                if outcome.isComplete { group.cancelAll() }
+            }
+            return PathOutcome(found, to: address, failure: failure)
+        }
+    }
+
+    private static func datagram(
+        to address: IPAddress, hopLimit: Int, until deadline: ContinuousClock.Instant
+    ) async -> Result<ProbeSocket.News?, ProbeSocket.Failure> {
+        do throws(ProbeSocket.Failure) {
+            let kind = ProbeSocket.Kind.datagram(port: firstPort + UInt16(clamping: hopLimit))
+            let socket = try ProbeSocket(to: address, kind, hopLimit: hopLimit, mark: mark())
+            return .success(try await socket.run(until: deadline))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    // MARK: Sizes
+
+    /// The usual sizes of links and tunnels, and what every IPv6 link and nearly every IPv4 link takes.
+    static let usualSizes = [1492, 1460, 1420, 1400, 1340, 1280, 576]
+
+    /// Sends packets of the full and of smaller sizes at once, the full one twice.
+    static func packetSizes(to address: IPAddress, full: Int, until deadline: ContinuousClock.Instant) async
+        -> PacketSizes
+    {
+        // Few answer many datagrams in a row (RFC 1812 §4.3.2.8); pings are not rationed like that.
+        var sizes = PacketSizes(full: full)
+        let smaller = usualSizes.filter { $0 < full && (address.family == .v4 || $0 >= 1280) }
+        await withTaskGroup(of: (Int, ProbeSocket.News?).self) { group in
+            for size in [full, full] + smaller {
+                group.addTask { (size, await sized(to: address, .echo, size, until: deadline)) }
+            }
+            let least = smaller.last ?? full
+            for (number, size) in [full, max(least, 1280), least].enumerated() {
+                let port = firstPort + UInt16(PathProbes.mostHops + 1 + number)
+                group.addTask { (size, await sized(to: address, .datagram(port: port), size, until: deadline)) }
+            }
+            for await (size, news) in group {
+                sizes.receive(news, size: size)
+                if sizes.answered.contains(full) { group.cancelAll() }
+            }
+        }
+        return sizes
+    }
+
+    private static func sized(
+        to address: IPAddress, _ kind: ProbeSocket.Kind, _ size: Int, until deadline: ContinuousClock.Instant
+    ) async -> ProbeSocket.News? {
+        guard let socket = try? ProbeSocket(to: address, kind, size: size, mark: mark()) else { return nil }
+        return (try? await socket.run(until: deadline)) ?? nil
+    }
+
+    private static func mark() -> [UInt8] {
+        (0..<ProbeSocket.markSize).map { _ in UInt8.random(in: 0 ... .max) }
+    }
+
+    private static func text(of number: CInt) -> String {
+        number == EACCES || number == EPERM ? "net.ipv4.ping_group_range" : "errno \(number)"
+    }
+}
+
+extension PacketSizes {
+    mutating func receive(_ news: ProbeSocket.News?, size: Int) {
+        switch news {
+        case .answered?: answered.insert(size)
+        case .report(let report)?:
+            switch report.kind {
+            case .portUnreachable: answered.insert(size)
+            case .tooLarge(let most): told = most ?? told
+            case .hopsUsedUp, .forbidden, .unreachable: break
+            }
+        case nil: break
+        }
+    }
+}
+
+extension PathOutcome {
+    /// Puts together what came, by the number of routers that the packet was allowed.
+    init(_ found: [Int: ProbeSocket.News], to address: IPAddress, failure: CInt?) {
+        for hops in found.keys.sorted() {
+            switch found[hops] {
+            case .answered?: isReached = true
+            case .report(let report)?:
+                switch report.kind {
+                case .hopsUsedUp:
+                    while routers.count < hops - 1 { routers.append(nil) }
+                    routers.append(report.source)
+                // A router that says so rejects it in the host's place.
+                case .portUnreachable:
+                    if report.source == address { isReached = true } else { forbidder = report.source }
+                case .forbidden: forbidder = forbidder ?? report.source
+                case .unreachable: unreachableSays = unreachableSays ?? report.source
+                case .tooLarge: break
+                }
+            case nil: break
+            }
+            if isReached || forbidder != nil { break }
+        }
+        guard found.isEmpty, let failure else { return }
+        if failure == EPERM || failure == EACCES {
+            ownFirewall = true
+        } else {
+            self.failure = "errno \(failure)"
+        }
+    }
+
+    /// Somebody has had the last word, and everybody before has spoken.
+    fileprivate var isComplete: Bool {
+        (isReached || forbidder != nil) && !routers.contains(nil)
+    }
+}

@@ -1,0 +1,145 @@
+internal import Glibc
+
+/// A socket for one packet to somebody on the way: UDP, or an echo request without privileges (icmp(7), "ping sockets").
+///
+/// Hears the answer and what routers say about the packet. The kernel gives it nothing but what quotes a packet of this
+/// very socket, and of that only what quotes our random bytes is believed.
+final class ProbeSocket: Sendable {
+    /// What is sent.
+    enum Kind: Sendable, Hashable {
+        /// A datagram to this port.
+        case datagram(port: UInt16)
+        case echo
+    }
+
+    /// What came.
+    enum News: Sendable, Hashable {
+        case answered
+        case report(ICMPReport)
+    }
+
+    /// An `errno` value.
+    struct Failure: Error, Hashable {
+        var number: CInt
+    }
+
+    /// Bytes of a random mark at the beginning of what is sent.
+    static let markSize = 16
+    private static let echoHeader = 8
+
+    private let point: WaitPoint
+    private let isEcho: Bool
+    private let packet: [UInt8]
+    private let mark: [UInt8]
+
+    /// Makes a socket that knows its peer, and the packet that it will send.
+    ///
+    /// - Parameters:
+    ///   - hopLimit: over how many routers the packet may go; nil for as many as usual.
+    ///   - size: of the whole packet with its IP header; nil for a small one. Never taken apart on the way.
+    init(
+        to address: IPAddress, _ kind: Kind, hopLimit: Int? = nil, size: Int? = nil, mark: [UInt8]
+    ) throws(Failure) {
+        let isIPv6 = address.family == .v6
+        isEcho = kind == .echo
+        let protocolNumber = isEcho ? CInt(isIPv6 ? 58 : 1) : 0  // IPPROTO_ICMPV6, IPPROTO_ICMP
+        let type = CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, type, protocolNumber)
+        guard descriptor >= 0 else { throw Failure(number: errno) }
+        point = WaitPoint(descriptor: descriptor, ownership: .owned)
+        self.mark = mark
+        let overhead = (isIPv6 ? 40 : 20) + ProbeSocket.echoHeader  // UDP's header is as long
+        let length = max(mark.count, (size ?? 0) - overhead)
+        let payload = mark + [UInt8](repeating: 0x2E, count: length - mark.count)
+        // Type, code, checksum and identifier (the kernel's), sequence number.
+        packet = isEcho ? [isIPv6 ? 128 : 8, 0, 0, 0, 0, 0, 0, 1] + payload : payload
+
+        // IP_RECVERR, IP_MTU_DISCOVER, IP_TTL; or IPV6_RECVERR, IPV6_MTU_DISCOVER, IPV6_UNICAST_HOPS.
+        let level: CInt = isIPv6 ? 41 : 0
+        set(level, isIPv6 ? 25 : 11, 1)
+        set(level, isIPv6 ? 23 : 10, 3)  // "probe": as large as the link takes, never taken apart
+        if let hopLimit { set(level, isIPv6 ? 16 : 2, CInt(clamping: hopLimit)) }
+        let port: UInt16 = if case .datagram(let port) = kind { port } else { 0 }
+        let place = SocketAddress.ip(address, port: port)
+        guard place.withSockAddr({ connect(descriptor, $0, $1) }) == 0 else {
+            let failure = Failure(number: errno)
+            point.close()
+            throw failure
+        }
+    }
+
+    deinit { point.close() }
+
+    private func set(_ level: CInt, _ option: CInt, _ value: CInt) {
+        var value = value
+        setsockopt(point.descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
+    }
+
+    /// Sends the packet, and waits for the first thing that is said about it; nil if nothing is until `deadline`.
+    nonisolated(nonsending) func run(until deadline: ContinuousClock.Instant) async throws(Failure) -> News? {
+        guard point.enter(.reader) == .entered else { return nil }
+        defer { point.leave(.reader) }
+        if Glibc.send(point.descriptor, packet, packet.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)) < 0 {
+            if errno == EMSGSIZE, let report = report() { return .report(report) }
+            throw Failure(number: errno)
+        }
+        while !Task.isCancelled {
+            if let report = report() { return .report(report) }
+            if hasAnswer() { return .answered }
+            // The queue of errors may have been filled between the two looks; the wait hears of that.
+            if ContinuousClock.now >= deadline { return nil }
+            switch await point.readerWait(for: .readable, until: Moment(deadline)) {
+            case .ready: continue
+            case .timedOut, .cancelled, .closed, .busy, .failed: break
+            }
+            if let report = report() { return .report(report) }
+            return hasAnswer() ? .answered : nil
+        }
+        return nil
+    }
+
+    /// True once the peer itself has answered our packet. Drops everything else.
+    private func hasAnswer() -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        for _ in 0..<64 {
+            let count = recv(point.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
+            if count < 0 {
+                if errno == EAGAIN { return false }
+                continue  // an error that the queue tells in full
+            }
+            let received = buffer[..<count]
+            if !isEcho { return true }
+            if received.dropFirst(ProbeSocket.echoHeader).starts(with: mark) { return true }
+        }
+        return false
+    }
+
+    /// The next report of the queue that quotes our packet.
+    private func report() -> ICMPReport? {
+        for _ in 0..<64 {
+            var data = [UInt8](repeating: 0, count: 128)
+            var control = [UInt8](repeating: 0, count: 256)
+            var count = -1
+            data.withUnsafeMutableBytes { data in
+                control.withUnsafeMutableBytes { control in
+                    var vector = iovec(iov_base: data.baseAddress, iov_len: data.count)
+                    withUnsafeMutablePointer(to: &vector) { vector in
+                        var message = msghdr()
+                        message.msg_iov = vector
+                        message.msg_iovlen = 1
+                        message.msg_control = control.baseAddress
+                        message.msg_controllen = control.count
+                        count = recvmsg(
+                            point.descriptor, &message, CInt(MSG_ERRQUEUE) | CInt(MSG_DONTWAIT))
+                    }
+                }
+            }
+            guard count >= 0 else { return nil }
+            guard let report = ICMPReport(control: control) else { continue }
+            let quoted = data.prefix(count).dropFirst(isEcho ? ProbeSocket.echoHeader : 0).prefix(mark.count)
+            // A router need quote no more than the headers (RFC 792): the kernel has matched those.
+            if quoted.isEmpty || quoted.elementsEqual(mark.prefix(quoted.count)) { return report }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,17 @@
+/// Programs and devices that put themselves between a client and TLS servers, by the names with which they sign.
+enum Interceptors {
+    private static let names = [
+        "Avast", "AVG", "Barracuda", "Bitdefender", "Blue Coat", "Burp", "Charles Proxy", "Check Point",
+        "Cisco Umbrella",
+        "DO_NOT_TRUST_FiddlerRoot", "ESET", "FortiGate", "Fortinet", "Forcepoint", "iboss", "Kaspersky",
+        "McAfee Web Gateway",
+        "mitmproxy", "Netskope", "Palo Alto Networks", "PortSwigger", "Skyhigh", "SonicWall", "Sophos", "Squid",
+        "Symantec Web Gateway", "Untangle", "WatchGuard", "Zscaler",
+    ]
+
+    /// The one that an issuer's name names; nil if it names none.
+    static func name(in issuer: String) -> String? {
+        let text = issuer.lowercased()
+        return names.first { text.contains($0.lowercased()) }
+    }
+}

@@ -1,0 +1,81 @@
+/// The proxy in the target's place.
+enum ProxyRules {
+    /// The settings themselves.
+    static func ofSettings(_ target: DiagnosisTarget) -> [Finding] {
+        if let error = target.proxyError {
+            return [Finding(.proxySettingsUnreadable, .failure, .proxySettingsUnreadable(PublicText.of("\(error)")))]
+        }
+        return target.proxyScript.map { [Finding(.proxyScript, .note, .proxyScript($0))] } ?? []
+    }
+
+    /// What is wrong with the proxy's name: if the name servers do answer, it is the settings' fault.
+    static func ofName(_ findings: [Finding], _ target: DiagnosisTarget) -> [Finding] {
+        findings.map { finding in
+            guard [.nameUnknown, .nameWithoutAddress].contains(finding.code) else { return finding }
+            return Finding(
+                .proxyUnknown, finding.severity, .proxyUnknown(target.proxyPlace, "\(finding.sentence)"),
+                evidence: finding.evidence)
+        }
+    }
+
+    /// What is wrong with the connection to it.
+    static func ofConnection(_ findings: [Finding], _ target: DiagnosisTarget) -> [Finding] {
+        findings.map { finding in
+            guard finding.severity == .failure else { return finding }
+            return Finding(
+                .proxyUnreachable, .failure, .proxyUnreachable(target.proxyPlace, "\(finding.sentence)"),
+                evidence: finding.evidence)
+        }
+    }
+
+    /// An answer that is the proxy's own.
+    static func refusal(_ status: Int, _ target: DiagnosisTarget) -> Finding {
+        let place = target.proxyPlace
+        let reason = "\(Sentence.proxyStatus("\(status)"))"
+        switch status {
+        case 407: return credentialsWanted(target)
+        case 403, 451: return Finding(.proxyForbids, .failure, .proxyForbids(place, target.shownPlace, reason))
+        case 400, 404, 405, 501: return Finding(.proxyWrong, .failure, .proxyWrong(place, kind(target), reason))
+        default: return Finding(.proxyFails, .failure, .proxyFails(place, target.shownPlace, reason))
+        }
+    }
+
+    /// It broke off, or made no sense.
+    static func failure(_ error: StreamError, _ target: DiagnosisTarget) -> Finding {
+        let place = target.proxyPlace
+        let reason = PublicText.of("\(error)")
+        let evidence = [PublicText.of(error.debugDescription)]
+        guard let failure = error.socksFailure else {
+            let isSilent = error.isPOSIX(110)  // ETIMEDOUT
+            return isSilent
+                ? Finding(.proxyFails, .failure, .proxyFails(place, target.shownPlace, reason), evidence: evidence)
+                : Finding(.proxyWrong, .failure, .proxyWrong(place, kind(target), reason), evidence: evidence)
+        }
+        switch failure.subdomain {
+        case .authentication?, .method?: return credentialsWanted(target, evidence: evidence)
+        case .reply4? where failure != .identdFailed && failure != .identityConflict, .reply5?:
+            let code: FindingCode = failure == .notAllowed ? .proxyForbids : .proxyFails
+            let sentence: Sentence =
+                failure == .notAllowed
+                ? .proxyForbids(place, target.shownPlace, reason) : .proxyFails(place, target.shownPlace, reason)
+            return Finding(code, .failure, sentence, evidence: evidence)
+        case .reply4?: return credentialsWanted(target, evidence: evidence)
+        case .none?, .version?, nil:
+            return Finding(.proxyWrong, .failure, .proxyWrong(place, kind(target), reason), evidence: evidence)
+        }
+    }
+
+    /// A failure, unless the settings hold credentials that a diagnosis does not send.
+    static func credentialsWanted(_ target: DiagnosisTarget, evidence: [String] = []) -> Finding {
+        Finding(
+            .proxyCredentialsWanted, target.proxy?.user == nil ? .failure : .note,
+            .proxyCredentialsWanted(target.proxyPlace), evidence: evidence)
+    }
+
+    private static func kind(_ target: DiagnosisTarget) -> String { target.proxy?.kind.rawValue ?? "" }
+}
+
+extension DiagnosisTarget {
+    /// ``place``, fit to be shown.
+    var shownPlace: String { PublicText.of(place) }
+}

@@ -1,0 +1,87 @@
+import Glibc
+import Testing
+
+@testable import NetDiag
+
+/// How long a diagnosis takes, by a clock that the tests move: in round trips if all is well, in limits if not.
+@Suite struct LadderBudgetTests {
+    /// A name, a connection, TLS 1.3, a request: what the fetch itself takes.
+    private static let fetch = 4
+
+    @Test func aHealthyPageTakesHardlyLongerThanTheFetch() {
+        let roundTrip = Duration.milliseconds(100)
+        let run = World().run(roundTrip: roundTrip)
+        #expect(run.diagnosis.cause == nil)
+        #expect(run.time <= roundTrip * LadderBudgetTests.fetch + roundTrip * 3 / 2)
+        // A slow line is no reason to look into anything.
+        let slow = World().run(roundTrip: .milliseconds(300))
+        #expect(slow.probes.count == run.probes.count)
+    }
+
+    /// Nobody else's slowness is waited for: both families, and each name server, at once.
+    @Test func independentProbesRunAtOnce() {
+        let world = World.changed {
+            $0.surroundings.network.interfaces[1].addresses.append(World.address6)
+            $0.lookup = .success([World.host6, World.host])
+            $0.surroundings.nameServers = [World.server, World.otherServer]
+            $0.answers[World.otherServer] = .addresses([World.host])
+        }
+        #expect(world.run(roundTrip: .milliseconds(100)).time <= .milliseconds(550))
+    }
+
+    /// Whatever is dead, and however much of it: no longer than the longest single limit.
+    @Test(arguments: LadderFault.all)
+    func aDeadOneTakesNoLongerThanTheLongestLimit(_ fault: LadderFault) {
+        let limits = LadderLimits()
+        #expect(fault.world.run(fault.target, limits: limits).time <= limits.total)
+    }
+
+    @Test func everythingDeadAtOnce() {
+        let world = World.changed {
+            $0.surroundings.nameServers = [World.server, World.otherServer]
+            $0.answers = [World.server: .silent, World.otherServer: .silent]
+            $0.lookup = .failure(World.temporary)
+            $0.connection = World.timedOut
+            $0.talk = .unanswered(World.timedOut)
+        }
+        let limits = LadderLimits()
+        let run = world.run(limits: limits)
+        #expect(run.time == limits.lookup)
+        // Look-ups that barely succeed, connections that never do: cut by the whole.
+        var short = limits
+        short.connection = limits.total
+        let late = World.changed { $0.connection = World.timedOut }
+        #expect(late.run(limits: short, roundTrip: .seconds(4)).time <= limits.total)
+    }
+
+    /// What does not answer is looked into before it is given up.
+    @Test func aSilentHostIsLookedIntoMeanwhile() {
+        let world = World.changed {
+            $0.connection = World.timedOut
+            $0.path = PathOutcome(routers: [World.gateway], isReached: true)
+        }
+        let run = world.run()
+        #expect(run.time < LadderLimits().connection + .milliseconds(200))
+        #expect(run.probes.contains(.path(World.host)))
+        let narrow = World.changed {
+            $0.talk = .insecure(World.timedOut)
+            $0.sizes = PacketSizes(full: 1500, answered: [1280])
+        }
+        #expect(narrow.run().diagnosis.cause?.code == .packetsTooLarge)
+        #expect(narrow.run().time <= LadderLimits().total)
+    }
+
+    @Test func everyProbeHasADeadlineWithinTheWhole() {
+        let start = ContinuousClock.now
+        let limits = LadderLimits()
+        var machine = LadderMachine(.page, limits: limits, noise: "q", now: start)
+        let orders = machine.next(now: start)
+        #expect(!orders.isEmpty && orders.allSatisfy { $0.deadline <= start + limits.total })
+        machine.receive(.surroundings(World().surroundings), of: .surroundings)
+        let late = start + limits.total - .milliseconds(10)
+        #expect(machine.next(now: late).allSatisfy { $0.deadline <= start + limits.total })
+        // What cannot be waited for is not begun.
+        var over = LadderMachine(.page, limits: limits, noise: "q", now: start)
+        #expect(over.next(now: start + limits.total).map(\.probe) == [.surroundings])
+    }
+}
