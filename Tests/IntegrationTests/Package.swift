@@ -52,6 +52,29 @@ let package = Package(
             dependencies: ["FaultLab", "diagnose-here"],
             swiftSettings: settings
         ),
+        // The listings of Apple's guides, written with NetKit.
+        .target(
+            name: "Listings",
+            dependencies: [
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "RunLoopDelivery", package: "EventLoops"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "listing",
+            dependencies: ["Listings", .product(name: "NetKit", package: "NetKit")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ListingTests",
+            dependencies: [
+                "Listings", "listing",
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "DiagnosisTests",
             dependencies: ["FaultLab", "diagnose-here"],

@@ -28,10 +28,12 @@ public final class Socat: Peer {
     public let process: PeerProcess
 
     private let mode: Mode
+    private let address: String
 
-    /// Makes one; it has to be started.
-    public init(_ mode: Mode, in namespace: NetworkNamespace? = nil) {
+    /// Makes one; it has to be started. TCP servers listen at `address`.
+    public init(_ mode: Mode, at address: String = "127.0.0.1", in namespace: NetworkNamespace? = nil) {
         self.mode = mode
+        self.address = address
         process = PeerProcess(in: namespace)
     }
 
@@ -46,7 +48,7 @@ public final class Socat: Peer {
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: mode == .echoUnix ? 0 : 1) { scratch, ports throws(PeerError) in
             let port = ports.first ?? 0
-            let listen = "TCP4-LISTEN:\(port),bind=127.0.0.1,reuseaddr,fork"
+            let listen = "TCP4-LISTEN:\(port),bind=\(address),reuseaddr,fork"
             let tcp = ListeningSocket.tcp(port)
             return switch mode {
             case .echo: PeerProcess.Launch(arguments: ["-d", "-d", listen, "EXEC:cat"], sockets: tcp)

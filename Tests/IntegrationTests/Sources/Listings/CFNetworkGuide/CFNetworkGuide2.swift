@@ -1,0 +1,127 @@
+public import Foundation
+public import NetKit
+internal import RunLoopDelivery
+
+extension CFNetworkGuide {
+    /// Streams: opening, reading, writing, events, polling.
+    public enum Chapter2 {
+        /// 2-1: makes a read stream for a file.
+        public static func listing1(_ file: URL) -> ReadStream? {
+            ReadStream(url: file)
+        }
+
+        /// 2-2: opens a stream; gives nil, or what went wrong, by its domain.
+        ///
+        /// The guide's text names a status that its header does not have; the status of a stream that failed is `.error`.
+        public static func listing2(_ stream: ReadStream) -> String? {
+            do throws(StreamError) {
+                try stream.open()
+                return nil
+            } catch {
+                return switch error.domain {
+                case .posix: String(cString: strerror(Int32(error.code)))
+                case .macOSStatus: "status \(error.code)"
+                default: error.description  // a sentence, whatever the domain
+                }
+            }
+        }
+
+        /// 2-3: reads to the end, blocking the thread.
+        public static func listing3(_ stream: ReadStream, handleBytes: (ArraySlice<UInt8>) -> Void) throws(StreamError)
+        {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while case let count = try stream.read(into: &buffer), count > 0 {
+                handleBytes(buffer[..<count])
+            }
+        }
+
+        /// 2-4: closes a stream. Letting the last reference go does so, too.
+        public static func listing4(_ stream: inout ReadStream?) {
+            stream?.close()
+            stream = nil
+        }
+
+        /// 2-5: makes a write stream for a file, opens it, writes to it and closes it.
+        ///
+        /// The guide's loop takes a short write for an error and never ends after a complete one. `writeAll` is this loop.
+        public static func listing5(_ file: URL, _ text: String) throws(StreamError) {
+            guard let stream = WriteStream(url: file) else { return }
+            try stream.open()
+            var rest = Array(text.utf8)[...]
+            while !rest.isEmpty {
+                let count = try stream.write(Array(rest))
+                rest = rest.dropFirst(count)
+            }
+            try stream.finish()
+        }
+
+        /// 2-6: names who is told of three events, and schedules the stream on this thread's run loop.
+        public static func listing6(
+            _ stream: ReadStream, _ callBack: @escaping @Sendable (ReadStream, StreamEvent) -> Void
+        ) {
+            stream.setClient([.hasBytesAvailable, .errorOccurred, .endEncountered], callBack)
+            stream.schedule(on: .currentRunLoop)
+        }
+
+        /// 2-7: opens a scheduled stream, and runs the loop until nothing is left to wait for.
+        ///
+        /// The guide runs the loop only if opening failed.
+        public static func listing7(_ stream: ReadStream) throws(StreamError) {
+            try stream.open()
+            while RunLoop.current.run(mode: .default, before: .distantFuture) {}
+        }
+
+        /// 2-8: the function that is called back.
+        public static func listing8(
+            _ stream: ReadStream, _ event: StreamEvent, handleBytes: ([UInt8]) -> Void,
+            report: (StreamError?) -> Void
+        ) {
+            switch event {
+            case .hasBytesAvailable:
+                // One read does not wait. What it throws is told as an event, too.
+                if let bytes = try? stream.read(upTo: 4096), !bytes.isEmpty { handleBytes(bytes) }
+            case .errorOccurred:
+                report(stream.error)
+                stream.close()  // and is scheduled nowhere any more
+            case .endEncountered:
+                report(nil)
+                stream.close()
+            case .openCompleted, .canAcceptBytes:
+                break  // not asked for
+            }
+        }
+
+        /// 2-9: polls a read stream.
+        ///
+        /// The guide's loop goes on for ever after an error; this one throws it.
+        public static func listing9(
+            _ stream: ReadStream, handleBytes: (ArraySlice<UInt8>) -> Void, doSomethingElse: () -> Void
+        ) throws(StreamError) {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while stream.status != .atEnd {
+                if let count = try stream.tryRead(into: &buffer) {
+                    handleBytes(buffer[..<count])
+                } else {
+                    doSomethingElse()
+                }
+            }
+        }
+
+        /// 2-10: polls a write stream.
+        ///
+        /// The guide's loop never ends after a complete write, sends the old length again after a short one, and goes on after
+        /// an error.
+        public static func listing10(
+            _ stream: WriteStream, _ text: String, doSomethingElse: () -> Void
+        ) throws(StreamError) {
+            var rest = Array(text.utf8)[...]
+            while !rest.isEmpty {
+                if let count = try stream.tryWrite(Array(rest)) {
+                    rest = rest.dropFirst(count)
+                } else {
+                    doSomethingElse()
+                }
+            }
+        }
+    }
+}

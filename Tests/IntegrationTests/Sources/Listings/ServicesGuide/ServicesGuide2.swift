@@ -1,0 +1,18 @@
+public import NetKit
+
+extension ServicesGuide {
+    /// Publishing.
+    public enum Chapter2 {
+        /// 2-1: publishes a service for a socket that listens already, under this computer's name and in all domains, and gives
+        /// the name that it has got.
+        ///
+        /// Keep the publisher: the service is visible as long as it lives.
+        public static func listing1(
+            port: UInt16, engine: DiscoveryEngine
+        ) async throws(ServiceDiscoveryError) -> (ServicePublisher, ServiceInstance) {
+            let service = ServiceAdvertisement(type: try ServiceType("_music._tcp"), port: port)
+            let publisher = try ServicePublisher(service, engine: engine)
+            return (publisher, try await publisher.published())
+        }
+    }
+}

@@ -1,0 +1,64 @@
+public import NetKit
+
+extension ServicesGuide {
+    /// Resolving and connecting.
+    public enum Chapter4 {
+        /// 4-1: connects to a service: resolves it until both families of addresses are known, and takes the fastest.
+        public static func listing1(
+            _ service: ServiceInstance, engine: DiscoveryEngine
+        ) async throws -> StreamPair {
+            let answers = try ServiceResolver(service, engine: engine).start()
+            defer { answers.stop() }
+            let end = ContinuousClock.now + .seconds(30)
+            guard var place = try await answers.next(until: end) else { throw ServiceDiscoveryError(.cancelled) }
+            while !place.isComplete, let more = try await answers.next(until: end) { place = more }
+            let pair = StreamPair(addresses: place.addresses, name: place.hostName)
+            try pair.open()
+            return pair
+        }
+
+        /// 4-2: makes a service from a name that was saved, and resolves it with a limit.
+        ///
+        /// The guide's text has one word too many in the name of the initialiser.
+        public static func listing2(
+            _ serviceName: String, type: String = "_music._tcp", engine: DiscoveryEngine
+        ) throws(ServiceDiscoveryError) -> DiscoveryFeed<ResolvedService> {
+            let service = try ServiceInstance(name: serviceName, type: try ServiceType(type), domain: .local)
+            return try ServiceResolver(service, engine: engine).start()
+        }
+
+        /// 4-3: what the delegate tells apart: whether the addresses are complete. Those of IPv4 and of IPv6 come in any
+        /// order.
+        public static func listing3(_ place: ResolvedService) -> Bool {
+            !place.addresses.isEmpty && place.isComplete
+        }
+
+        /// 4-4: what the delegate does: takes answers until they are complete; at the limit what there is, or nil.
+        public static func listing4(
+            _ answers: DiscoveryFeed<ResolvedService>, limit: Duration = .seconds(5)
+        ) async throws(ServiceDiscoveryError) -> ResolvedService? {
+            let end = ContinuousClock.now + limit
+            var last: ResolvedService?
+            defer { answers.stop() }
+            do throws(ServiceDiscoveryError) {
+                while let place = try await answers.next(until: end) {
+                    last = place
+                    if listing3(place) { break }
+                }
+            } catch {
+                if error.code != .timedOut { throw error }
+            }
+            return last
+        }
+
+        /// 4-5: says that a service which was resolved could not be connected to.
+        ///
+        /// The guide takes the name apart at its dots, which names may contain; and looks for the protocol in the third
+        /// part. A `ServiceInstance` knows its parts.
+        public static func listing5(
+            _ service: ServiceInstance, engine: DiscoveryEngine
+        ) throws(ServiceDiscoveryError) {
+            try ServiceResolver(service, engine: engine).reconfirm()
+        }
+    }
+}

@@ -1,0 +1,36 @@
+public import NetKit
+
+extension ServicesGuide {
+    /// Domains.
+    public enum AppendixB {
+        /// B-1: begins to look for domains to publish in.
+        public static func listing1(
+            engine: DiscoveryEngine
+        ) throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceDomain>> {
+            try ServiceDomainBrowser(.registration, engine: engine).start()
+        }
+
+        /// B-2: what the delegate keeps.
+        public struct DomainList {
+            /// What is there now.
+            public internal(set) var domains: [ServiceDomain] = []
+
+            /// Nothing yet.
+            public init() {}
+        }
+
+        /// B-3: what the delegate does: keeps the list until the search is stopped.
+        public static func listing3(
+            _ search: DiscoveryFeed<DiscoveryChange<ServiceDomain>>, updateUI: (DomainList) -> Void
+        ) async throws(ServiceDiscoveryError) {
+            var list = DomainList()
+            while let change = try await search.next() {
+                switch change.kind {
+                case .found: list.domains.append(change.value)
+                case .removed: list.domains.removeAll { $0 == change.value }
+                }
+                if !change.moreComing { updateUI(list) }
+            }
+        }
+    }
+}
