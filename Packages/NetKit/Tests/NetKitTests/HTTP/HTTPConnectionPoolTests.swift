@@ -1,6 +1,7 @@
 import EventLoops
 import FoundationEssentials
 import Glibc
+import HostResolver
 import StreamKit
 import Testing
 
@@ -96,7 +97,7 @@ import Testing
             ("service type", { $0[.serviceType] = .voice }),
             ("keep-alive", { $0[.keepsAlive] = true }),
             ("delay", { $0[.sendsAtOnce] = false }),
-            ("resolver", { $0[.resolver] = SystemResolver() }),
+            ("resolver", { $0[.resolver] = SystemResolver.shared }),
             ("SOCKS", { $0[.socksProxy] = SOCKSProxy(host: "a") }),
             ("SOCKS user", { $0[.socksProxy] = SOCKSProxy(host: "a", user: "ann", password: "1") }),
             ("SOCKS password", { $0[.socksProxy] = SOCKSProxy(host: "a", user: "ann", password: "2") }),
