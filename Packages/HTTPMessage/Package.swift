@@ -14,9 +14,29 @@ let package = Package(
     products: [
         .library(name: "HTTPMessage", targets: ["HTTPMessage"])
     ],
+    traits: [
+        .trait(name: "HTTPTypes", description: "Conversions to and from the types of apple/swift-http-types.")
+    ],
+    dependencies: [
+        // Neither fetched nor built without the trait.
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0")
+    ],
     targets: [
-        .target(name: "HTTPMessage", swiftSettings: settings),
-        .testTarget(name: "HTTPMessageTests", dependencies: ["HTTPMessage"], swiftSettings: settings),
+        .target(
+            name: "HTTPMessage",
+            dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"]))
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPMessageTests",
+            dependencies: [
+                "HTTPMessage",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
+            ],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

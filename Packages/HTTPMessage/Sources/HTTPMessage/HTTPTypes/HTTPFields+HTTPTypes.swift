@@ -1,0 +1,42 @@
+#if HTTPTypes
+public import HTTPTypes
+
+extension HTTPTypes.HTTPFields {
+    /// The same fields in the types of apple/swift-http-types: order, letter case and bytes stay. For trailers as well.
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidFieldValue`` for a value that those types would change (control characters that
+    /// a leniency let through), and ``HTTPMessageError/Code/tooManyFields`` for more than they hold.
+    public init(_ fields: HTTPMessage.HTTPFields) throws(HTTPMessageError) {
+        guard fields.count < UInt16.max else { throw HTTPMessageError(.tooManyFields, fault: .caller) }
+        self.init()
+        reserveCapacity(fields.count)
+        for field in fields {
+            guard let name = HTTPTypes.HTTPField.Name(field.name.name) else {
+                throw HTTPMessageError(.invalidFieldName, fault: .caller)
+            }
+            let bytes = field.rawValue
+            let copy = HTTPTypes.HTTPField(name: name, value: bytes)
+            guard copy.withUnsafeBytesOfValue({ $0.elementsEqual(bytes) }) else {
+                throw HTTPMessageError(.invalidFieldValue, fault: .caller)
+            }
+            append(copy)
+        }
+    }
+}
+
+extension HTTPMessage.HTTPFields {
+    /// The same fields as those of apple/swift-http-types: order, letter case and bytes stay. For trailers as well.
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidFieldName`` and ``HTTPMessageError/Code/invalidFieldValue`` for what HTTP/1 cannot
+    /// carry.
+    public init(_ fields: HTTPTypes.HTTPFields) throws(HTTPMessageError) {
+        self.init()
+        for field in fields {
+            guard let name = HTTPFieldName(field.name.rawName) else {
+                throw HTTPMessageError(.invalidFieldName, fault: .caller)
+            }
+            try append(rawValue: field.withUnsafeBytesOfValue { Array($0) }, for: name)
+        }
+    }
+}
+#endif
