@@ -75,9 +75,9 @@ struct GetCommand: AsyncParsableCommand {
         if resume, output == nil { throw ValidationError("--resume needs -o FILE, whose end it goes on from.") }
         if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
         if head, data != nil { throw ValidationError("--head sends no body, so -d makes no sense with it.") }
-        for header in headers where !header.contains(":") {
-            throw ValidationError("-H '\(header)' has no colon; write 'Name: value'.")
-        }
+        _ = try address()
+        _ = try verb()
+        for header in headers { _ = try field(header) }
     }
 
     func run() async throws {
@@ -114,20 +114,12 @@ struct GetCommand: AsyncParsableCommand {
     // MARK: From the command line to a load
 
     private func makeLoad() throws -> Load {
-        guard let address = URL(string: url).map(login.url(for:)), address.scheme != nil else {
-            throw ValidationError("'\(url)' is no URL; it begins with http:// or https://.")
-        }
+        let address = try address()
         _ = try HTTPOrigin(address)
-        guard let verb = HTTPMethod(method ?? (head ? "HEAD" : data == nil ? "GET" : "POST")) else {
-            throw ValidationError("'\(method ?? "")' is no method.")
-        }
-        var request = try HTTPRequest(method: verb, url: address)
+        var request = try HTTPRequest(method: verb(), url: address)
         for header in headers {
-            let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = HTTPFieldName(String(parts[0])) else {
-                throw ValidationError("'\(parts[0])' is no name of a field.")
-            }
-            try request.fields.append(parts[1].trimmingCharacters(in: .whitespaces), for: name)
+            let (name, value) = try field(header)
+            try request.fields.append(value, for: name)
         }
         var offset: Int64 = 0
         if resume, let output {
@@ -138,6 +130,29 @@ struct GetCommand: AsyncParsableCommand {
             open: try opening(request, try body(&request)), path: output, offset: offset, printsHead: head && !json,
             discardsBody: json && output == nil,
             showsProgress: Terminal.isInteractive && (output != nil || !Terminal.showsOutput))
+    }
+
+    private func address() throws -> URL {
+        guard let address = URL(string: url).map(login.url(for:)), address.scheme != nil else {
+            throw ValidationError("'\(url)' is no URL; it begins with http://, https://, ftp:// or ftps://.")
+        }
+        return address
+    }
+
+    private func verb() throws -> HTTPMethod {
+        let name = method ?? (head ? "HEAD" : data == nil ? "GET" : "POST")
+        guard let verb = HTTPMethod(name) else { throw ValidationError("-X '\(name)' is no method.") }
+        return verb
+    }
+
+    /// Name and value of one -H.
+    private func field(_ header: String) throws -> (HTTPFieldName, String) {
+        let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { throw ValidationError("-H '\(header)' has no colon; write 'Name: value'.") }
+        guard let name = HTTPFieldName(String(parts[0])) else {
+            throw ValidationError("-H '\(header)': '\(parts[0])' is no name of a field.")
+        }
+        return (name, parts[1].trimmingCharacters(in: .whitespaces))
     }
 
     /// A plain stream, or a session where there may be passwords to send.

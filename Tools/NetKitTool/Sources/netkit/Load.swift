@@ -125,7 +125,7 @@ extension Load.Outcome {
             switch failure {
             case .stream(let error):
                 object["error"] = [
-                    "sentence": error.description, "domain": error.domain.rawValue, "code": error.code,
+                    "sentence": error.description, "domain": error.domain.description, "code": error.code,
                 ]
             case .file(let failure):
                 object["error"] = ["sentence": failure.description]

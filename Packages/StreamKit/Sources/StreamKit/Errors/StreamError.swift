@@ -71,7 +71,7 @@ extension StreamError: CustomStringConvertible, CustomDebugStringConvertible {
     public var description: String { sentence.description }
 
     /// The sentence, then domain and code.
-    public var debugDescription: String { "\(sentence) (domain \(domain.rawValue), code \(code))" }
+    public var debugDescription: String { "\(sentence) (domain \(domain), code \(code))" }
 }
 
 extension StreamError {

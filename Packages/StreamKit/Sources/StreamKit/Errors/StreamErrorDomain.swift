@@ -31,3 +31,23 @@ public struct StreamErrorDomain: RawRepresentable, Sendable, Hashable {
     /// SystemConfiguration's errors; never produced here.
     public static let systemConfiguration = StreamErrorDomain(rawValue: 13)
 }
+
+extension StreamErrorDomain: CustomStringConvertible {
+    /// The name that the domain has here, such as `posix`; else its number.
+    public var description: String {
+        switch self {
+        case .custom: "custom"
+        case .posix: "posix"
+        case .macOSStatus: "macOSStatus"
+        case .ssl: "ssl"
+        case .http: "http"
+        case .socks: "socks"
+        case .ftp: "ftp"
+        case .netServices: "netServices"
+        case .mach: "mach"
+        case .netDB: "netDB"
+        case .systemConfiguration: "systemConfiguration"
+        default: "\(rawValue)"
+        }
+    }
+}

@@ -27,11 +27,16 @@ import Testing
         #expect(domain.rawValue == number)
     }
 
+    @Test func domainsHaveNames() {
+        #expect("\(StreamErrorDomain.netDB)" == "netDB")
+        #expect("\(StreamErrorDomain(rawValue: 99))" == "99")
+    }
+
     @Test("SK-046: errors read as sentences") func sentences() {
         #expect(StreamError.closed.description == "The stream was closed on this side.")
         let refused = StreamError(posix: ECONNREFUSED, .connectFailed("192.0.2.1:80", ECONNREFUSED))
         #expect("\(refused)" == "The connection to 192.0.2.1:80 was refused: nothing listens there.")
-        #expect(refused.debugDescription.hasSuffix("(domain 1, code 111)"))
+        #expect(refused.debugDescription.hasSuffix("(domain posix, code 111)"))
         #expect(StreamError(posix: EPERM).description.contains("(errno 1)"))
     }
 
