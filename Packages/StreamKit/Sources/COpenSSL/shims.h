@@ -5,6 +5,7 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/ocsp.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <openssl/ssl.h>
@@ -58,6 +59,27 @@ static inline int netkit_SSL_set_tlsext_host_name(SSL *ssl, const char *name) {
 
 static inline long netkit_SSL_get_extms_support(SSL *ssl) {
     return SSL_get_extms_support(ssl);
+}
+
+static inline void netkit_SSL_CTX_set_status_callback(SSL_CTX *context, int (*callback)(SSL *, void *)) {
+    SSL_CTX_set_tlsext_status_cb(context, callback);
+}
+
+static inline void netkit_SSL_request_ocsp(SSL *ssl) {
+    SSL_set_tlsext_status_type(ssl, TLSEXT_STATUSTYPE_ocsp);
+}
+
+static inline long netkit_SSL_get_ocsp_response(SSL *ssl, const unsigned char **bytes) {
+    return SSL_get_tlsext_status_ocsp_resp(ssl, bytes);
+}
+
+/* OpenSSL frees what it is given. */
+static inline int netkit_SSL_staple_ocsp(SSL *ssl, const unsigned char *bytes, long count) {
+    unsigned char *copy = OPENSSL_memdup(bytes, (size_t)count);
+    if (copy == NULL) return 0;
+    if (SSL_set_tlsext_status_ocsp_resp(ssl, copy, count) == 1) return 1;
+    OPENSSL_free(copy);
+    return 0;
 }
 
 static inline long netkit_BIO_get_mem_data(BIO *bio, char **bytes) {

@@ -153,7 +153,7 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
 
     // MARK: Properties
 
-    /// The value of a property; nil if it has none, or none yet. See ``Foundation/Stream/PropertyKey``.
+    /// The value of a property; nil if it has none, or none yet.
     public override func property(forKey key: Stream.PropertyKey) -> AnyObject? {
         FoundationProperty(key)?.value(of: connection)
     }

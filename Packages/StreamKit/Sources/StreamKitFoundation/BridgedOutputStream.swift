@@ -23,7 +23,7 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
         connection.outputRelay.own(self)
     }
 
-    /// A stream into memory that grows; what was written is ``Foundation/Stream/PropertyKey/dataWrittenToMemoryStreamKey``.
+    /// A stream into memory that grows; what was written is `Stream.PropertyKey.dataWrittenToMemoryStreamKey`.
     public required init(toMemory: ()) {
         connection = BridgedConnection(WriteStream(toMemoryOfCapacity: nil))
         super.init(toMemory: ())

@@ -49,6 +49,11 @@ final class PeerVerification {
         return true
     }
 
+    /// Notes a reason to refuse the peer that lies beside its chain.
+    func refuse(_ error: StreamError) {
+        if failure == nil { failure = error }
+    }
+
     private func mayOverlook(_ error: CInt, of store: OpaquePointer) -> Bool {
         switch error {
         case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -132,6 +137,13 @@ final class PeerVerification {
                     : .noRootsHere(peer.name))
         case X509_V_ERR_CERT_REVOKED:
             return StreamError(.certificateRevoked, .certificateRevoked(subject))
+        case X509_V_ERR_UNABLE_TO_GET_CRL, X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID,
+            X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER, X509_V_ERR_CRL_SIGNATURE_FAILURE:
+            return StreamError(
+                .invalidChain,
+                .revocationUnknown(
+                    subject, issuer: certificate?.issuer ?? "an unknown authority",
+                    isMissing: error == X509_V_ERR_UNABLE_TO_GET_CRL))
         default:
             if let fault = CertificateFault(x509Error: error) {
                 return StreamError(fault.failure, .badCertificate(subject, fault))

@@ -74,6 +74,11 @@ public struct TLSConfiguration: Sendable, Hashable {
     /// Empty (default) for any.
     public var pins: Set<TLSPin> = []
 
+    /// Whether a client asks for the server's proof that its certificate was not revoked. Default: it does not.
+    ///
+    /// See also ``TLSTrust/revocationLists``.
+    public var ocspStapling = OCSPStapling.off
+
     /// A rule of your own, asked last.
     public var verifier: TLSVerifier?
 
@@ -93,6 +98,10 @@ public struct TLSConfiguration: Sendable, Hashable {
 
     /// One's own certificates and private key. Replaces `kCFStreamSSLCertificates`.
     public var identity: TLSIdentity?
+
+    /// What a server sends to a client that asks whether its certificate was revoked: its authority's OCSP answer in DER, as
+    /// `openssl ocsp -respout` writes it. Nil (default): nothing. It is for the server to get a new one in time.
+    public var ocspResponse: [UInt8]?
 
     /// Whether a server asks clients for a certificate; they are verified by ``trust``, without a name. Default off.
     public var clientAuthentication = ClientAuthentication.off

@@ -125,6 +125,14 @@ extension TLSContext {
                 throw StreamError(.badConfiguration, .rootsUnreadable(path, reason: "it is no directory"))
             }
         }
+        for path in trust.revocationLists {
+            var bytes = try SecretFile.read(path)
+            defer { SecretFile.wipe(&bytes) }
+            guard RevocationList.add(bytes, to: store) > 0 else {
+                throw StreamError(.badConfiguration, .revocationListUnreadable(path))
+            }
+            X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL))
+        }
         let foundSystemRoots = trust.includesSystemRoots && SystemRoots.load(into: store)
         return !trust.includesSystemRoots || foundSystemRoots
     }
@@ -174,6 +182,20 @@ extension TLSContext {
             { store, _ in
                 TLSEndpoint.of(store: store)?.verifyPeer(store) == true ? 1 : 0
             }, nil)
+        switch configuration.role {
+        case .client:
+            if configuration.ocspStapling != .off {
+                netkit_SSL_CTX_set_status_callback(context) { ssl, _ in
+                    TLSEndpoint.of(ssl)?.judgeStatus() == true ? 1 : 0
+                }
+            }
+        case .server:
+            if configuration.ocspResponse != nil {
+                netkit_SSL_CTX_set_status_callback(context) { ssl, _ in
+                    TLSEndpoint.of(ssl)?.stapleStatus() == true ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK
+                }
+            }
+        }
         if !configuration.resumesSessions {
             netkit_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
             SSL_CTX_set_options(context, netkit_SSL_OP_NO_TICKET)

@@ -18,7 +18,7 @@ final class TLSContextCache: Sendable {
             self.configuration = shared
             let trust = configuration.trust
             let places = trust.includesSystemRoots ? SystemRoots.places() : []
-            files = (places + trust.files + trust.directories).map { FileStamp($0) }
+            files = (places + trust.files + trust.directories + trust.revocationLists).map { FileStamp($0) }
         }
     }
 

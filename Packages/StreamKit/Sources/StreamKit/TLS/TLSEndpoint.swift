@@ -52,6 +52,7 @@ final class TLSEndpoint {
         SSL_set_bio(ssl, bio, bio)
         SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
         try tellNames(configuration)
+        requestStatus()
         if configuration.role == .client { SSL_set_connect_state(ssl) } else { SSL_set_accept_state(ssl) }
     }
 
@@ -135,6 +136,11 @@ extension TLSEndpoint {
     func noteFinding(isAccepted: Bool, _ store: OpaquePointer?) -> Bool {
         if isAccepted { return true }
         return store.map(verification.goesOn(after:)) ?? false
+    }
+
+    /// Notes why the handshake is broken off, when it is not because of the certificates.
+    func refusePeer(_ error: StreamError) {
+        verification.refuse(error)
     }
 
     /// Called by OpenSSL with a session to resume later.

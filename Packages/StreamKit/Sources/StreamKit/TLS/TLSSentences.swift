@@ -50,6 +50,32 @@ extension Sentence {
             peer, fingerprint)
     }
 
+    static func revocationUnknown(_ subject: String, issuer: String, isMissing: Bool) -> Sentence {
+        isMissing
+            ? Sentence(
+                "tls.noRevocationList",
+                "Whether the certificate of %1 was revoked is not known: there is no list by “%2” among those to look at.",
+                subject, issuer)
+            : Sentence(
+                "tls.badRevocationList",
+                "Whether the certificate of %1 was revoked is not known: the list by “%2” is out of date or not genuine.",
+                subject, issuer)
+    }
+
+    static func revocationListUnreadable(_ path: String) -> Sentence {
+        Sentence("tls.revocationList", "There is no list of revoked certificates in %1.", path)
+    }
+
+    static func statusMissing(_ subject: String) -> Sentence {
+        Sentence("tls.noStatus", "%1 does not prove that its certificate was not revoked, and it was to.", subject)
+    }
+
+    static func statusWorthless(_ subject: String, _ reason: String) -> Sentence {
+        Sentence(
+            "tls.badStatus", "The proof that the certificate of %1 was not revoked cannot be believed: %2.", subject,
+            reason)
+    }
+
     static func certificateRevoked(_ subject: String) -> Sentence {
         Sentence("tls.revoked", "The certificate of %1 was revoked by its issuer: do not trust it.", subject)
     }
@@ -192,5 +218,36 @@ extension Sentence {
 
     static func pinUnreadable(_ text: String) -> Sentence {
         Sentence("tls.badPin", "“%1” is no pin: it should be sha256// and 44 letters of base64.", text)
+    }
+}
+
+// MARK: - Before TLS begins
+
+extension Sentence {
+    static func startTLSNotGreeted(_ kind: String, _ line: String) -> Sentence {
+        Sentence("startTLS.greeting", "This is no %1 server that is ready: it says “%2”.", kind, readable(line))
+    }
+
+    static func startTLSRefused(_ kind: String, _ line: String) -> Sentence {
+        Sentence("startTLS.refused", "The %1 server does not go over to TLS: it says “%2”.", kind, readable(line))
+    }
+
+    static let startTLSNotOffered = Sentence(
+        "startTLS.offer", "The server does not offer STARTTLS, or somebody on the way has removed the offer.")
+
+    static let startTLSInjected = Sentence(
+        "startTLS.injected",
+        "Something came between the server's consent to TLS and the handshake: somebody on the way may have put it there."
+    )
+
+    static let startTLSTooLong = Sentence(
+        "startTLS.long", "The server says more than such a server may before TLS begins.")
+
+    static let startTLSEnded = Sentence("startTLS.ended", "The server closed the connection before TLS began.")
+
+    /// What a person can read of a line that came from a server.
+    private static func readable(_ text: String) -> String {
+        let start = text.unicodeScalars.prefix(80).map { $0.properties.generalCategory == .control ? "?" : String($0) }
+        return start.joined() + (text.unicodeScalars.count > 80 ? "…" : "")
     }
 }

@@ -22,14 +22,22 @@ public struct TLSTrust: Sendable, Hashable {
     /// Paths of directories as `openssl rehash` makes them: a file per root, named after a hash of its subject.
     public var directories: [String]
 
+    /// Paths of files with lists of revoked certificates (RFC 5280 §5): PEM, any number in each, or one in DER.
+    ///
+    /// Empty (default): what was revoked is not known. Else every certificate of a chain needs a list by its issuer that is
+    /// in date, the peer's own and those of the authorities; one without is refused, as is one that a list names.
+    public var revocationLists: [String]
+
     /// Makes a set of roots; it may be empty, and then trusts nobody.
     public init(
-        includesSystemRoots: Bool, roots: [Certificate] = [], files: [String] = [], directories: [String] = []
+        includesSystemRoots: Bool, roots: [Certificate] = [], files: [String] = [], directories: [String] = [],
+        revocationLists: [String] = []
     ) {
         self.includesSystemRoots = includesSystemRoots
         self.roots = roots
         self.files = files
         self.directories = directories
+        self.revocationLists = revocationLists
     }
 
     /// What this machine trusts.

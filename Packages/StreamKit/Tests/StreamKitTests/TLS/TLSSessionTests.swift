@@ -106,6 +106,8 @@ import Testing
             ("suites", { $0.cipherSuites = "TLS_AES_256_GCM_SHA384" }),
             ("client authentication", { $0.clientAuthentication = .required }),
             ("resumption", { $0.resumesSessions = false }),
+            ("stapling", { $0.ocspStapling = .checked }),
+            ("staple", { $0.ocspResponse = [1] }),
             ("key log", { $0.keyLog = TLSKeyLog { _ in } }),
         ]
         let contexts = TLSContextCache()

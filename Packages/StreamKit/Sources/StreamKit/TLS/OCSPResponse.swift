@@ -1,0 +1,59 @@
+internal import COpenSSL
+
+/// An authority's answer about one certificate, as a server sent it along.
+struct OCSPResponse {
+    enum Verdict: Equatable {
+        case good
+        case revoked
+        /// Why it says nothing that can be believed.
+        case worthless(String)
+    }
+
+    /// How much a clock may be wrong, in seconds.
+    static let tolerance = 300
+
+    let der: [UInt8]
+
+    /// Judges it.
+    ///
+    /// - Parameters:
+    ///   - certificate: whom it is to be about, and `issuer`, who signed that one.
+    ///   - chain: where the answer's signer may be found.
+    ///   - store: whom to trust.
+    func verdict(
+        about certificate: OpaquePointer, issuer: OpaquePointer, chain: OpaquePointer?, store: OpaquePointer?
+    ) -> Verdict {
+        defer { ERR_clear_error() }
+        let parsed = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var position = bytes.baseAddress
+            return d2i_OCSP_RESPONSE(nil, &position, bytes.count)
+        }
+        guard let parsed else { return .worthless("it cannot be read") }
+        defer { OCSP_RESPONSE_free(parsed) }
+        guard OCSP_response_status(parsed) == OCSP_RESPONSE_STATUS_SUCCESSFUL,
+            let basic = OCSP_response_get1_basic(parsed)
+        else { return .worthless("the authority could not answer") }
+        defer { OCSP_BASICRESP_free(basic) }
+        guard OCSP_basic_verify(basic, chain, store, 0) > 0 else {
+            return .worthless("nobody who may has signed it: \(OpenSSLErrors.take().text)")
+        }
+        // The answer names the certificate by hashes of the authority's choice.
+        for digest in [EVP_sha1(), EVP_sha256()] {
+            guard let name = OCSP_cert_to_id(digest, certificate, issuer) else { continue }
+            defer { OCSP_CERTID_free(name) }
+            var status: CInt = 0
+            var from: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
+            var until: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
+            guard OCSP_resp_find_status(basic, name, &status, nil, nil, &from, &until) == 1 else { continue }
+            guard OCSP_check_validity(from, until, OCSPResponse.tolerance, -1) == 1 else {
+                return .worthless("it is out of date")
+            }
+            switch status {
+            case V_OCSP_CERTSTATUS_GOOD: return .good
+            case V_OCSP_CERTSTATUS_REVOKED: return .revoked
+            default: return .worthless("the authority does not know the certificate")
+            }
+        }
+        return .worthless("it is about another certificate")
+    }
+}

@@ -1,0 +1,42 @@
+extension StreamPair {
+    /// Speaks with the server up to the point where TLS begins, and shakes hands.
+    ///
+    /// The pair must be open, and nothing may have been read from it. The pair that is given back takes it over.
+    ///
+    /// - Parameters:
+    ///   - dialogue: which protocol the server speaks.
+    ///   - configuration: as for ``StreamProperty/tls``. A `peerName` of its own counts before the pair's host name.
+    /// - Returns: the open pair with TLS; the server has nothing to say before it is asked.
+    /// - Throws: `EPROTO` if the server refuses, does not speak that protocol, or sent anything between its consent and the
+    ///   handshake; as `read` and `opened()` otherwise. The pair is then closed.
+    public nonisolated(nonsending) func startingTLS(
+        by dialogue: StartTLSProtocol, with configuration: TLSConfiguration = TLSConfiguration()
+    ) async throws(StreamError) -> StreamPair {
+        do throws(StreamError) {
+            try await converse(dialogue)
+            let secured = try StreamPair(
+                securing: self, with: configuration, peerName: self[.remoteHostName], port: self[.remotePort])
+            try secured.open()
+            try await secured.input.opened()
+            return secured
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    private nonisolated(nonsending) func converse(_ dialogue: StartTLSProtocol) async throws(StreamError) {
+        var machine = StartTLSMachine(dialogue)
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        while true {
+            switch machine.next() {
+            case .secure: return
+            case .send(let bytes): try await output.writeAll(bytes)
+            case .read:
+                let count = try await input.read(into: &buffer)
+                if count == 0 { throw machine.end() }
+                try machine.receive(buffer[..<count])
+            }
+        }
+    }
+}
