@@ -45,11 +45,13 @@ struct TLSPeer: Sendable, Hashable {
         // An address is never sent (RFC 6066 §3).
         let indicatedName: String? = if case .host(let name) = indicated { name } else { nil }
         self.indicatedName = indicatedName
-        let scope = configuration.sessionGroup.map { "group " + $0 } ?? port.map { "port \($0)" }
+        // A group is one whatever way its connections take, and whether or not TLS knows the way that lies below it.
+        let place = port.map { port in route.map { "port \(port) through \($0)" } ?? "port \(port)" }
+        let scope = configuration.sessionGroup.map { "group " + $0 } ?? place
         if configuration.resumesSessions, let subject, let scope {
             sessionKey = .init(
                 peerName: subject.text, indicatedName: indicatedName,
-                scope: route.map { "\(scope) through \($0)" } ?? scope,
+                scope: scope,
                 isShared: configuration.sessionGroup != nil)
         } else {
             sessionKey = nil
