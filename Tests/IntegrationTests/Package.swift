@@ -104,6 +104,7 @@ let package = Package(
             dependencies: [
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "FTPStream", package: "FTPStream"),
+                .product(name: "NetKit", package: "NetKit"),
                 .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings

@@ -24,35 +24,48 @@ struct Conversation {
     /// - Parameter size: how many bytes come at once.
     func play(inPiecesOf size: Int = .max) throws {
         var machine: FTPMachine?
-        var parser = ReplyParser()
+        var parser = FTPReplyParser()
         var seen = Seen()
         for line in lines {
             let words = line.split(separator: " ").map(String.init)
             switch words[0] {
             case "S:":
-                try seen.expectNothing(before: line)
+                if !seen.isTransferring { try seen.expectNothing(before: line) }
                 let bytes = Array((line.dropFirst(3) + "\r\n").utf8)
                 for start in stride(from: 0, to: bytes.count, by: min(size, bytes.count)) {
                     var used = 0
                     let piece = bytes[start..<min(bytes.count, start + min(size, bytes.count))]
                     guard let reply = try parser.parse(piece, used: &used) else { continue }
+                    // During a transfer, only answers to signs of life are taken.
+                    if seen.isTransferring {
+                        guard machine?.answersSign(reply) == true else { throw Difference("not expected: \(line)") }
+                        machine?.noteAnsweredSign()
+                        continue
+                    }
                     seen.add { () throws(FTPError) in try machine?.receive(reply) }
                 }
             case "C:", "=":
+                if line == "= transferring", case .transfer = seen.action { continue }
                 guard let next = seen.next else { throw Difference("nothing is wanted, but the file says: \(line)") }
                 // Where to listen is chosen by the file.
                 guard next == line || (next == "= listen" && line.hasPrefix(next)) else {
                     throw Difference("wanted is: \(next)\nthe file says: \(line)")
                 }
                 seen.confirm(words, &machine)
+            case "settle":
+                seen = Seen()
+                seen.add { () throws(FTPError) in try machine?.settle() }
+            case "sign":
+                guard case .transfer = seen.action, let command = try machine?.signOfLife() else {
+                    throw Difference("no sign of life can be given at: \(line)")
+                }
+                if command.verb != "NOOP" { throw Difference("the sign of life is \(command)") }
             case "login":
                 machine = FTPMachine(Self.login(words))
                 seen.add { () throws(FTPError) in machine?.begin() }
             case "abort":
-                for command in try machine?.abort() ?? [] where !["ABOR", "NOOP"].contains(command.verb) {
-                    throw Difference("aborts with \(command)")
-                }
                 seen = Seen()
+                seen.add { () throws(FTPError) in try machine?.abort() }
             default:
                 try seen.expectNothing(before: line)
                 seen.add { () throws(FTPError) in try machine?.begin(Self.job(line, words)) }
@@ -95,6 +108,8 @@ struct Conversation {
             case .awaitReply, nil: return nil
             }
         }
+
+        var isTransferring: Bool { if case .transfer = action { true } else { false } }
 
         func expectNothing(before line: String) throws {
             if let next { throw Difference("wanted is: \(next)\nthe file says: \(line)") }

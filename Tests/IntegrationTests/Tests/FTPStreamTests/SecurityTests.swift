@@ -36,7 +36,8 @@ struct SecurityTests {
         await #expect(throws: StreamError.self) { try await Style.async.readAll(stream) }
     }
 
-    @Test func bytesBetweenLeaveAndHandshake() async throws {
+    @Test("CVE-2021-22947: plaintext replies from before TLS are not believed after it")
+    func bytesBetweenLeaveAndHandshake() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send("220 Hi.\r\n")
             try connection.expect("AUTH TLS\r\n")
@@ -49,13 +50,15 @@ struct SecurityTests {
         #expect((error?.underlying as? FTPError)?.code == .notSecure)
     }
 
-    @Test(arguments: [
-        ("HTTP/1.1 400 Bad Request\r\n\r\n", FTPError.Code.notAReply),
-        ("220-" + String(repeating: "x", count: 10_000), .replyTooLong),
-        ("220-x\r\n" + String(repeating: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n", count: 3000), .replyTooLong),
-        ("421 Too many users.\r\n", .connectionLost), ("", .connectionLost),
-        ("220 \0\u{7F}\r\n530 No.\r\n", .loginRefused),
-    ])
+    @Test(
+        "CVE-2018-1000300, CVE-2000-0973: replies too long, without end, or none at all",
+        arguments: [
+            ("HTTP/1.1 400 Bad Request\r\n\r\n", FTPError.Code.notAReply),
+            ("220-" + String(repeating: "x", count: 10_000), .replyTooLong),
+            ("220-x\r\n" + String(repeating: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n", count: 3000), .replyTooLong),
+            ("421 Too many users.\r\n", .connectionLost), ("", .connectionLost),
+            ("220 \0\u{7F}\r\n530 No.\r\n", .loginRefused),
+        ])
     func greetings(_ greeting: String, _ code: FTPError.Code) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send(greeting)
@@ -116,59 +119,179 @@ struct SecurityTests {
         #expect(error?.domain == .ftp && error?.code == 452, "\(error.debugDescription)")
     }
 
-    /// Names that lead out of the folder write nothing there.
-    @Test func aTreeStaysInItsFolder() async throws {
-        let listing = ["../up.txt", "/tmp/absolute.txt", "..", ".", "a/b", ""].map { "type=file;size=1; \($0)\r\n" }
-            .joined()
-        let data = try ScriptedServer { connection throws(PeerError) in try connection.send(listing) }
-        let dataPort = data.port
+    // MARK: Data connections
+
+    private static let foreign = [
+        "10,0,0,1", "192,0,2,1", "169,254,169,254", "255,255,255,255", "0,0,0,0", "127,0,0,2",
+    ]
+
+    @Test(
+        "CVE-2020-8284, CVE-2021-4189, CVE-2026-8328: the address in the answer to PASV is not believed",
+        arguments: foreign)
+    func passiveAddress(_ address: String) async throws {
+        let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
+        let port = data.port
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send("220 Hi.\r\n")
-            for reply in ["230 In.", "211-F\r\n MLST type*;size*;\r\n211 End"] {
+            for reply in [
+                "230 In.", "500 No.", "200 OK.", "500 No EPSV.", "227 (\(address),\(port >> 8),\(port & 255))",
+                "150 Here.",
+            ] {
                 try connection.read(until: "\r\n")
                 try connection.send(reply + "\r\n")
             }
-            try connection.read(until: "\r\n")
-            try connection.send("229 Extended (|||\(dataPort)|)\r\n")
-            try connection.expect("MLSD tree\r\n")
-            try connection.send("150 Here.\r\n226 Done.\r\n")
+            try connection.send("226 Done.\r\n")
             try connection.readToEnd()
         }
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let client = try FTPClient(url("ftp://127.0.0.1:\(server.port)/"))
-        let report = try await client.download("tree", to: folder.appendingPathComponent("in").path)
-        #expect(report.files == 0 && report.directories == 1)
-        #expect(report.skipped.count == 3 && report.skipped.allSatisfy { $0.reason == .unsafeName })
-        #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path) == ["in"])
+        #expect(try await Style.async.readAll(reader(server)) == [1, 2, 3])
     }
 
-    @Test func aTreeThereAndBack() async throws {
-        let server = PyFTPServer()
-        try await start(server)
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")
-        let (source, target) = (folder.appendingPathComponent("source"), folder.appendingPathComponent("target"))
-        try FileManager.default.createDirectory(
-            at: source.appendingPathComponent("a/b c"), withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        for (name, count) in [("1", 0), ("a/2", 1000), ("a/b c/é", 200_000)] {
-            try Data(patterned(count)).write(to: source.appendingPathComponent(name))
+    @Test("CVE-2020-8284: nor is one in the answer to EPSV")
+    func extendedPassiveAddress() async throws {
+        let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
+        let port = data.port
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("220 Hi.\r\n")
+            for reply in ["230 In.", "500 No.", "200 OK.", "229 (|1|192.0.2.1|\(port)|)", "150 Here.\r\n226 Done."] {
+                try connection.read(until: "\r\n")
+                try connection.send(reply + "\r\n")
+            }
+            try connection.readToEnd()
         }
-        try FileManager.default.createSymbolicLink(
-            atPath: source.appendingPathComponent("link").path, withDestinationPath: "/etc")
-        let client = try FTPClient(url(server.url(user: "ann")))
-        client.set(.ftpPassword, to: "open sesame")
-        let sent = try await client.upload(source.path, to: "files/tree")
-        #expect(sent.files == 3 && sent.directories == 3 && sent.bytes == 201_000 && sent.skipped.count == 1)
-        #expect(try await client.upload(source.path, to: "files/tree").files == 3)  // again, over what is there
-        let fetched = try await client.download("files/tree", to: target.path)
-        #expect(fetched.files == 3 && fetched.directories == 3 && fetched.bytes == 201_000)
-        for name in ["1", "a/2", "a/b c/é"] {
-            #expect(
-                try Data(contentsOf: source.appendingPathComponent(name))
-                    == Data(contentsOf: target.appendingPathComponent(name)))
-        }
-        #expect(server.commands().count { $0.hasPrefix("USER") } == 1)
+        #expect(try await Style.async.readAll(reader(server)) == [1, 2, 3])
     }
+
+    @Test("Data connection stealing: in active mode only the server itself is let in")
+    func activeConnections() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("220 Hi.\r\n")
+            for reply in ["230 In.", "500 No.", "200 OK."] {
+                try connection.read(until: "\r\n")
+                try connection.send(reply + "\r\n")
+            }
+            // EPRT |1|127.0.0.1|4711|
+            let words = try connection.read(until: "\r\n").split(separator: "|")
+            guard words.count >= 4, words[2] == "127.0.0.1", let port = UInt16(words[3]) else {
+                throw PeerError(.refused, "no EPRT: \(words)")
+            }
+            try connection.send("200 OK.\r\n")
+            try connection.read(until: "\r\n")
+            try connection.send("150 Here.\r\n")
+            let thief = try connected(to: port, from: "127.0.0.2")
+            _ = write(thief, "stolen", 6)
+            let own = try connected(to: port, from: "127.0.0.1")
+            _ = write(own, "right", 5)
+            Glibc.close(own)
+            try connection.send("226 Done.\r\n")
+            try connection.readToEnd()
+            Glibc.close(thief)
+        }
+        let stream = try reader(server)
+        try stream.set(.ftpUsesPassiveMode, to: false)
+        #expect(try await Style.async.readAll(stream) == Array("right".utf8))
+    }
+
+    // MARK: Injection
+
+    @Test(
+        "CVE-2026-28296: no string that is given can make two commands of one", arguments: ["\r\n", "\n", "\r", "\0"])
+    func everyStringIsOneCommand(_ end: String) async throws {
+        let server = try await ServerKind.pyftpdlib.started()
+        try server.write("b", [1])
+        let client = try server.client()
+        let path = FTPPath("a\(end)DELE files/b")
+        let uses: [(String, () async throws -> Void)] = [
+            ("list", { _ = try await client.list(path) }),
+            ("entries", { for try await _ in client.entries(path) {} }),
+            ("read", { _ = try await Style.async.readAll(client.reader(path)) }),
+            ("read from", { _ = try await Style.async.readAll(client.reader(path, offset: 1)) }),
+            ("write", { try await Style.async.writeAll([1], to: client.writer(path)) }),
+            ("append", { try await Style.async.writeAll([1], to: client.appender(path)) }),
+            ("mkdir", { try await client.makeDirectory(path) }), ("rmdir", { try await client.removeDirectory(path) }),
+            ("remove", { try await client.remove(path) }),
+            ("rename", { try await client.rename(path, to: "x") }),
+            ("rename to", { try await client.rename("x", to: path) }),
+            ("size", { _ = try await client.size(of: path) }),
+            ("date", { _ = try await client.modificationDate(of: path) }),
+            ("mode", { try await client.setMode(0o600, of: path) }),
+            ("tree", { _ = try await client.download(path, to: "/nowhere") }),
+        ]
+        for (name, use) in uses {
+            let error = await #expect(throws: StreamError.self, "\(name)") { try await use() }
+            #expect((error?.underlying as? FTPError)?.code == .badArgument, "\(name)")
+        }
+        for property in [StreamProperty<String>.ftpUserName, .ftpPassword, .ftpAccount] {
+            let other = try server.client()
+            other.set(property, to: "a\(end)DELE files/b")
+            await #expect(throws: StreamError.self) { try await other.list() }
+        }
+        let proxied = try server.client()
+        proxied.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: 1, userName: "a\(end)b", password: "c"))
+        await #expect(throws: StreamError.self) { try await proxied.list() }
+        #expect(try !server.commands().contains { $0.contains("DELE") })
+        #expect(try server.read("b") == [1])
+        #expect(try await client.list("files").count == 1)  // and the session is in order
+    }
+
+    // MARK: TLS
+
+    @Test("CVE-2021-22946: a server that lets us in before TLS is not followed")
+    func noTLSSkipped() async throws {
+        for answer in ["530 No.", "200 OK.", "334 More.", "232 You are in."] {
+            let server = try ScriptedServer { connection throws(PeerError) in
+                try connection.send("220 Hi.\r\n")
+                try connection.expect("AUTH TLS\r\n")
+                try connection.send(answer + "\r\n")
+                let rest = try connection.readToEnd()
+                if !rest.isEmpty { throw PeerError(.refused, "something was sent in clear: \(rest)") }
+            }
+            let stream = try reader(server)
+            try stream.set(.ftpSecurity, to: .required)
+            let error = await failure(stream)
+            #expect((error?.underlying as? FTPError)?.code == .notSecure)
+            stream.close()
+            try await server.finished()
+        }
+    }
+
+    /// A listing without end is ended by us: by its line, or by what is gathered.
+    @Test func aListingWithoutLineEnds() async throws {
+        let data = try ScriptedServer { connection throws(PeerError) in
+            while true { try connection.send([UInt8](repeating: 0x61, count: 65_536)) }
+        }
+        let port = data.port
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("220 Hi.\r\n")
+            for reply in ["230 In.", "500 No.", "200 OK.", "229 (|||\(port)|)", "150 Here."] {
+                try connection.read(until: "\r\n")
+                try connection.send(reply + "\r\n")
+            }
+            try connection.readToEnd()
+        }
+        let client = try FTPClient(url("ftp://127.0.0.1:\(server.port)/"))
+        let error = await #expect(throws: StreamError.self) { try await client.list() }
+        #expect(error?.underlying is ListingError)
+    }
+}
+
+/// A connection from a certain address of loopback.
+private func connected(to port: UInt16, from source: String) throws(PeerError) -> Int32 {
+    func address(_ text: String, _ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        inet_pton(AF_INET, text, &address.sin_addr)
+        return address
+    }
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    var (own, other) = (address(source, 0), address("127.0.0.1", port))
+    let isBound = withUnsafePointer(to: &own) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) == 0 }
+    }
+    let isConnected = withUnsafePointer(to: &other) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 }
+    }
+    guard isBound, isConnected else { throw PeerError(.refused, "cannot connect from \(source)") }
+    return descriptor
 }

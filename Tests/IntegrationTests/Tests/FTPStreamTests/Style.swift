@@ -121,3 +121,12 @@ func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 func start(_ server: some Peer) async throws {
     try await onThread { try server.start() }
 }
+
+/// Waits for what happens by and by. A test that would wait for ever fails after a minute instead.
+func until(_ condition: () throws -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(60)
+    while try !condition() {
+        try #require(ContinuousClock.now < end, "waited in vain")
+        await Task.yield()
+    }
+}

@@ -15,29 +15,56 @@ struct FTPOptions: ParsableArguments {
     var active = false
 
     /// A client for the server of a URL, and the path in it.
-    func client(_ address: URL, user: String?, cacert: String?, timeout: Double? = nil) throws -> (FTPClient, FTPPath) {
+    ///
+    /// - Parameter user: what `-u` says, with the password if that is said, too.
+    func client(
+        _ address: URL, user: String?, netrc: NetrcOptions, connection: ConnectionOptions, timeout: Double? = nil
+    ) throws -> (FTPClient, FTPPath) {
         let client = try FTPClient(address)
-        if let user {
-            let words = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            client.set(.ftpUserName, to: words[0])
-            client.set(.ftpPassword, to: try words.count > 1 ? words[1] : password(of: words[0]))
-        } else if let user = address.user(), address.password() == nil {
-            client.set(.ftpPassword, to: try password(of: user))
-        }
+        try logIn(client, address, user, netrc)
         switch tls {
         case .required: client.set(.ftpSecurity, to: .required)
         case .preferred: client.set(.ftpSecurity, to: .preferred)
-        case .off: client.set(.ftpSecurity, to: .off)
+        case .off:
+            if address.scheme?.lowercased() == "ftps" {
+                throw ValidationError("--tls off contradicts ftps://; write ftp:// for a session without TLS.")
+            }
+            client.set(.ftpSecurity, to: .off)
         case nil: break
         }
-        if let cacert {
-            var configuration = TLSConfiguration()
-            configuration.trust = .only(file: cacert)
-            client.set(.tls, to: configuration)
-        }
+        if let configuration = try connection.tls() { client.set(.tls, to: configuration) }
+        client.set(.proxies, to: try routes(to: address, connection))
         client.set(.ftpUsesPassiveMode, to: !active)
         if let timeout { client.set(.ftpReplyLimit, to: .seconds(timeout)) }
         return (client, try FTPPath(address))
+    }
+
+    /// What --proxy says, else what the environment does.
+    private func routes(to address: URL, _ connection: ConnectionOptions) throws -> [ProxyRoute]? {
+        if let routes = try connection.routes(to: address) { return routes }
+        let port = address.port.flatMap { UInt16(exactly: $0) } ?? (address.scheme == "ftps" ? 990 : 21)
+        let choices = try connection.settings().choices(
+            scheme: address.scheme?.lowercased() ?? "ftp", host: address.host(percentEncoded: false) ?? "", port: port)
+        return try choices.routes()
+    }
+
+    /// `-u`, the URL, the netrc file, the terminal: whoever knows first. Without a user at all it stays anonymous.
+    private func logIn(_ client: FTPClient, _ address: URL, _ login: String?, _ netrc: NetrcOptions) throws {
+        let words = login?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let user = words?.first ?? address.user(percentEncoded: false)
+        if let words, words.count > 1 {
+            client.set(.ftpUserName, to: words[0])
+            return client.set(.ftpPassword, to: words[1])
+        }
+        if words == nil, address.password() != nil { return }
+        let host = address.host(percentEncoded: false) ?? ""
+        if let found = try netrc.file()?.login(forHost: host, user: user) {
+            client.set(.ftpUserName, to: found.user)
+            client.set(.ftpPassword, to: found.password.withBytes { String(decoding: $0, as: UTF8.self) })
+        } else if let user {
+            client.set(.ftpUserName, to: user)
+            client.set(.ftpPassword, to: try password(of: user))
+        }
     }
 
     private func password(of user: String) throws -> String {
@@ -61,36 +88,45 @@ struct FTPTarget: ParsableArguments {
         help: ArgumentHelp("Log in as USER; the password is asked for unless given.", valueName: "USER[:PASSWORD]"))
     var user: String?
 
-    @Option(help: ArgumentHelp("Trust the roots in FILE (PEM) instead of the system's.", valueName: "FILE"))
-    var cacert: String?
+    @OptionGroup var netrc: NetrcOptions
 
-    @OptionGroup var ftp: FTPOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    @OptionGroup(title: "FTP") var ftp: FTPOptions
 
     func client(_ url: String) throws -> (FTPClient, FTPPath) {
         guard FTPOptions.takes(url), let address = URL(string: url) else {
             throw ValidationError("'\(url)' is no URL of FTP; it begins with ftp:// or ftps://.")
         }
         do {
-            return try ftp.client(address, user: user, cacert: cacert)
-        } catch let error as StreamError {
-            try FTPTarget.fail(error)
+            return try ftp.client(address, user: user, netrc: netrc, connection: connection)
+        } catch {
+            try FTPTarget.end(error)
         }
     }
 
     /// Runs a verb; what fails is said in one sentence.
     func run(_ body: @Sendable @escaping () async throws -> Void) async throws {
         do {
-            try await body()
-        } catch let error as StreamError {
-            try FTPTarget.fail(error)
-        } catch let failure as OutputFile.Failure {
-            Terminal.say("netkit: \(failure.description)")
-            throw ExitStatus.localFile.exitCode
+            try await withNetworkExecutor { try await body() }
+        } catch {
+            try FTPTarget.end(error)
         }
     }
 
-    static func fail(_ error: StreamError) throws -> Never {
-        Terminal.say("netkit: \(Terminal.shown(error.description))")
-        throw ExitStatus(error, after: nil).exitCode
+    /// Says what failed and leaves with its status.
+    static func end(_ error: any Error) throws -> Never {
+        switch error {
+        case let error as StreamError:
+            Terminal.say("netkit: \(Terminal.shown(error.description))")
+            throw ExitStatus(error, after: nil).exitCode
+        case let failure as OutputFile.Failure:
+            Terminal.say("netkit: \(failure.description)")
+            throw ExitStatus.localFile.exitCode
+        case let error as HTTPAuthError:
+            Terminal.say("netkit: The passwords cannot be had: \(error).")
+            throw ExitStatus.localFile.exitCode
+        default: throw error
+        }
     }
 }

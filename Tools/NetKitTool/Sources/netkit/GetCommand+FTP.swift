@@ -3,46 +3,57 @@ import Foundation
 import NetKit
 
 extension GetCommand {
-    /// Fetches a file by FTP, or a listing as it comes.
+    /// Fetches a file by FTP, a listing as it comes, or a whole tree.
     func runFTP() async throws {
         guard let address = URL(string: url) else { throw ValidationError("'\(url)' is no URL.") }
-        let client: FTPClient
-        let path: FTPPath
         do {
-            (client, path) = try ftp.client(address, user: login.user, cacert: connection.cacert, timeout: timeout)
-        } catch let error as StreamError {
-            try FTPTarget.fail(error)
+            let (client, path) = try ftp.client(
+                address, user: login.user, netrc: login.netrc, connection: connection, timeout: timeout)
+            try await withNetworkExecutor {
+                if recursive {
+                    try await fetchTree(client, path, address)
+                } else {
+                    try await fetchFile(client, path, isDirectory: address.path().hasSuffix("/"))
+                }
+            }
+        } catch {
+            try FTPTarget.end(error)
         }
+    }
+
+    private func fetchFile(_ client: FTPClient, _ path: FTPPath, isDirectory: Bool) async throws {
         client.set(.ftpFetchesResourceInfo, to: true)
         let offset = resume ? output.map(OutputFile.size(of:)) ?? 0 : 0
         let stream =
-            address.path().hasSuffix("/") || path.bytes.isEmpty
-            ? client.lister(path) : client.reader(path, offset: UInt64(offset))
-        defer { stream.close() }
-        do {
-            try stream.open()
-            try await stream.opened()
-            let file = if let output { try OutputFile(path: output, keeping: offset) } else { OutputFile() }
-            let isShown = Terminal.isInteractive && (output != nil || !Terminal.showsOutput)
-            var progress =
-                isShown ? ProgressBar(total: stream[.ftpResourceSize].map(Int64.init(clamping:)), offset: offset) : nil
-            var count = offset
-            var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
-            while true {
-                let moved = try await stream.read(into: &buffer)
-                if moved == 0 { break }
-                try file.write(buffer.span.bytes.extracting(..<moved))
-                count += Int64(moved)
-                progress?.show(count)
-            }
-            progress?.finish(count)
+            isDirectory || path.bytes.isEmpty ? client.lister(path) : client.reader(path, offset: UInt64(offset))
+        defer {
             if report { Terminal.say(Terminal.shownLines(stream.report.description)) }
-        } catch let error as StreamError {
-            if report { Terminal.say(Terminal.shownLines(stream.report.description)) }
-            try FTPTarget.fail(error)
-        } catch let failure as OutputFile.Failure {
-            Terminal.say("netkit: \(failure.description)")
-            throw ExitStatus.localFile.exitCode
+            stream.close()
         }
+        try stream.open()
+        try await stream.opened()
+        let file = if let output { try OutputFile(path: output, keeping: offset) } else { OutputFile() }
+        let isShown = Terminal.isInteractive && (output != nil || !Terminal.showsOutput)
+        var progress =
+            isShown ? ProgressBar(total: stream[.ftpResourceSize].map(Int64.init(clamping:)), offset: offset) : nil
+        var count = offset
+        var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
+        while true {
+            let moved = try await stream.read(into: &buffer)
+            if moved == 0 { break }
+            try file.write(buffer.span.bytes.extracting(..<moved))
+            count += Int64(moved)
+            progress?.show(count)
+        }
+        progress?.finish(count)
+    }
+
+    private func fetchTree(_ client: FTPClient, _ path: FTPPath, _ address: URL) async throws {
+        let name = path.bytes.split(separator: UInt8(ascii: "/")).last.map { ListingEntry(nameBytes: Array($0)) }
+        // The name comes from the command line, but `%2e%2e` is not seen at once.
+        let folder = output ?? (name.map { $0.pathComponent == nil ? nil : $0.name } ?? address.host())
+        guard let folder else { throw ValidationError("'\(url)' names no folder here; write -o FOLDER.") }
+        let progress = TreeProgress(resumes: resume)
+        try progress.finish(try await client.download(path, to: folder, progress.options))
     }
 }

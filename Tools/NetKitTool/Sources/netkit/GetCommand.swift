@@ -15,6 +15,7 @@ struct GetCommand: AsyncParsableCommand {
               netkit get --report --head https://www.example.org/
               netkit get -u joe https://www.example.org/private/
               netkit get -o film.mkv --resume --tls required ftp://ftp.example.org/film.mkv
+              netkit get -r --resume -o photos ftp://ann@ftp.example.org/photos/
               netkit get -x socks5h://localhost:9050 -x http://inner.example:3128 https://www.example.org/
 
             The body goes to standard output, or to FILE with -o. Progress is shown on a terminal, unless the body goes
@@ -59,7 +60,10 @@ struct GetCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "FTP") var ftp: FTPOptions
 
-    @Flag(help: "Go on where FILE of -o ends.")
+    @Flag(name: [.customShort("r"), .long], help: "FTP: fetch a whole tree into the folder of -o, or one of its name.")
+    var recursive = false
+
+    @Flag(help: "Go on where FILE of -o ends; with -r, where each file does.")
     var resume = false
 
     @Option(help: ArgumentHelp("Give up after so many seconds in all.", valueName: "SECONDS"))
@@ -72,7 +76,10 @@ struct GetCommand: AsyncParsableCommand {
     var report = false
 
     func validate() throws {
-        if resume, output == nil { throw ValidationError("--resume needs -o FILE, whose end it goes on from.") }
+        if recursive, !FTPOptions.takes(url) { throw ValidationError("-r is for URLs that begin with ftp or ftps.") }
+        if resume, output == nil, !recursive {
+            throw ValidationError("--resume needs -o FILE, whose end it goes on from.")
+        }
         if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
         if head, data != nil { throw ValidationError("--head sends no body, so -d makes no sense with it.") }
         _ = try address()

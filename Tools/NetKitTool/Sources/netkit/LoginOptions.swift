@@ -17,18 +17,14 @@ struct LoginOptions: ParsableArguments {
             valueName: "SCHEMES"))
     var auth: String?
 
-    @Flag(help: "Take passwords from $NETRC or ~/.netrc.")
-    var netrc = false
-
-    @Option(help: ArgumentHelp("Take passwords from FILE, in the form of netrc.", valueName: "FILE"))
-    var netrcFile: String?
+    @OptionGroup var netrc: NetrcOptions
 
     func validate() throws {
         _ = try methods()
     }
 
     /// Whether a 401 is to be answered.
-    var isUsed: Bool { user != nil || auth != nil || netrc || netrcFile != nil }
+    var isUsed: Bool { user != nil || auth != nil || netrc.isUsed }
 
     /// The URL with the user of the command line.
     func url(for url: URL) -> URL {
@@ -42,11 +38,7 @@ struct LoginOptions: ParsableArguments {
     func configuration() throws -> HTTPSession.Configuration {
         var configuration = HTTPSession.Configuration()
         if let methods = try methods() { configuration.policy.methods = methods }
-        let environment = ProcessInfo.processInfo.environment
-        let usual = environment["NETRC"] ?? environment["HOME"].map { $0 + "/.netrc" }
-        if let path = netrcFile ?? (netrc ? usual : nil) {
-            configuration.stores.origins.append(try NetrcFile(path: path))
-        }
+        if let file = try netrc.file() { configuration.stores.origins.append(file) }
         configuration.prompt = { question in
             guard let terminal = PasswordTerminal() else { return nil }
             return await withCheckedContinuation { continuation in

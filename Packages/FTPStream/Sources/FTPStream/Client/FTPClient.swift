@@ -1,5 +1,4 @@
 public import FoundationEssentials
-internal import Glibc
 public import StreamKit
 
 /// Everything one does on an FTP server: list, fetch, store, make, rename, remove.
@@ -44,10 +43,8 @@ public final class FTPClient: Sendable {
 
     /// A stream of a file, from `offset` on.
     public func reader(_ path: FTPPath, offset: UInt64 = 0) -> ReadStream {
-        let settings = settings.withLock { $0 }
-        return ReadStream(
-            transport: exchange(
-                .retrieve(path.bytes, offset: offset, asksSize: settings.fetchesInfo, isASCII: false)))
+        let asksSize = settings.withLock { $0.fetchesInfo }
+        return read(.retrieve(path.bytes, offset: offset, asksSize: asksSize, isASCII: false))
     }
 
     /// A stream into a file; see `WriteStream.init(ftpURL:loop:)` for its end.
@@ -56,56 +53,45 @@ public final class FTPClient: Sendable {
     ///   - path: the file.
     ///   - offset: where to write; what the file has before that stays.
     public func writer(_ path: FTPPath, offset: UInt64 = 0) -> WriteStream {
-        WriteStream(transport: exchange(.store(path.bytes, offset > 0 ? .resume(offset) : .replace, isASCII: false)))
+        write(.store(path.bytes, offset > 0 ? .resume(offset) : .replace, isASCII: false))
     }
 
     /// A stream that adds to the end of a file (APPE).
     public func appender(_ path: FTPPath) -> WriteStream {
-        WriteStream(transport: exchange(.store(path.bytes, .append, isASCII: false)))
+        write(.store(path.bytes, .append, isASCII: false))
     }
 
     /// A stream of a directory's listing, as it comes.
     public func lister(_ path: FTPPath = "") -> ReadStream {
         let listing = settings.withLock { $0.listing }
-        return ReadStream(transport: exchange(.list(path.bytes, listing.kind)))
+        return read(.list(path.bytes, listing.kind))
     }
 
     // MARK: Questions and changes
 
-    /// What is in a directory, without the directory itself and the one above.
+    /// What is in a directory, without the directory itself and the one above, all at once.
     ///
-    /// - Throws: what the server refuses, and a listing with a line beyond all measure.
+    /// - Throws: what the server refuses, a listing with a line beyond all measure, and one of more than ``entryLimit`` entries.
     public nonisolated(nonsending) func list(_ path: FTPPath = "") async throws(StreamError) -> [ListingEntry] {
-        let listing = settings.withLock { $0.listing }
-        var parser = ListingParser(
-            ListingOptions(now: Int64(time(nil)), format: listing == .names ? .names : nil))
-        let stream = lister(path)
-        defer { stream.close() }
-        try stream.open()
         var entries: [ListingEntry] = []
-        var rest: [UInt8] = []
-        do {
-            while true {
-                let chunk = try await stream.read(upTo: ReadStream.chunkSize)
-                if chunk.isEmpty { break }
-                rest += chunk
-                var used = 0
-                while true {
-                    let step = try parser.parse(rest.span.bytes.extracting(droppingFirst: used))
-                    if step.consumed == 0 { break }
-                    used += step.consumed
-                    if let entry = step.entry, entry.place == .inside { entries.append(entry) }
-                }
-                rest.removeFirst(used)
+        for try await entry in self.entries(path) {
+            guard entries.count < FTPClient.entryLimit else {
+                throw StreamError(domain: .ftp, code: 200, .tooManyEntries(FTPClient.entryLimit))
             }
-            if let entry = try parser.finish(rest.span.bytes), entry.place == .inside { entries.append(entry) }
-        } catch let error as ListingError {
-            throw StreamError(
-                domain: .ftp, code: 200, sentence: Sentence("ftp.listing", "%1", error.description), underlying: error)
-        } catch {
-            throw error as? StreamError ?? .closed
+            entries.append(entry)
         }
         return entries
+    }
+
+    /// What is in a directory, as it comes: for directories of any size.
+    public func entries(_ path: FTPPath = "") -> FTPEntries { FTPEntries(client: self, path: path) }
+
+    /// The most entries that ``list(_:)`` gathers, so that a listing without end cannot take all memory.
+    public static let entryLimit = 1_000_000
+
+    func listingOptions(now: Int64) -> ListingOptions {
+        let listing = settings.withLock { $0.listing }
+        return ListingOptions(now: now, format: listing == .names ? .names : nil)
     }
 
     /// Makes a directory, whose parent exists.
@@ -165,6 +151,19 @@ public final class FTPClient: Sendable {
         FTPExchange(location, settings: settings.withLock { $0 }, loop: loop) { _ in job }
     }
 
+    private func read(_ job: FTPJob) -> ReadStream {
+        let stream = ReadStream(transport: exchange(job))
+        // Cannot fail: it is settable always.
+        try? stream.set(.readLimit, to: settings.withLock { $0.all[.readLimit] })
+        return stream
+    }
+
+    private func write(_ job: FTPJob) -> WriteStream {
+        let stream = WriteStream(transport: exchange(job))
+        try? stream.set(.writeLimit, to: settings.withLock { $0.all[.writeLimit] })
+        return stream
+    }
+
     @discardableResult
     private nonisolated(nonsending) func run(
         _ commands: [(String, [UInt8])]
@@ -193,6 +192,10 @@ extension StreamError {
 }
 
 extension Sentence {
+    fileprivate static func tooManyEntries(_ limit: Int) -> Sentence {
+        Sentence("ftp.entries", "The directory has more than %1 entries; read them one by one.", "\(limit)")
+    }
+
     fileprivate static func noAnswer(_ command: String) -> Sentence {
         Sentence("ftp.noAnswer", "The server's answer to %1 holds nothing that can be understood.", command)
     }

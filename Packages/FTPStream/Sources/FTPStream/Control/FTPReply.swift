@@ -26,6 +26,11 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
     /// 4xx, 5xx: refused, for now or for good.
     public var isNegative: Bool { code >= 400 }
 
+    /// The port that the answer to EPSV names (RFC 2428 §3); nil if it names none.
+    public var extendedPassivePort: UInt16? { PassiveReply.extendedPort(self) }
+    /// The port that the answer to PASV names (RFC 959 §4.1.2), without the address, which nobody should believe; nil if none.
+    public var passivePort: UInt16? { PassiveReply.port(self) }
+
     /// `550 No such file.`, control characters left out.
     public var description: String {
         let text = lines.last.map { ListingEntry(nameBytes: $0.filter { $0 >= 0x20 && $0 != 0x7F }).name } ?? ""

@@ -80,6 +80,10 @@ extension FTPError {
                 reply.description))
     }
 
+    static let activeThroughProxy = FTPError(
+        .badArgument,
+        Sentence("ftp.active", "The server cannot connect to us through a proxy: use passive mode, or no proxy."))
+
     static func timedOut(_ step: String) -> FTPError {
         FTPError(.timedOut, Sentence("ftp.timedOut", "The server did not answer in time while %1.", step))
     }

@@ -14,6 +14,13 @@ extension FTPControl {
         return configuration
     }
 
+    /// The way to the server leads through a proxy; nil for none.
+    private var proxiedRoute: ProxyRoute? {
+        (pair[.proxyRoute] ?? plain?[.proxyRoute]).flatMap { $0 == .direct ? nil : $0 }
+    }
+
+    var isProxied: Bool { proxiedRoute != nil }
+
     /// A connection to the peer of the control connection, whatever the server's reply says.
     func dataPair(
         to port: UInt16, _ properties: StreamProperties, loop: EventLoop
@@ -21,7 +28,7 @@ extension FTPControl {
         var properties = properties
         properties[.tls] = dataConfiguration
         if let local = properties[.localAddress]?.ipAddress { properties[.localAddress] = .ip(local, port: 0) }
-        if let route = pair[.proxyRoute] ?? plain?[.proxyRoute], route != .direct {
+        if let route = proxiedRoute {
             // The peer is the proxy; what lies behind it is known by the name that the control connection was made with.
             properties[.proxies] = [route]
             properties[.socksProxy] = nil

@@ -12,7 +12,7 @@ final class FTPControl: @unchecked Sendable {
     /// The connection before TLS; nil if TLS was there from the start, or is not.
     var plain: StreamPair?
     var machine: FTPMachine
-    var parser = ReplyParser()
+    var parser = FTPReplyParser()
     /// Received and not yet parsed.
     var received: ArraySlice<UInt8> = []
     var outgoing: [UInt8] = []
@@ -36,7 +36,8 @@ final class FTPControl: @unchecked Sendable {
 
     /// True if it can do another job: logged in, quiet, nothing left over.
     var isIdle: Bool {
-        machine.isUsable && parser.isEmpty && received.isEmpty && sent == outgoing.count && pair.output.status == .open
+        machine.isUsable && machine.unansweredSigns == 0 && parser.isEmpty && received.isEmpty && sent == outgoing.count
+            && pair.output.status == .open
             && pair.input.status == .open && !pair.input.hasBytesAvailable
     }
 

@@ -76,7 +76,7 @@ extension FTPMachine {
         case .transfer(let command), .command(let command, _), .raw(let command): return .send(command)
         case .greeting, .proxyUser, .proxyPassword, .auth, .user, .password, .account, .features, .utf8, .facts,
             .bufferSize,
-            .protection, .clear, .passive, .extendedActive, .active, .final, .startTLS, .endTLS, .connect, .abort:
+            .protection, .clear, .passive, .extendedActive, .active, .final, .startTLS, .endTLS, .connect, .settle:
             return .awaitReply  // never planned
         }
     }

@@ -11,7 +11,7 @@ extension FTPMachine {
                 noteSize(in: reply)
                 step = .final
                 return .transfer
-            case .greeting, .final, .abort, .raw, .command: return .awaitReply
+            case .greeting, .final, .settle, .raw, .command: return .awaitReply
             default: throw .unexpected(activity, reply)
             }
         }
@@ -74,15 +74,16 @@ extension FTPMachine {
             guard reply.isPositive || (reply.isIntermediate && !isLast) else { throw .refused(command.verb, reply) }
             return try advance()
         case .raw: return finishJob()
-        case .abort(let left):
-            if reply.code == 200 {
+        case .settle(let left, let hasAsked):
+            if hasAsked, reply.code == 257 {
                 job = nil
+                unansweredSigns = 0
                 isUsable = true
                 return .ready
             }
             guard left > 1 else { throw .unexpected("ABOR", reply) }
-            step = .abort(left: left - 1)
-            return .awaitReply
+            step = .settle(left: left - 1, hasAsked: true)
+            return hasAsked ? .awaitReply : .send(try FTPCommand("PWD"))
         case .startTLS, .endTLS, .connect, .listen: throw .unexpected(activity, reply)
         }
     }

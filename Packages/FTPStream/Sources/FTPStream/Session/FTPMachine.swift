@@ -50,7 +50,7 @@ struct FTPMachine: Sendable {
         case type(UInt8), home, enter([UInt8]), size([UInt8]), extendedPassive, passive, extendedActive, active
         case restart(UInt64), transfer(FTPCommand), final, command(FTPCommand, isLast: Bool), raw(FTPCommand)
         case startTLS, endTLS, connect, listen
-        case abort(left: Int)
+        case settle(left: Int, hasAsked: Bool)
     }
 
     let login: Login
@@ -76,6 +76,8 @@ struct FTPMachine: Sendable {
     var resourceSize: UInt64?
     /// The reply that counts: to the last command.
     var lastReply: FTPReply?
+    /// NOOPs that were sent during a transfer and are not answered yet.
+    var unansweredSigns = 0
     /// Another job can be done: none is under way, and the dialogue is in step.
     var isUsable = false
 
@@ -152,17 +154,51 @@ struct FTPMachine: Sendable {
     /// The log-in is over: its replies are not the job's.
     mutating func forgetReply() { lastReply = nil }
 
-    /// Ends a transfer before its end; the data connection is closed already. ABOR may be answered once or twice, before or
-    /// after it was read, so a NOOP follows whose answer cannot be mistaken.
-    mutating func abort() throws(FTPError) -> [FTPCommand] {
-        step = .abort(left: 6)
-        return [try FTPCommand("ABOR"), try FTPCommand("NOOP")]
+    /// Ends a transfer before its end; the data connection is closed already.
+    ///
+    /// ABOR may be answered once or twice, before or after it was read, so a PWD follows whose answer cannot be mistaken. It
+    /// follows the first answer, because pure-ftpd throws away whatever comes along with ABOR.
+    mutating func abort() throws(FTPError) -> Action {
+        step = .settle(left: FTPMachine.settlingLimit, hasAsked: false)
+        return .send(try FTPCommand("ABOR"))
     }
+
+    /// Gets back into step when signs of life were not answered, some of which may never be: pure-ftpd answers once for several.
+    mutating func settle() throws(FTPError) -> Action {
+        isUsable = false
+        step = .settle(left: FTPMachine.settlingLimit, hasAsked: true)
+        return .send(try FTPCommand("PWD"))
+    }
+
+    /// The most replies that are passed over to get back into step.
+    static let settlingLimit = 6
+
+    /// The most signs of life that may be unanswered: some servers answer them only when the transfer is over.
+    static let signLimit = 8
+
+    /// A sign of life on the control connection, which rests during a transfer and may be forgotten by who is on the way; nil if
+    /// enough of them are unanswered.
+    mutating func signOfLife() throws(FTPError) -> FTPCommand? {
+        guard unansweredSigns < FTPMachine.signLimit else { return nil }
+        unansweredSigns += 1
+        return try FTPCommand("NOOP")
+    }
+
+    /// Whether a reply is one to a sign of life: no transfer ends with these codes.
+    func answersSign(_ reply: FTPReply) -> Bool {
+        unansweredSigns > 0 && (reply.code == 200 || (500...504).contains(reply.code))
+    }
+
+    mutating func noteAnsweredSign() { unansweredSigns -= 1 }
 
     /// A reply has come.
     mutating func receive(_ reply: FTPReply) throws(FTPError) -> Action {
         // 421 may come at any time, and ends the session (RFC 959 §5.4).
         if reply.code == 421 { throw .sessionEnded(reply) }
+        if answersSign(reply) {
+            noteAnsweredSign()
+            return .awaitReply
+        }
         do throws(FTPError) {
             return try judge(reply)
         } catch {

@@ -16,6 +16,7 @@ struct FTPSettings: Sendable {
     var proxy: FTPProxy?
     var pool: FTPSessionPool?
     var replyLimit = Duration.seconds(60)
+    var keepAlive = Duration.seconds(60)
     var listing = FTPListingCommand.automatic
     /// Everything as it was set, to tell it.
     private(set) var all = StreamProperties()
@@ -37,6 +38,7 @@ struct FTPSettings: Sendable {
         case StreamProperty<FTPProxy>.ftpProxy.name: proxy = value as? FTPProxy
         case StreamProperty<FTPSessionPool>.ftpPool.name: pool = value as? FTPSessionPool
         case StreamProperty<Duration>.ftpReplyLimit.name: replyLimit = value as? Duration ?? defaults.replyLimit
+        case StreamProperty<Duration>.ftpKeepAlive.name: keepAlive = value as? Duration ?? defaults.keepAlive
         case StreamProperty<FTPListingCommand>.ftpListingCommand.name:
             listing = value as? FTPListingCommand ?? defaults.listing
         default: properties.set(value, named: name)

@@ -139,7 +139,7 @@ final class FTPExchange: StreamTransport {
                 do throws(StreamError) {
                     if let attempt = try body(data) { return attempt }
                     // A server that has had enough says so on the other connection.
-                    guard conversation.control?.pair.input.hasBytesAvailable == true else {
+                    guard conversation.hasLastWord() else {
                         conversation.waitForData(.writer)
                         return .wouldBlock(.writable)
                     }
@@ -148,6 +148,13 @@ final class FTPExchange: StreamTransport {
                     try conversation.finishTransfer(error)
                 }
             }
+        }
+    }
+
+    /// Gives a sign of life on the control connection; called by the clock.
+    private func signal() {
+        state.withLock { state in
+            if !state.isClosed, state.failure == nil { state.running?.conversation.signal() }
         }
     }
 
@@ -171,7 +178,9 @@ final class FTPExchange: StreamTransport {
             do throws(StreamError) {
                 if state.running == nil {
                     let job = try plan(state.settings)
-                    state.running = Running(try FTPConversation(location, job, state.settings, loop: loop))
+                    state.running = Running(
+                        try FTPConversation(location, job, state.settings, loop: loop) { [weak self] in self?.signal() }
+                    )
                 }
                 guard let running = state.running else { throw .closed }
                 return try body(&running.conversation)

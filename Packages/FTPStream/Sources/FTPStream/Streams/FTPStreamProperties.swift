@@ -74,6 +74,14 @@ extension StreamProperty where Value == Duration {
     public static var ftpReplyLimit: Self {
         .init("FTPStream.replyLimit", access: .beforeOpen, default: .seconds(60))
     }
+
+    /// How often a NOOP goes over the control connection during a transfer, lest firewalls forget it. Default 60 s; zero for
+    /// never.
+    ///
+    /// That data must keep moving, too, is said with `StreamProperty.readLimit` and `StreamProperty.writeLimit`.
+    public static var ftpKeepAlive: Self {
+        .init("FTPStream.keepAlive", access: .beforeOpen, default: .seconds(60))
+    }
 }
 
 extension StreamProperty where Value == FTPListingCommand {

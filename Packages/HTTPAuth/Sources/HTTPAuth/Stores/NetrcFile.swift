@@ -40,14 +40,24 @@ public final class NetrcFile: CredentialStore {
     /// The first entry for the host, and the user if one is asked for; else the `default`. Entries without a login or a
     /// password are of no use here.
     public func find(_ query: CredentialQuery) -> Credential? {
-        let fits = entries.filter { entry in
-            entry.login != nil && entry.password != nil && (query.user == nil || query.user == entry.login)
+        login(forHost: query.space.host, user: query.user).map { login in
+            Credential(user: login.user, proof: .password(login.password), for: query.space)
         }
+    }
+
+    /// User and password for a host, for a protocol that is not HTTP: FTP, for one. The same entry as ``find(_:)``.
+    ///
+    /// The password is bound to nothing: that it goes to this host only is up to you.
+    public func login(forHost host: String, user: String? = nil) -> (user: String, password: Secret)? {
+        let fits = entries.filter { entry in
+            entry.login != nil && entry.password != nil && (user == nil || user == entry.login)
+        }
+        let host = ProtectionSpace.normalized(host: host)
         let entry =
-            fits.first { $0.machine.map { ProtectionSpace.normalized(host: $0) } == query.space.host }
+            fits.first { $0.machine.map { ProtectionSpace.normalized(host: $0) } == host }
             ?? fits.first { $0.machine == nil }
         guard let entry, let login = entry.login, let password = entry.password else { return nil }
-        return Credential(user: login, proof: .password(password), for: query.space)
+        return (login, password)
     }
 
     /// Throws ``HTTPAuthError/Code/storeReadOnly``.

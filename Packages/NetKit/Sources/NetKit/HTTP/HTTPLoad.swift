@@ -156,7 +156,7 @@ extension HTTPLoad {
     /// Prepares the request, finds or opens a connection.
     mutating func beginHop() throws(StreamError) {
         guard let url else { throw .badURL("the request was made without one.") }
-        let origin = if let origin { origin } else { try HTTPOrigin(url) }
+        let origin = if let origin { origin } else { try HTTPOrigin(loading: url) }
         self.origin = origin
         let properties = try connectionProperties(for: url)
         let key = HTTPConnectionKey(origin, properties, loop: loop)
@@ -165,6 +165,7 @@ extension HTTPLoad {
         idle?.accept(settings.limits)
 
         let approach = takeApproach(to: origin, properties)
+        if origin.isFTP, idle?.proxy == nil, approach.proxy == nil { throw .ftpNeedsProxy }
         let preparation = RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
         let form = try HTTPApproach.form(request, of: url, for: idle == nil ? approach.proxy : idle?.proxy)

@@ -5,7 +5,7 @@ internal import StreamKit
 /// Scheme, host and port of a URL: who answers it (RFC 9110 §4.3.1). What belongs to one origin is not sent to another.
 public struct HTTPOrigin: Hashable, Sendable {
     /// `http` or `https`.
-    public var scheme: String { isSecure ? "https" : "http" }
+    public var scheme: String { isFTP ? "ftp" : isSecure ? "https" : "http" }
     /// The host's name in ASCII and lower case, or its address; IPv6 without brackets.
     public let host: String
     /// The port, 80 or 443 if the URL names none.
@@ -16,23 +16,39 @@ public struct HTTPOrigin: Hashable, Sendable {
     /// True for `https`.
     public let isSecure: Bool
 
+    /// An FTP server, which an HTTP proxy fetches from.
+    let isFTP: Bool
+
     /// The origin of a URL.
     ///
     /// - Throws: an error of domain `StreamKit/StreamErrorDomain/http` with code -3 for a scheme that is not HTTP, or for
     ///   a missing or impossible host.
     public init(_ url: URL) throws(StreamError) {
+        try self.init(url, takesFTP: false)
+    }
+
+    /// The origin of a URL that is to be loaded, which an HTTP proxy can do for `ftp`, too.
+    init(loading url: URL) throws(StreamError) {
+        try self.init(url, takesFTP: true)
+    }
+
+    private init(_ url: URL, takesFTP: Bool) throws(StreamError) {
         if let plain = PlainAuthority(url) {
             isSecure = plain.isSecure
+            isFTP = false
             host = plain.host
             port = plain.port ?? (plain.isSecure ? 443 : 80)
             namesPort = plain.port != nil
             return
         }
-        guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+        guard let scheme = url.scheme?.lowercased(),
+            scheme == "http" || scheme == "https" || (takesFTP && scheme == "ftp")
+        else {
             throw .badURL("its scheme is neither http nor https.")
         }
         guard let host = url.host(percentEncoded: false), !host.isEmpty else { throw .badURL("it names no host.") }
         isSecure = scheme == "https"
+        isFTP = scheme == "ftp"
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         do throws(ResolverError) {
             let name = try HostName(bare)
@@ -41,7 +57,7 @@ public struct HTTPOrigin: Hashable, Sendable {
             throw .badURL("\(error)", underlying: error)
         }
         namesPort = url.port != nil
-        guard let port = UInt16(exactly: url.port ?? (scheme == "https" ? 443 : 80)), port > 0 else {
+        guard let port = UInt16(exactly: url.port ?? (isFTP ? 21 : isSecure ? 443 : 80)), port > 0 else {
             throw .badURL("its port is not between 1 and 65535.")
         }
         self.port = port
@@ -68,7 +84,8 @@ public struct HTTPOrigin: Hashable, Sendable {
 
     /// Compares scheme, host and port, written or not.
     public static func == (left: HTTPOrigin, right: HTTPOrigin) -> Bool {
-        left.isSecure == right.isSecure && left.port == right.port && left.host == right.host
+        left.isSecure == right.isSecure && left.isFTP == right.isFTP && left.port == right.port
+            && left.host == right.host
     }
 
     /// Hashes scheme, host and port.

@@ -12,6 +12,11 @@ extension StreamError {
         http(.badURL, Sentence("http.badURL", "The URL cannot be requested: %1", reason), underlying: underlying)
     }
 
+    static let ftpNeedsProxy = http(
+        .badURL,
+        Sentence(
+            "http.ftpNeedsProxy", "HTTP fetches an ftp URL from an HTTP proxy only; without one, use FTP for it."))
+
     static let lengthNeeded = http(
         .badURL,
         Sentence(

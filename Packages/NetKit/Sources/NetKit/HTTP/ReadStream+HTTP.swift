@@ -18,6 +18,9 @@ extension ReadStream {
     /// `Content-Length` or `Transfer-Encoding`, `Connection`, and `User-Agent` if it has none; nothing else. A 401 or a 404
     /// is an answer, not an error. The request's own `HTTPRequest.body` is sent unless `body` is given.
     ///
+    /// An `ftp` URL can be fetched this way from an HTTP proxy that does FTP, and from nobody else: the proxy sees everything,
+    /// user and password of the URL too, which are sent as Basic credentials. `ReadStream(ftpURL:)` speaks FTP itself.
+    ///
     /// All `http…` properties are set before `open()`. Replaces `CFReadStreamCreateForHTTPRequest` and
     /// `CFReadStreamCreateForStreamedHTTPRequest`.
     public convenience init(request: HTTPRequest, body: HTTPBody? = nil, loop: EventLoop = .shared) {
@@ -28,7 +31,7 @@ extension ReadStream {
     ///
     /// - Throws: an error of domain `StreamErrorDomain.http` with code -3 for a URL that cannot be requested.
     public convenience init(httpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
-        _ = try HTTPOrigin(url)
+        _ = try HTTPOrigin(loading: url)
         do throws(HTTPMessageError) {
             self.init(request: try HTTPRequest(method: .get, url: url), loop: loop)
         } catch {

@@ -43,6 +43,13 @@ struct HTTPApproach: Sendable {
                 return request
             }
             try request.setTarget(RequestTarget(absolute: url))
+            // Of FTP the proxy itself logs in, and nobody else sees this.
+            if url.scheme?.lowercased() == "ftp", let user = url.user(percentEncoded: false),
+                !request.fields.contains(.authorization)
+            {
+                let text = "\(user):\(url.password(percentEncoded: false) ?? "")"
+                try request.fields.set("Basic \(Data(text.utf8).base64EncodedString())", for: .authorization)
+            }
             for field in proxy.fields where !request.fields.contains(field.name) {
                 try request.fields.append(field.value, for: field.name)
             }

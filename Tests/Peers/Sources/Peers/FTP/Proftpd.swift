@@ -51,7 +51,8 @@ public final class Proftpd: FTPServer {
             let modules = "/" + server.split(separator: "/").dropLast(2).joined(separator: "/") + "/lib/proftpd"
             var settings = [
                 "ModulePath \(modules)", "LoadModule mod_tls.c", "ServerName peer", "ServerType standalone",
-                "DefaultServer on", "Port \(ports[0])", "DefaultAddress \(isIPv6 ? "::1" : "127.0.0.1")", "UseIPv6 \(isIPv6 ? "on" : "off")",
+                "DefaultServer on", "Port \(ports[0])", "DefaultAddress \(isIPv6 ? "::1" : "127.0.0.1")",
+                "UseIPv6 \(isIPv6 ? "on" : "off")",
                 "User root", "Group root", "RootLogin on", "PidFile \(scratch.file("pid"))",
                 "ScoreboardFile \(scratch.file("scores"))", "SystemLog \(scratch.file("system.log"))",
                 "TransferLog none", "WtmpLog off", "UseReverseDNS off", "RequireValidShell off", "UseFtpUsers off",

@@ -39,7 +39,8 @@ public final class PyFTPServer: FTPServer {
             try makeTree(scratch)
             let script = try scratch.write("server.py", Self.script)
             let arguments = [
-                scratch.file("root"), isIPv6 ? "::1" : "127.0.0.1", "\(ports[0])", masquerade ?? "", "\(cutsAfter ?? -1)",
+                scratch.file("root"), isIPv6 ? "::1" : "127.0.0.1", "\(ports[0])", masquerade ?? "",
+                "\(cutsAfter ?? -1)",
                 "\(idleLimit)",
             ]
             return PeerProcess.Launch(

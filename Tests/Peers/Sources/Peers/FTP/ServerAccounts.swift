@@ -27,7 +27,8 @@ struct ServerAccounts {
         let hash = try Self.hash(FTPServerAccount.password)
         try scratch.write(
             "accounts/shadow", "root:*:19000::::::\n\(FTPServerAccount.name):\(hash):19000::::::\n", mode: 0o600)
-        try scratch.write("accounts/pam.d/\(service)", "auth required pam_unix.so nodelay\naccount required pam_unix.so\n")
+        try scratch.write(
+            "accounts/pam.d/\(service)", "auth required pam_unix.so nodelay\naccount required pam_unix.so\n")
     }
 
     /// The arguments of ``launcher`` for a command line.

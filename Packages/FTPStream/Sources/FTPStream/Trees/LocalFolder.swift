@@ -17,16 +17,6 @@ enum LocalFolder {
         }
     }
 
-    /// Opens a file for writing, emptied; a link is refused.
-    static func create(_ path: String) throws(StreamError) -> StreamPair {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else {
-            throw StreamError(
-                posix: errno, Sentence("ftp.file", "The file %1 cannot be written, or is a link.", path))
-        }
-        return StreamPair(descriptor: descriptor, ownership: .owned)
-    }
-
     /// What is in a folder, by name: files and folders, links not followed.
     static func contents(of path: String) throws(StreamError) -> [(name: String, kind: ListingKind)] {
         let names: [String]

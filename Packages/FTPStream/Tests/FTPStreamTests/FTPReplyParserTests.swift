@@ -5,7 +5,7 @@ import Testing
 /// Replies of all shapes, and what is none.
 struct ReplyParserTests {
     private func replies(_ text: String, piece: Int = .max) throws(FTPError) -> [FTPReply] {
-        var parser = ReplyParser()
+        var parser = FTPReplyParser()
         var rest = Array(text.utf8)[...]
         var replies: [FTPReply] = []
         while !rest.isEmpty {

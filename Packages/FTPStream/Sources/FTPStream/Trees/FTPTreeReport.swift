@@ -8,9 +8,13 @@ public struct FTPTreeReport: Sendable, Hashable {
             case unsafeName
             /// It is a link, a device or the like, which are not followed and not made.
             case notAFile
+            /// It lies deeper than ``FTPTreeReport/depthLimit``.
+            case tooDeep
+            /// The server refused it.
+            case refused(FTPReply)
         }
 
-        /// Where it is: on the server for a download, here for an upload.
+        /// Where it is: on the server for a download, here for an upload; the server's name for it if that refused it.
         public var path: String
         /// Why.
         public var reason: Reason
@@ -18,12 +22,16 @@ public struct FTPTreeReport: Sendable, Hashable {
 
     /// Files transferred.
     public var files = 0
+    /// Files that were complete already.
+    public var unchanged = 0
     /// Directories made, or found to be there.
     public var directories = 0
-    /// Bytes of the files.
+    /// Bytes moved.
     public var bytes: UInt64 = 0
     /// What was left out, at most ``skippedLimit`` of it.
     public var skipped: [Skipped] = []
+    /// How much was left out.
+    public var skippedCount = 0
 
     /// How much of what was left out is named.
     public static let skippedLimit = 1000
@@ -31,6 +39,7 @@ public struct FTPTreeReport: Sendable, Hashable {
     public static let depthLimit = 64
 
     mutating func skip(_ path: String, _ reason: Skipped.Reason) {
+        skippedCount += 1
         if skipped.count < Self.skippedLimit { skipped.append(Skipped(path: path, reason: reason)) }
     }
 }

@@ -2,11 +2,22 @@
 ///
 /// A reply of many lines begins with `123-` and ends with the first line that begins with `123 `; what begins with another
 /// code, or with none, is text. LF alone ends a line, too: old servers send it.
-struct ReplyParser: Sendable {
+///
+/// ```swift
+/// var parser = FTPReplyParser()
+/// var used = 0
+/// while let reply = try parser.parse(bytes, used: &used) {
+///     print(reply)                       // 220 Hello.
+///     bytes = bytes.dropFirst(used)
+/// }
+/// ```
+///
+/// No I/O. Streams and clients use it; it is here for who reads a recorded dialogue, or speaks FTP in another way.
+public struct FTPReplyParser: Sendable {
     /// The longest line, in bytes.
-    static let lineLimit = 8 * 1024
+    public static let lineLimit = 8 * 1024
     /// The longest reply of many lines, in bytes. What FEAT and banners need is far less.
-    static let replyLimit = 64 * 1024
+    public static let replyLimit = 64 * 1024
 
     private var line: [UInt8] = []
     private var lines: [[UInt8]] = []
@@ -14,13 +25,17 @@ struct ReplyParser: Sendable {
     private var code: Int?
 
     /// True between replies: nothing is begun.
-    var isEmpty: Bool { line.isEmpty && code == nil }
+    public var isEmpty: Bool { line.isEmpty && code == nil }
+
+    /// A parser at the beginning of a reply.
+    public init() {}
 
     /// Takes bytes up to the end of a reply.
     ///
     /// - Parameter count: how many bytes were used.
     /// - Returns: the reply; nil if more bytes are needed.
-    mutating func parse(_ bytes: ArraySlice<UInt8>, used count: inout Int) throws(FTPError) -> FTPReply? {
+    /// - Throws: ``FTPError/Code/notAReply``, ``FTPError/Code/replyTooLong``; the dialogue is then out of step for good.
+    public mutating func parse(_ bytes: ArraySlice<UInt8>, used count: inout Int) throws(FTPError) -> FTPReply? {
         count = 0
         for byte in bytes {
             count += 1

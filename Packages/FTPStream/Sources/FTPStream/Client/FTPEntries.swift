@@ -1,0 +1,99 @@
+internal import Glibc
+public import StreamKit
+
+/// What is in a directory, one entry after the other, as the listing comes.
+///
+/// ```swift
+/// for try await entry in client.entries("pub") where entry.kind == .file {
+///     print(entry.name, entry.size ?? 0)
+/// }
+/// ```
+///
+/// The directory itself and the one above are left out. Each iteration lists the directory anew, on a session of its own while
+/// it lasts; leaving it early gives the listing up.
+public struct FTPEntries: AsyncSequence, Sendable {
+    /// An entry.
+    public typealias Element = ListingEntry
+    /// What the server refuses, and a listing with a line beyond all measure.
+    public typealias Failure = StreamError
+
+    let client: FTPClient
+    let path: FTPPath
+
+    /// Begins; the listing is asked for with the first entry.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(client.lister(path), client.listingOptions(now: Int64(time(nil))))
+    }
+
+    /// The entries of one listing.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let stream: ReadStream
+        private var parser: ListingParser
+        private var rest: [UInt8] = []
+        private var used = 0
+        private var hasBegun = false
+        private var isAtEnd = false
+
+        init(_ stream: ReadStream, _ options: ListingOptions) {
+            self.stream = stream
+            parser = ListingParser(options)
+        }
+
+        /// The next entry; nil at the end.
+        public mutating func next() async throws(StreamError) -> ListingEntry? {
+            try await next(isolation: nil)
+        }
+
+        /// The next entry; nil at the end.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(StreamError) -> ListingEntry? {
+            do {
+                while !isAtEnd {
+                    if let entry = try parsed() { return entry }
+                    if !hasBegun {
+                        hasBegun = true
+                        try stream.open()
+                    }
+                    let chunk = try await stream.read(upTo: ReadStream.chunkSize)
+                    rest.removeFirst(used)
+                    used = 0
+                    guard chunk.isEmpty else {
+                        rest += chunk
+                        continue
+                    }
+                    isAtEnd = true
+                    stream.close()
+                    let rest = rest
+                    if let entry = try parser.finish(rest.span.bytes), entry.place == .inside { return entry }
+                }
+                return nil
+            } catch let error as ListingError {
+                throw end(
+                    StreamError(
+                        domain: .ftp, code: 200, sentence: Sentence("ftp.listing", "%1", error.description),
+                        underlying: error))
+            } catch {
+                throw end(error as? StreamError ?? .closed)
+            }
+        }
+
+        private mutating func end(_ error: StreamError) -> StreamError {
+            isAtEnd = true
+            stream.close()
+            return error
+        }
+
+        /// The next entry of what is there already.
+        private mutating func parsed() throws(ListingError) -> ListingEntry? {
+            let rest = rest
+            while used < rest.count {
+                let step = try parser.parse(rest.span.bytes.extracting(droppingFirst: used))
+                if step.consumed == 0 { return nil }
+                used += step.consumed
+                if let entry = step.entry, entry.place == .inside { return entry }
+            }
+            return nil
+        }
+    }
+}

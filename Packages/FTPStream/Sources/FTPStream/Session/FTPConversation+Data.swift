@@ -1,0 +1,27 @@
+internal import StreamKit
+
+/// Data connections.
+extension FTPConversation {
+    /// Takes the server's connection; whoever else connects is turned away.
+    mutating func accept(_ control: FTPControl) throws(StreamError) -> Interest? {
+        guard let listener else { throw .closed }
+        let peer = control.peer
+        while true {
+            guard let socket = try listener.tryAccept() else {
+                place = listener.waitPoint
+                return .readable
+            }
+            guard let other = socket.peerAddress?.ipAddress, other == peer else {
+                socket.invalidate()
+                continue
+            }
+            let pair = try socket.makeStreams()
+            if let configuration = control.dataConfiguration { try pair.set(.tls, to: configuration) }
+            try pair.open()
+            data = pair
+            listener.invalidate()
+            self.listener = nil
+            return nil
+        }
+    }
+}

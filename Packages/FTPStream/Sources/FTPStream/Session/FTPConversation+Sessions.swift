@@ -1,0 +1,91 @@
+internal import StreamKit
+
+/// Where a session comes from, and where it goes.
+extension FTPConversation {
+    mutating func beginSession() throws(StreamError) {
+        if settings.keepsConnection, !mustBeNew, let control = pool.take(key) {
+            self.control = control
+            try beginJob(control)
+        } else {
+            var key = key
+            let pair = try connect(&key)
+            let control = FTPControl(pair.pair, key: self.key, machine: FTPMachine(key.login), group: pair.group)
+            self.control = control
+            phase = .talking(control.machine.begin())
+        }
+        startClock()
+    }
+
+    func connect(_ key: inout FTPSessionKey) throws(StreamError) -> (pair: StreamPair, group: String) {
+        var properties = settings.properties
+        // A control connection rests during transfers, and who is on the way may forget it.
+        if properties.value(named: StreamProperty<Bool>.keepsAlive.name) == nil { properties[.keepsAlive] = true }
+        properties[.tls] = nil
+        let group = FTPControl.group(key)
+        if key.login.control == .implicit {
+            var configuration = key.configuration
+            configuration.sessionGroup = group
+            properties[.tls] = configuration
+        }
+        let pair = StreamPair(
+            host: key.proxy?.host ?? key.host, port: key.proxy?.port ?? key.port, properties: properties, loop: loop)
+        try pair.open()
+        return (pair, group)
+    }
+
+    mutating func beginJob(_ control: FTPControl) throws(StreamError) {
+        hasBegunJob = true
+        phase = .talking(
+            try Self.converting { () throws(FTPError) in try control.machine.begin(job) })
+    }
+
+    /// A session that was kept may be dead, which only its use tells: once more on a new one, in silence.
+    mutating func startAgain(after error: StreamError) throws(StreamError) -> Bool {
+        // A wrong command is POSIX's EINVAL, and no better on another session.
+        let isLost =
+            (error.underlying as? FTPError).map { $0.code == .connectionLost }
+            ?? (error.domain == .posix && error.code != 110)
+        if let control, control.isReused, control.machine.lastReply == nil, isLost, !mustBeNew {
+            control.close()
+            data?.close()
+            data = nil
+            self.control = nil
+            mustBeNew = true
+            hasBegunJob = false
+            phase = .idle
+            return true
+        }
+        // A refusal leaves the session in order.
+        release()
+        return false
+    }
+
+    /// Gives the session back, or ends it.
+    mutating func release() {
+        stopClock()
+        stopSigns()
+        lingering.take()?.end()
+        listener?.invalidate()
+        listener = nil
+        data?.close()
+        data = nil
+        phase = .done
+        guard let control = control.take() else { return }
+        guard settings.keepsConnection else { return control.close() }
+        if control.isIdle {
+            pool.put(control)
+        } else if control.machine.isUsable, control.machine.unansweredSigns > 0 {
+            FTPRecovery.run(control, isAborting: false, pool: pool, loop: loop)
+        } else {
+            control.close()
+        }
+    }
+
+    mutating func noteFacts() {
+        guard let control else { return }
+        lastReply = control.machine.lastReply ?? lastReply
+        resourceSize = control.machine.resourceSize ?? resourceSize
+        tlsInformation = control.pair[.tlsInformation] ?? tlsInformation
+        report = control.pair.report.steps.isEmpty ? (control.plain?.report ?? report) : control.pair.report
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+@testable import FTPStream
+
+/// Two jobs share a session only if nothing about whom it leads to, who is logged in, and how safely differs.
+struct SessionKeyTests {
+    private static func key(_ change: (inout FTPSettings) -> Void = { _ in }, url: String = "ftp://h/x") throws
+        -> FTPSessionKey
+    {
+        var settings = FTPSettings()
+        settings.userName = "ann"
+        settings.password = "secret"
+        settings.account = "books"
+        settings.security = .required
+        change(&settings)
+        return try settings.key(for: FTPLocation(try #require(URL(string: url))), loop: .shared)
+    }
+
+    @Test("CVE-2023-27535: a session is not reused by who differs in user, account, TLS or proxy")
+    func everythingCounts() throws {
+        let tls13: TLSConfiguration = {
+            var configuration = TLSConfiguration()
+            configuration.minimumVersion = .tls13
+            return configuration
+        }()
+        let unverified: TLSConfiguration = {
+            var configuration = TLSConfiguration()
+            configuration.verification = .insecureNone
+            return configuration
+        }()
+        let keys = [
+            try Self.key(), try Self.key(url: "ftp://other/x"), try Self.key(url: "ftp://h:2121/x"),
+            try Self.key { $0.userName = "bob" }, try Self.key { $0.password = "other" },
+            try Self.key { $0.account = "games" }, try Self.key { $0.account = nil },
+            try Self.key { $0.security = .off }, try Self.key { $0.security = .preferred },
+            try Self.key { $0.security = .implicit },
+            try Self.key { $0.security = FTPSecurity(control: .required, data: .off) },
+            try Self.key { $0.security = FTPSecurity(control: .required, data: .preferred) },
+            try Self.key { $0.security?.clearsControl = true },
+            try Self.key { $0.security?.configuration = tls13 },
+            try Self.key { $0.properties[.tls] = unverified },
+            try Self.key { $0.isPassive = false },
+            try Self.key { $0.proxy = FTPProxy(host: "proxy") },
+            try Self.key { $0.proxy = FTPProxy(host: "proxy", userName: "pat") },
+            try Self.key { $0.properties[.localAddress] = .ip(.v4(.loopback), port: 0) },
+            try Self.key { $0.properties[.socksProxy] = SOCKSProxy(host: "socks", port: 1080) },
+            try Self.key { $0.properties[.proxies] = [ProxyRoute(SOCKSProxy(host: "socks", port: 1080))] },
+        ]
+        for (index, key) in keys.enumerated() {
+            for other in keys.indices { #expect((key == keys[other]) == (index == other), "\(index) and \(other)") }
+        }
+    }
+
+    /// What does not change the session is no reason for another.
+    @Test func whatDoesNotCount() throws {
+        #expect(try Self.key() == Self.key(url: "ftp://H/another/file;type=a"))
+        #expect(try Self.key() == Self.key { $0.offset = 5 })
+        #expect(try Self.key() == Self.key { $0.replyLimit = .seconds(1) })
+        #expect(try Self.key { $0.userName = nil } == Self.key({ $0.userName = nil }, url: "ftp://h:21/x"))
+    }
+}

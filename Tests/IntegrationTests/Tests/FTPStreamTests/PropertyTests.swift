@@ -1,0 +1,202 @@
+import Dispatch
+import EventLoops
+import FTPStream
+import Foundation
+import Peers
+import Testing
+
+/// What FTP streams are told and tell, and when.
+struct PropertyTests {
+    @Test func whoLogsIn() async throws {
+        let server = try await ServerKind.pyftpdlib.started()
+        try server.write("a", [1])
+        func users(_ url: String, _ user: String?, _ password: String?) async throws -> [String] {
+            let stream = try ReadStream(ftpURL: #require(URL(string: url)))
+            if let user { try stream.set(.ftpUserName, to: user) }
+            if let password { try stream.set(.ftpPassword, to: password) }
+            try stream.set(.ftpKeepsConnection, to: false)
+            let count = try server.commands().count
+            #expect(try await Style.async.readAll(stream) == [1])
+            return try server.commands().dropFirst(count).filter { $0.hasPrefix("USER") }
+        }
+        #expect(try await users(server.url("files/a"), nil, nil) == ["USER anonymous"])
+        #expect(try await users(server.url("files/a", user: "ann:open%20sesame"), nil, nil) == ["USER ann"])
+        #expect(try await users(server.url("files/a", user: "bob:wrong"), "ann", "open sesame") == ["USER ann"])
+        #expect(try await users(server.url("files/a", user: "ann"), nil, "open sesame") == ["USER ann"])
+    }
+
+    @Test func whenTheyCanBeSet() async throws {
+        let server = try await ServerKind.pyftpdlib.started()
+        try server.write("a", patterned(100_000))
+        let stream = try server.reader("files/a", pool: FTPSessionPool())
+        #expect(stream[.ftpResourceSize] == nil && stream[.ftpLastReply] == nil && stream.error == nil)
+        #expect(stream[.ftpUsesPassiveMode] == true && stream[.ftpKeepsConnection] == true)
+        #expect(stream[.ftpFetchesResourceInfo] == false && stream[.ftpTransferOffset] == 0)
+        #expect(throws: StreamError.self) { try stream.set(.ftpResourceSize, to: 5) }
+        try stream.set(.ftpFetchesResourceInfo, to: true)
+        try stream.open()
+        try await stream.opened()
+        #expect(stream[.ftpResourceSize] == 100_000)
+        #expect(stream[.remoteAddress]?.port.map(Int.init) == server.port)  // that of the control connection
+        #expect((stream[.nativeDescriptor] ?? -1) >= 0)
+        #expect(throws: StreamError.self) { try stream.set(.ftpUserName, to: "bob") }
+        #expect(throws: StreamError.self) { try stream.set(.ftpPassword, to: "x") }
+        #expect(throws: StreamError.self) { try stream.set(.ftpUsesPassiveMode, to: false) }
+        #expect(throws: StreamError.self) { try stream.set(.ftpTransferOffset, to: 1) }
+        #expect(throws: StreamError.self) { try stream.set(.ftpSecurity, to: .required) }
+        #expect(throws: StreamError.self) { try stream.set(.ftpProxy, to: FTPProxy(host: "h")) }
+        #expect(stream.error == nil)
+        for try await _ in stream.chunks() {}
+        #expect(stream[.ftpLastReply]?.code == 226)
+        stream.close()
+    }
+
+    /// The size is asked for before the transfer, if it is wanted, and not otherwise.
+    @Test(arguments: [false, true])
+    func sizeFirst(_ isWanted: Bool) async throws {
+        let server = try await ServerKind.proftpd.started()
+        try server.write("a", patterned(5000))
+        let stream = try server.reader("files/a", pool: FTPSessionPool())
+        try stream.set(.ftpFetchesResourceInfo, to: isWanted)
+        #expect(try await Style.async.readAll(stream).count == 5000)
+        let verbs = try server.commands().map { $0.prefix(4) }
+        #expect(verbs.contains("SIZE") == isWanted)
+        if isWanted { #expect(try #require(verbs.firstIndex(of: "SIZE")) < #require(verbs.firstIndex(of: "RETR"))) }
+        #expect(stream[.ftpResourceSize] == 5000)  // else from the words of the 150
+    }
+
+    @Test func eventsComeInOrder() async throws {
+        let server = try await ServerKind.pyftpdlib.started()
+        try server.write("a", patterned(1000))
+        let events = Locked<[StreamEvent]>([])
+        let stream = try server.reader("files/a", pool: FTPSessionPool())
+        let commands = Locked<[String]>([])
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            stream.setClient(.all) { stream, event in
+                events.withLock { if $0.last != event { $0.append(event) } }
+                switch event {
+                case .openCompleted: commands.withLock { $0 = (try? server.commands()) ?? [] }
+                case .hasBytesAvailable:
+                    var buffer = [UInt8](repeating: 0, count: 100)
+                    _ = try? stream.tryRead(into: &buffer)
+                case .endEncountered: continuation.resume()
+                default: break
+                }
+            }
+            stream.schedule(on: .queue(DispatchQueue(label: "ftp.events")))
+            do throws(StreamError) { try stream.open() } catch { Issue.record(error) }
+        }
+        #expect(events.withLock { $0 } == [.openCompleted, .hasBytesAvailable, .endEncountered])
+        // Open is not when somebody is logged in, but when the transfer begins.
+        #expect(commands.withLock { $0.contains { $0.hasPrefix("RETR") } })
+        stream.close()
+    }
+
+    /// Closing, taking the client away and unscheduling, in this order, a thousand times.
+    @Test func cleaningUp() async throws {
+        let server = try await ServerKind.pyftpdlib.started()
+        try server.write("a", [1])
+        let pool = FTPSessionPool()
+        let queue = DispatchQueue(label: "ftp.clean")
+        for round in 0..<1000 {
+            let stream = try server.reader("files/a", pool: pool)
+            stream.setClient(.all) { _, _ in }
+            stream.schedule(on: .queue(queue))
+            try stream.open()
+            if round % 20 == 0 { _ = try await stream.read(upTo: 10) }
+            stream.close()
+            stream.setClient(.all, nil)
+            stream.unschedule(from: .queue(queue))
+        }
+        pool.drain()
+    }
+
+    /// A directory that may not be made; one that is there.
+    @Test func directoriesThatCannotBeMade() async throws {
+        let server = try await ServerKind.proftpd.started()
+        for path in ["files/new/", "files/"] {
+            let stream = try WriteStream(ftpURL: url(server.url(path)))  // anybody may only read
+            try stream.set(.ftpPool, to: FTPSessionPool())
+            await #expect(throws: StreamError.self) {
+                try stream.open()
+                try await stream.opened()
+            }
+            #expect(stream.error?.domain == .ftp && (stream.error?.code == 550 || stream.error?.code == 521))
+        }
+    }
+
+    @Test(arguments: [FTPListingCommand.list, .facts])
+    func tenThousandEntries(_ command: FTPListingCommand) async throws {
+        let server = try await ServerKind.pyftpdlib.started()
+        for number in 0..<10_000 { try server.write("\(number)", []) }
+        let client = try server.client()
+        client.set(.ftpListingCommand, to: command)
+        #expect(Set(try await client.list("files").map(\.name)).count == 10_000)
+        // As CFFTPCreateParsedResourceListing was used: a small buffer, and what is left of it goes to its front.
+        let stream = client.lister("files")
+        try stream.open()
+        var parser = ListingParser(ListingOptions(now: 1_800_000_000))
+        var rest: [UInt8] = []
+        var count = 0
+        while true {
+            let piece = try await stream.read(upTo: 64)
+            if piece.isEmpty { break }
+            rest += piece
+            while true {
+                let step = try parser.parse(rest.span.bytes)
+                if step.consumed == 0 { break }
+                rest.removeFirst(step.consumed)
+                if step.entry != nil { count += 1 }
+            }
+        }
+        stream.close()
+        #expect(count == 10_000 && rest.isEmpty)
+        // Leaving a sequence early gives the listing up, and nothing else.
+        for try await entry in client.entries("files") {
+            #expect(!entry.name.isEmpty)
+            break
+        }
+        #expect(try await client.list("files").count == 10_000)
+    }
+
+    /// The data connection stands, and nothing comes: that is noticed, if a limit was set.
+    @Test func aStalledTransfer() async throws {
+        let data = try ScriptedServer { connection throws(PeerError) in
+            try connection.send([1, 2, 3])
+            try connection.readToEnd()
+        }
+        let dataPort = data.port
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("220 Hi.\r\n")
+            for reply in ["230 In.", "500 No.", "200 OK.", "229 (|||\(dataPort)|)", "150 Here."] {
+                try connection.read(until: "\r\n")
+                try connection.send(reply + "\r\n")
+            }
+            try connection.readToEnd()
+        }
+        let client = try FTPClient(url("ftp://127.0.0.1:\(server.port)/"))
+        client.set(.readLimit, to: .milliseconds(100))
+        let stream = client.reader("x")
+        let error = await #expect(throws: StreamError.self) { try await Style.async.readAll(stream) }
+        #expect(error?.isPOSIX(ETIMEDOUT) == true)
+    }
+
+    /// A kept session looks alive and dies with the next command: the job is done on a new one, and only then.
+    @Test func aSessionThatDiesWithItsNextCommand() async throws {
+        let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
+        let dataPort = data.port
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("220 Hi.\r\n")
+            for reply in ["230 In.", "500 No.", "200 OK.", "229 (|||\(dataPort)|)", "150 Here.\r\n226 Done."] {
+                try connection.read(until: "\r\n")
+                try connection.send(reply + "\r\n")
+            }
+            try connection.read(until: "\r\n")
+        }
+        let client = try FTPClient(url("ftp://127.0.0.1:\(server.port)/"))
+        #expect(try await Style.async.readAll(client.reader("a")) == [1, 2, 3])
+        #expect(client.pool.idleCount == 1)
+        #expect(try await Style.async.readAll(client.reader("a")) == [1, 2, 3])
+        #expect(server.recordings.count == 2)
+    }
+}

@@ -1,0 +1,104 @@
+import FTPStream
+import Foundation
+import NetKit
+import Peers
+import Testing
+
+/// Ways to a server: SOCKS and CONNECT carry both connections; proxies that speak FTP are logged in at as `user@host`.
+struct ProxyTests {
+    private static let bytes = patterned(300_000)
+
+    private func transfer(_ client: FTPClient, _ server: any FTPServer) async throws {
+        try await Style.async.writeAll(Self.bytes, to: client.writer("files/a"))
+        #expect(try server.read("a") == Self.bytes)
+        #expect(try await Style.async.readAll(client.reader("files/a")) == Self.bytes)
+        #expect(try await client.list("files").map(\.name) == ["a"])
+    }
+
+    @Test(arguments: [ServerKind.vsftpd, .proftpd], [FTPServerSecurity.off, .explicit])
+    func socks(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
+        let server = try await kind.started(security)
+        let dante = Dante()
+        try await start(dante)
+        let client = try server.client()
+        client.set(.socksProxy, to: SOCKSProxy(host: "127.0.0.1", port: UInt16(dante.port)))
+        try await transfer(client, server)
+        // The proxy's own log: the control connection, and each of the three data connections.
+        let connects = dante.log.split(separator: "\n").count { $0.contains("tcp/connect [") }
+        #expect(connects >= 4 || !dante.log.contains("tcp/connect ["), "\(dante.log)")
+        client.set(.ftpUsesPassiveMode, to: false)
+        let error = await #expect(throws: StreamError.self) { try await client.list() }
+        #expect((error?.underlying as? FTPError)?.code == .badArgument)
+    }
+
+    /// microsocks knows who may; nothing goes around it, or this would work with a wrong password.
+    @Test func socksWithPassword() async throws {
+        let server = try await ServerKind.pyftpdlib.started()
+        let proxy = Microsocks(user: "alice", password: "open sesame")
+        try await start(proxy)
+        let client = try server.client()
+        var socks = SOCKSProxy(host: "127.0.0.1", port: UInt16(proxy.port), user: "alice", password: "open sesame")
+        client.set(.socksProxy, to: socks)
+        try await transfer(client, server)
+        socks.password = "wrong"
+        client.set(.socksProxy, to: socks)
+        let error = await #expect(throws: StreamError.self) { try await client.list() }
+        #expect(error?.domain == .socks)
+    }
+
+    @Test(arguments: [FTPServerSecurity.off, .explicit, .implicit])
+    func connect(_ security: FTPServerSecurity) async throws {
+        let server = try await ServerKind.proftpd.started(security)
+        let squid = Squid()
+        try await start(squid)
+        let client = try server.client()
+        client.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: UInt16(squid.port)))])
+        try await transfer(client, server)
+        client.pool.drain()
+        // squid logs a tunnel when it ends: both connections went through it.
+        try await until { squid.log.split(separator: "\n").count { $0.contains("CONNECT 127.0.0.1:") } >= 4 }
+    }
+
+    @Test(arguments: [ServerKind.vsftpd, .pureFTPd], [false, true])
+    func userAtHost(_ kind: ServerKind, _ hasUser: Bool) async throws {
+        let server = try await kind.started()
+        let proxy = hasUser ? FTPUserProxy(user: "pat", password: "let me out") : FTPUserProxy()
+        try await start(proxy)
+        let client = try server.client()
+        var description = FTPProxy(host: "127.0.0.1", port: UInt16(proxy.port))
+        if hasUser { (description.userName, description.password) = ("pat", "let me out") }
+        client.set(.ftpProxy, to: description)
+        try await transfer(client, server)
+        #expect(proxy.requests == ["ann@127.0.0.1:\(server.port)"])
+        guard hasUser else { return }
+        description.password = "wrong"
+        client.set(.ftpProxy, to: description)
+        let error = await #expect(throws: StreamError.self) { try await client.list() }
+        #expect((error?.underlying as? FTPError)?.code == .loginRefused)
+    }
+
+    /// FTP by HTTP: the proxy is given the URL, logs in and fetches.
+    @Test func byHTTP() async throws {
+        let server = try await ServerKind.proftpd.started()
+        try server.write("a", Self.bytes)
+        let squid = Squid()
+        try await start(squid)
+        func stream(_ text: String) throws -> ReadStream {
+            let stream = try ReadStream(httpURL: url(text))
+            try stream.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: UInt16(squid.port)))])
+            return stream
+        }
+        #expect(try await Style.async.readAll(stream(server.url("files/a"))) == Self.bytes)
+        let known = server.url("files/a", user: "ann:open%20sesame")
+        #expect(try await Style.async.readAll(stream(known)) == Self.bytes)
+        #expect(try server.commands().contains("USER ann"))
+        let missing = try stream(server.url("files/nothing"))
+        try missing.open()
+        #expect(try await missing.response().status.code == 404)
+        missing.close()
+        // Without a proxy, HTTP is nothing for an FTP server.
+        let direct = try ReadStream(httpURL: url(server.url("files/a")))
+        let error = await #expect(throws: StreamError.self) { try await Style.async.readAll(direct) }
+        #expect(error?.description.contains("HTTP proxy") == true)
+    }
+}

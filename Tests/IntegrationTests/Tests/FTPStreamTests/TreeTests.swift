@@ -1,0 +1,164 @@
+import EventLoops
+import FTPStream
+import Foundation
+import Peers
+import Testing
+
+/// Whole trees, there and back, with every server.
+struct TreeTests {
+    /// A folder that is gone when this is.
+    private final class Folder {
+        let url: URL
+
+        init() throws {
+            url = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: url) }
+
+        func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+        func write(_ name: String, _ bytes: [UInt8]) throws {
+            let file = url.appendingPathComponent(name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(bytes).write(to: file)
+        }
+
+        func read(_ name: String) throws -> [UInt8] {
+            Array(try Data(contentsOf: url.appendingPathComponent(name)))
+        }
+    }
+
+    private static let files = [("1", 0), ("a/2", 1000), ("a/b c/é", 200_000), ("a/-R", 5)]
+
+    @Test(arguments: ServerKind.allCases)
+    func thereAndBack(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let folder = try Folder()
+        for (name, count) in Self.files { try folder.write("source/" + name, patterned(count)) }
+        try FileManager.default.createDirectory(atPath: folder.path("source/empty"), withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("source/link"), withDestinationPath: "/etc")
+        let client = try server.client()
+        let sent = try await client.upload(folder.path("source"), to: "files/tree")
+        #expect(sent.files == 4 && sent.directories == 4 && sent.bytes == 201_005)
+        #expect(sent.skipped.map(\.path) == [folder.path("source/link")] && sent.skipped[0].reason == .notAFile)
+        #expect(try await client.upload(folder.path("source"), to: "files/tree").files == 4)  // over what is there
+        let fetched = try await client.download("files/tree", to: folder.path("target"))
+        #expect(fetched.files == 4 && fetched.directories == 4 && fetched.bytes == 201_005 && fetched.skipped.isEmpty)
+        for (name, count) in Self.files { #expect(try folder.read("target/" + name) == patterned(count)) }
+        if kind.logsCommands { #expect(try server.loginCount() == 1) }
+    }
+
+    @Test(arguments: ServerKind.allCases)
+    func resuming(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let folder = try Folder()
+        for (name, count) in [("half", 10_000), ("whole", 500), ("longer", 20), ("new", 30)] {
+            try folder.write("source/" + name, patterned(count))
+        }
+        let client = try server.client()
+        try await client.makeDirectory("files/tree")
+        for (name, count) in [("half", 4000), ("whole", 500), ("longer", 100)] {
+            try await Style.async.writeAll(patterned(count), to: client.writer(FTPPath("files/tree/" + name)))
+        }
+        var options = FTPTreeOptions()
+        options.resumes = true
+        let seen = Locked<[FTPTreeProgress]>([])
+        options.progress = { progress in seen.withLock { $0.append(progress) } }
+        let sent = try await client.upload(folder.path("source"), to: "files/tree", options)
+        #expect(sent.files == 3 && sent.unchanged == 1 && sent.bytes == 6000 + 20 + 30)
+        for (name, count) in [("half", 10_000), ("whole", 500), ("longer", 20), ("new", 30)] {
+            #expect(try server.read("tree/" + name) == patterned(count))
+        }
+        let first = seen.withLock { $0.first { $0.path == "files/tree/half" } }
+        #expect(first?.count == 4000 && first?.size == 10_000)
+        #expect(seen.withLock { $0.contains { $0.path == "files/tree/half" && $0.count == 10_000 } })
+
+        for (name, count) in [("half", 4000), ("whole", 500), ("longer", 100)] {
+            try folder.write("target/" + name, patterned(count))
+        }
+        let fetched = try await client.download("files/tree", to: folder.path("target"), options)
+        #expect(fetched.files == 3 && fetched.unchanged == 1 && fetched.bytes == 6000 + 20 + 30)
+        for (name, count) in [("half", 10_000), ("whole", 500), ("longer", 20), ("new", 30)] {
+            #expect(try folder.read("target/" + name) == patterned(count))
+        }
+    }
+
+    /// A file that may not be read is left out, and so is a directory; the rest comes.
+    @Test(arguments: [ServerKind.vsftpd, .pureFTPd])
+    func whatIsRefusedIsLeftOut(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let folder = try Folder()
+        let client = try server.client()
+        for name in ["a", "b", "c"] { try await Style.async.writeAll([1], to: client.writer(FTPPath("files/" + name))) }
+        try await client.setMode(0, of: "files/b")
+        let report = try await client.download("files", to: folder.path("target"))
+        #expect(report.files == 2 && report.skipped.map(\.path) == ["files/b"])
+        guard case .refused(let reply) = report.skipped.first?.reason else {
+            Issue.record("\(report.skipped)")
+            return
+        }
+        #expect(reply.code == 550)
+        #expect(!FileManager.default.fileExists(atPath: folder.path("target/b")))
+        let error = await #expect(throws: StreamError.self) {
+            try await client.download("files/nowhere", to: folder.path("other"))
+        }
+        #expect(error?.code == 550 && error?.description.hasPrefix("files/nowhere: ") == true)
+        #expect(!FileManager.default.fileExists(atPath: folder.path("other")))
+    }
+
+    /// Nothing is written through links that are in the folder already, and no pipe there holds us up.
+    @Test func whatIsThereIsNoWayOut() async throws {
+        let server = try await ServerKind.pyftpdlib.started()
+        let folder = try Folder()
+        let client = try server.client()
+        try await client.makeDirectory("files/sub")
+        for name in ["sub/a", "b", "c"] {
+            try await Style.async.writeAll([1], to: client.writer(FTPPath("files/" + name)))
+        }
+        try folder.write("outside/a", [9])
+        for (link, target) in [("sub", "outside"), ("b", "outside/a"), ("c", "outside/new")] {
+            let place = folder.path("target-\(link)")
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(
+                atPath: place + "/" + link, withDestinationPath: folder.path(target))
+            await #expect(throws: StreamError.self) { try await client.download("files", to: place) }
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("outside")) == ["a"])
+        #expect(try folder.read("outside/a") == [9])
+        try FileManager.default.createDirectory(atPath: folder.path("pipes"), withIntermediateDirectories: true)
+        #expect(mkfifo(folder.path("pipes/b"), 0o600) == 0)
+        await #expect(throws: StreamError.self) { try await client.download("files", to: folder.path("pipes")) }
+    }
+
+    /// Names that lead out of the folder write nothing there.
+    @Test func aTreeStaysInItsFolder() async throws {
+        let names = [
+            "../up.txt", "/tmp/absolute.txt", "..", ".", "a/b", "", "nul\0nul", String(repeating: "x", count: 300),
+        ]
+        let listing = names.map { "type=file;size=1; \($0)\r\n" }.joined() + "type=dir; ../dir\r\n"
+        let data = try ScriptedServer { connection throws(PeerError) in try connection.send(listing) }
+        let dataPort = data.port
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("220 Hi.\r\n")
+            for reply in ["230 In.", "211-F\r\n MLST type*;size*;\r\n211 End"] {
+                try connection.read(until: "\r\n")
+                try connection.send(reply + "\r\n")
+            }
+            try connection.read(until: "\r\n")
+            try connection.send("229 Extended (|||\(dataPort)|)\r\n")
+            try connection.expect("MLSD tree\r\n")
+            try connection.send("150 Here.\r\n226 Done.\r\n")
+            try connection.readToEnd()
+        }
+        let folder = try Folder()
+        let client = try FTPClient(url("ftp://127.0.0.1:\(server.port)/"))
+        let report = try await client.download("tree", to: folder.path("in"))
+        #expect(report.files == 0 && report.directories == 1)
+        #expect(report.skipped.count == 6 && report.skipped.allSatisfy { $0.reason == .unsafeName })
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.url.path) == ["in"])
+    }
+}
