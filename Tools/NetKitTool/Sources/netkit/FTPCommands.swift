@@ -5,7 +5,8 @@ import NetKit
 /// `netkit mkdir`: makes a directory.
 struct MakeDirectoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mkdir", abstract: "Makes a directory on an FTP server; its parent must exist.")
+        commandName: "mkdir", abstract: "Makes a directory on an FTP server; its parent must exist.",
+        discussion: "Example: netkit mkdir ftp://ann@ftp.example.org/films/")
 
     @Argument(help: "The URL of the new directory.")
     var url: String
@@ -22,7 +23,8 @@ struct MakeDirectoryCommand: AsyncParsableCommand {
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
-        abstract: "Removes a file on an FTP server; an empty directory if the URL ends in a slash.")
+        abstract: "Removes a file on an FTP server; an empty directory if the URL ends in a slash.",
+        discussion: "Example: netkit rm ftp://ann@ftp.example.org/old.txt")
 
     @Argument(help: "What to remove.")
     var url: String

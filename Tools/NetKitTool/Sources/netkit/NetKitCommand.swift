@@ -25,7 +25,7 @@ struct NetKitCommand: AsyncParsableCommand {
              64  the command line is wrong
               1  anything else
             """,
-        version: "0.1.0",
+        version: PackageVersions.text,
         subcommands: [
             GetCommand.self, PutCommand.self, ListCommand.self, MakeDirectoryCommand.self, RemoveCommand.self,
             MoveCommand.self, ConnectCommand.self, ResolveCommand.self, DiagnoseCommand.self, TokenCommand.self,

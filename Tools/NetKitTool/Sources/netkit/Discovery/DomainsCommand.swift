@@ -4,7 +4,8 @@ import ServiceDiscovery
 /// `netkit domains`: where services can be looked for or published.
 struct DomainsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "domains", abstract: "Shows the domains in which services can be looked for, or published.")
+        commandName: "domains", abstract: "Shows the domains in which services can be looked for, or published.",
+        discussion: "Example: netkit domains --registration --timeout 3")
 
     @Flag(help: "Domains for publishing, not for browsing.")
     var registration = false

@@ -4,7 +4,8 @@ import ServiceDiscovery
 /// `netkit monitor`: what a service tells about itself, as it changes.
 struct MonitorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "monitor", abstract: "Shows what a service tells about itself, each time that it changes.")
+        commandName: "monitor", abstract: "Shows what a service tells about itself, each time that it changes.",
+        discussion: "Example: netkit monitor Status _http._tcp --json")
 
     @Argument(help: "The service's name, as people see it.")
     var name: String

@@ -4,7 +4,8 @@ import ServiceDiscovery
 /// `netkit types`: which types of services there are.
 struct TypesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "types", abstract: "Shows the types of services that there are on the network.")
+        commandName: "types", abstract: "Shows the types of services that there are on the network.",
+        discussion: "Example: netkit types --timeout 3")
 
     @OptionGroup var options: DiscoveryOptions
 
