@@ -23,6 +23,7 @@ let package = Package(
             name: "conform",
             dependencies: [
                 .product(name: "FTPListing", package: "FTPStream"),
+                .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),

@@ -10,6 +10,7 @@ protocol Scorer: Sendable {
 /// Every scorer there is; the first that knows a file runs it.
 let scorers: [any Scorer] = [
     ListingScorer(),
+    ControlScorer(),
     ChunkedBodyScorer(),
     SemanticsScorer(),
     MessageScorer(),
