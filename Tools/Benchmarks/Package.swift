@@ -29,6 +29,7 @@ let package = Package(
     ],
     dependencies: [
         .package(path: "../../Packages/EventLoops"),
+        .package(path: "../../Packages/FTPStream"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetKit"),
@@ -40,6 +41,7 @@ let package = Package(
             dependencies: [
                 "BenchmarkRows", "CMeasure",
                 .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "NetKit", package: "NetKit"),

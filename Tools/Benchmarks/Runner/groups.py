@@ -45,6 +45,7 @@ FOUNDATION = "bench-foundation"
 NIO = "bench-nio"
 NIO_TLS = "bench-nio-tls"
 AHC = "bench-ahc"
+LFTP = "lftp"
 
 READ = "port={send} buffer=65536"
 WRITE = "port={sink} buffer=65536 bytes={size}"
@@ -62,6 +63,10 @@ REQUEST = "file={data}/request.http count={size}"
 RESPONSE = "file={data}/response.http count={size}"
 HOSTS = "host={host-in-hosts} count={size}"
 DNS = "host={host-in-dns} count={size}"
+FTP_READ = "url=ftp://127.0.0.1:{ftp}{ftp-file} ca={ca} bytes={size}"
+FTP_WRITE = "url=ftp://127.0.0.1:{ftp}/up/file ca={ca} bytes={size}"
+FTP_FILES = "url=ftp://127.0.0.1:{ftp}/ ca={ca} count={size}"
+FTP_LIST = "url=ftp://127.0.0.1:{ftp}/ ca={ca} count={ftp-many}"
 
 BULK_INSTRUCTIONS = (64 * MIB, 192 * MIB)
 
@@ -254,6 +259,48 @@ GROUPS = (
             Variant("NIOHTTP1", NIO, "serialize", "count={size}", share=1 / 20),
             Variant("ours", OURS, "serialize", "count={size}", goals=(
                 "cpu <= 2.50 x C memcpy", "cpu <= 0.05 x NIOHTTP1")),
+        ),
+    ),
+    # 6. FTP, from and to vsftpd
+    Group(
+        "6a", "FTP download", "GiB", GIB, GIB // 8, placement="split",
+        variants=(
+            Variant("libcurl", LIBCURL, "read", FTP_READ),
+            Variant("lftp", LFTP, "read", FTP_READ),
+            Variant("ours", OURS, "ftp-read", FTP_READ, goals=("cpu <= 1.00 x libcurl", "cpu <= 1.00 x lftp")),
+            Variant("ours, async", OURS, "ftp-read-async", FTP_READ, goals=("cpu <= 1.00 x libcurl",)),
+        ),
+    ),
+    Group(
+        "6b", "FTP upload", "GiB", GIB, GIB // 8, placement="split",
+        variants=(
+            Variant("libcurl", LIBCURL, "ftp-write", FTP_WRITE),
+            Variant("lftp", LFTP, "write", FTP_WRITE),
+            Variant("ours", OURS, "ftp-write", FTP_WRITE, goals=("cpu <= 1.00 x libcurl", "cpu <= 1.00 x lftp")),
+        ),
+    ),
+    Group(
+        "6c", "files of 1 KiB over FTP, one after the other on one session", "file", 2_000, 400, placement="split",
+        variants=(
+            Variant("libcurl", LIBCURL, "ftp-files", FTP_FILES),
+            Variant("lftp", LFTP, "files", FTP_FILES),
+            Variant("ours, async", OURS, "ftp-files", FTP_FILES, goals=(
+                "cpu <= 1.00 x libcurl", "cpu <= 1.00 x lftp", "wall <= 1.00 x libcurl")),
+        ),
+    ),
+    Group(
+        "6d", "FTP listing of many entries (libcurl: its bytes only)", "entry", 50_000, 5_000, placement="split",
+        variants=(
+            Variant("libcurl, bytes", LIBCURL, "ftp-list", FTP_LIST),
+            Variant("lftp", LFTP, "list", FTP_LIST),
+            Variant("ours, async", OURS, "ftp-list", FTP_LIST, goals=("cpu <= 1.00 x lftp",)),
+        ),
+    ),
+    Group(
+        "6e", "parse lines of a listing to entries", "line", 50_000, 5_000,
+        variants=(
+            Variant("ours, ls", OURS, "ftp-parse", "format=unix count={size}"),
+            Variant("ours, MLSD", OURS, "ftp-parse", "format=facts count={size}"),
         ),
     ),
     # 7. Host resolution

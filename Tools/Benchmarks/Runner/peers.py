@@ -84,6 +84,9 @@ class Peers:
     def web(self):
         return self.once("web", WebServer, self)
 
+    def ftp(self):
+        return self.once("ftp", FTPServer, self)
+
 
 class Placeholders(dict):
     """What `{name}` in a variant's arguments stands for."""
@@ -101,6 +104,9 @@ class Placeholders(dict):
                 "http": lambda: peers.web().http_port,
                 "https": lambda: peers.web().https_port,
                 "file": lambda: peers.web().file(size),
+                "ftp": lambda: peers.ftp().port,
+                "ftp-file": lambda: peers.ftp().file(size),
+                "ftp-many": lambda: peers.ftp().many(size),
                 "host-in-hosts": lambda: HOST_IN_HOSTS,
                 "host-in-dns": lambda: HOST_IN_DNS,
             }
@@ -191,6 +197,58 @@ def nginx_path():
     if not path:
         raise Unavailable("nginx is not installed (Scripts/bootstrap)")
     return path
+
+
+class FTPServer:
+    """vsftpd, on the servers' CPU, for anybody. Every file is named after its size."""
+
+    def __init__(self, peers):
+        program = Path(__file__).resolve().parents[3] / ".build/peers/usr/sbin/vsftpd"
+        if not program.exists():
+            raise Unavailable("vsftpd is not unpacked (Scripts/bootstrap)")
+        self.tree = peers.directory / "ftp"
+        self.port = free_port()
+        self.tree.mkdir()
+        (self.tree / "up").mkdir()
+        (peers.directory / "empty").mkdir()
+        (self.tree / "small").mkdir()
+        for number in range(2000):
+            (self.tree / "small" / str(number)).write_bytes(b"x" * 1024)
+        settings = {
+            "background": "NO", "listen": "YES", "listen_address": "127.0.0.1", "listen_port": self.port,
+            "run_as_launching_user": "YES", "secure_chroot_dir": peers.directory / "empty", "anonymous_enable": "YES",
+            "local_enable": "NO", "anon_root": self.tree, "write_enable": "YES", "anon_upload_enable": "YES",
+            "anon_other_write_enable": "YES", "anon_world_readable_only": "NO", "connect_from_port_20": "NO",
+            "seccomp_sandbox": "NO", "isolate": "NO", "isolate_network": "NO",
+        }
+        configuration = peers.directory / "vsftpd.conf"
+        configuration.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        process = peers.spawn([*WITH_RUNNER, str(program), str(configuration)], peers.server_cpu)
+        while not self.answers():
+            if process.poll() is not None:
+                raise Unavailable("vsftpd did not start")
+
+    def answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+            return True
+        except OSError:
+            return False
+
+    def file(self, size):
+        path = self.tree / str(size)
+        if not path.exists():
+            with open(path, "wb") as file:
+                file.truncate(size)
+        return f"/{size}"
+
+    def many(self, count):
+        folder = self.tree / f"many-{count}"
+        if not folder.exists():
+            folder.mkdir()
+            for number in range(count):
+                (folder / f"notes-{number:06}.txt").touch()
+        return count
 
 
 class NameService:

@@ -1,6 +1,7 @@
 """Building the benchmark programs, each only when a row needs it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -39,6 +40,10 @@ class Programs:
         return copy
 
     def built(self, program):
+        if program == "lftp":
+            if not shutil.which("lftp"):
+                raise Unavailable("lftp is not installed (Scripts/bootstrap --bench)")
+            return Path(__file__).resolve().parent / "lftp.py"
         package = ROOT / "Rivals" if program in RIVALS else ROOT
         elsewhere = os.environ.get("NETKIT_BENCH_BUILD")
         scratch = Path(elsewhere).resolve() / package.name if elsewhere else package / ".build"

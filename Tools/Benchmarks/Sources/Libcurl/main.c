@@ -86,12 +86,60 @@ static void handshakes_row(void) {
     measure_end((double)count, bytes);
 }
 
+static size_t give_bytes(char *data, size_t size, size_t count, void *rest) {
+    size_t wanted = size * count, *left = rest;
+    if (wanted > *left) wanted = *left;
+    (void)data; // what is in the buffer is as good as anything
+    *left -= wanted;
+    return wanted;
+}
+
+static void ftp_write_row(void) {
+    CURL *handle = easy_handle();
+    size_t left = (size_t)measure_number("bytes");
+    curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(handle, CURLOPT_READFUNCTION, give_bytes);
+    curl_easy_setopt(handle, CURLOPT_READDATA, &left);
+    curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, 65536L);
+    measure_begin();
+    check(curl_easy_perform(handle));
+    measure_end(1, (double)measure_number("bytes"));
+}
+
+// One handle keeps its session. NOCWD: one command less a file, as ours.
+static void ftp_files_row(void) {
+    CURL *handle = easy_handle();
+    long long count = measure_number("count");
+    char url[256];
+    curl_easy_setopt(handle, CURLOPT_FTP_FILEMETHOD, (long)CURLFTPMETHOD_NOCWD);
+    measure_begin();
+    for (long long i = 0; i < count; i++) {
+        snprintf(url, sizeof url, "%ssmall/%lld", measure_text("url"), i);
+        curl_easy_setopt(handle, CURLOPT_URL, url);
+        check(curl_easy_perform(handle));
+    }
+    measure_end((double)count, bytes);
+}
+
+static void ftp_list_row(void) {
+    CURL *handle = easy_handle();
+    char url[256];
+    snprintf(url, sizeof url, "%smany-%lld/", measure_text("url"), measure_number("count"));
+    curl_easy_setopt(handle, CURLOPT_URL, url);
+    measure_begin();
+    check(curl_easy_perform(handle));
+    measure_end((double)measure_number("count"), bytes);
+}
+
 int main(int count, char **words) {
     static const struct measure_row rows[] = {
         {"read", read_row},
         {"requests", requests_row},
         {"requests-many", requests_many_row},
         {"handshakes", handshakes_row},
+        {"ftp-write", ftp_write_row},
+        {"ftp-files", ftp_files_row},
+        {"ftp-list", ftp_list_row},
         {NULL, NULL},
     };
     check(curl_global_init(CURL_GLOBAL_ALL));

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""lftp as a rival: runs it once and prints what the benchmark programs print. Its start counts, too: some milliseconds."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+
+row, *words = sys.argv[1:]
+values = dict(word.split("=", 1) for word in words)
+url, count = values["url"], int(values.get("count", 1))
+settings = "set ftp:ssl-allow no; set net:connection-limit 1; set cmd:fail-exit yes; set ftp:sync-mode on; "
+commands = {
+    "read": f"cat {url}",
+    "write": f"put /dev/stdin -o {url}",
+    "files": f"open {url}; cat " + " ".join(f"small/{number}" for number in range(count)),
+    "list": f"open {url}; cls -1 many-{count}",
+}
+source = subprocess.DEVNULL
+if row == "write":  # a file without blocks, as large as asked for
+    source = os.memfd_create("upload")
+    os.truncate(source, int(values["bytes"]))
+    commands[row] = f"put /proc/self/fd/0 -o {url}"
+before = resource.getrusage(resource.RUSAGE_CHILDREN)
+begin = time.monotonic()
+result = subprocess.run(["lftp", "--norc", "-c", settings + commands[row]], stdin=source, stdout=subprocess.DEVNULL,
+                        stderr=subprocess.PIPE, text=True)
+wall = time.monotonic() - begin
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+if result.returncode != 0:
+    sys.exit(f"lftp: {result.stderr.strip()}")
+print(json.dumps({
+    "wall": wall, "user": usage.ru_utime - before.ru_utime, "system": usage.ru_stime - before.ru_stime,
+    "operations": count, "bytes": int(values.get("bytes", 0))}))

@@ -1,0 +1,11 @@
+internal import BenchmarkRows
+internal import FTPStream
+internal import Foundation
+
+let ftpRows = [ftpRead, ftpReadAsync, ftpWrite, ftpFiles, ftpList, ftpParse]
+
+/// The URL of the command line.
+func ftpURL(_ arguments: Arguments, _ path: String = "") -> URL {
+    guard let url = URL(string: arguments.text("url") + path) else { stop("url= is none") }
+    return url
+}
