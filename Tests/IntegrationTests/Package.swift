@@ -145,6 +145,28 @@ let package = Package(
             exclude: ["README.md"],
             swiftSettings: settings
         ),
+        // A link to Tools/ExampleServer: the server that these tests load, in a process of its own.
+        .executableTarget(
+            name: "serve",
+            dependencies: [
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "StreamKit", package: "StreamKit"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "StreamServerTests",
+            dependencies: [
+                "serve",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
         // Logs in from a process of its own: Kerberos takes its configuration from the environment.
         .executableTarget(
             name: "login",

@@ -53,6 +53,7 @@ WRITE_QUEUED = "port={sink} buffer=1048576 bytes={size}"
 PING = "port={echo} count={size} connections=1"
 PING_32 = "port={echo} count={size} connections=32"
 IDLE = "port={hold} connections={size}"
+SCALE = "port={hold} echo={echo} connections={size}"
 HTTP = "port={http} path=/1024 count={size}"
 HTTP_URL = "url=http://127.0.0.1:{http}/1024 ca={ca} count={size}"
 TLS_READ = "port={https} path={file} ca={ca}"
@@ -148,6 +149,13 @@ GROUPS = (
             Variant("NIOAsyncChannel and task", NIO, "idle-async", IDLE),
             Variant("ours", OURS, "idle", IDLE, goals=("memory <= 600",)),
             Variant("ours and suspended task", OURS, "idle-async", IDLE, goals=("memory <= 1638",)),
+        ),
+    ),
+    Group(
+        "scale", "10,000 idle connections and 1,000 active ones, two threads", "idle connection", 10_000, 1_000, rounds=3,
+        metrics=("memory", "cpu", "wall"),
+        variants=(
+            Variant("ours", OURS, "scale", SCALE, goals=("memory <= 1638",)),
         ),
     ),
     # 3. TLS 1.3, AES-128-GCM, ECDSA P-256

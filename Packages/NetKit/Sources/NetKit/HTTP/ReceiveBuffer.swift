@@ -60,6 +60,33 @@ struct ReceiveBuffer: Sendable {
         return count
     }
 
+    /// Reads more from `stream`, waiting for some as a task: how many bytes, 0 at the end.
+    nonisolated(nonsending) mutating func fill(from stream: ReadStream) async throws(StreamError) -> Int {
+        // With nothing in it, the whole of it is read into; what little else there is, with a try and a wait.
+        if start == end {
+            (start, end) = (0, 0)
+            end = try await stream.read(into: &bytes)
+            return end
+        }
+        while true {
+            if let count = try fill(from: stream, waits: false) { return count }
+            try await stream.ready()
+        }
+    }
+
+    /// Whether a line that is not empty has ended in it.
+    var hasLine: Bool {
+        var seen = false
+        for byte in bytes[start..<end] {
+            if byte == UInt8(ascii: "\n") {
+                if seen { return true }
+            } else if byte != UInt8(ascii: "\r") {
+                seen = true
+            }
+        }
+        return false
+    }
+
     /// Gives memory back that a large head has taken.
     mutating func shrink() {
         if bytes.count > initialCapacity { self = ReceiveBuffer(capacity: initialCapacity) }

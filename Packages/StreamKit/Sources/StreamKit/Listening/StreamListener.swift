@@ -196,9 +196,8 @@ extension StreamListener {
                     return nil
                 } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
                     configuration.onFailure?(error, nil)
-                    // The clients wait in the kernel's queue; trying again at once would spin. Stopping ends the rest early
-                    // enough, and cancelling at once.
-                    try? await Task.sleep(for: AcceptedSockets.retryPause)
+                    // The clients wait in the kernel's queue; trying again at once would spin.
+                    await AcceptedSockets.rest(on: socket.point.loop)
                 } catch {
                     return error
                 }

@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 
 /// The connections that a listening socket gets, as they come.
@@ -18,6 +19,14 @@ public struct AcceptedSockets: AsyncSequence, Sendable {
 
     /// How long accepting rests when there are no descriptors, here and in events.
     public static let retryPause: Duration = .milliseconds(100)
+
+    /// Waits for ``retryPause``. With a timer of the loop, which needs no descriptor: those of the runtime, behind `Task.sleep`,
+    /// do, and end the process or never ring when there is none.
+    static func rest(on loop: EventLoop) async {
+        await withCheckedContinuation { continuation in
+            loop.schedule(at: .now + retryPause) { continuation.resume() }
+        }
+    }
 
     let listener: Socket
 
@@ -46,7 +55,7 @@ public struct AcceptedSockets: AsyncSequence, Sendable {
                     return nil
                 } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
                     // Cancelled while resting: the next accept says so.
-                    try? await Task.sleep(for: AcceptedSockets.retryPause)
+                    await AcceptedSockets.rest(on: listener.point.loop)
                 }
             }
         }

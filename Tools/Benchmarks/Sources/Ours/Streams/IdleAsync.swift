@@ -18,7 +18,7 @@ let idleAsync = Row(async: "idle-async") { arguments in
     measure_end(Double(count), 0)
 }
 
-private func reader(_ arguments: Arguments) async throws -> Task<Void, any Error> {
+func reader(_ arguments: Arguments) async throws -> Task<Void, any Error> {
     let pair = try connect(arguments)
     try await pair.input.opened()
     return Task(executorPreference: EventLoop.shared) {
@@ -28,7 +28,7 @@ private func reader(_ arguments: Arguments) async throws -> Task<Void, any Error
 }
 
 /// The loop is first come, first served: when this comes back, every reader before it is suspended.
-private func everythingQueued() async {
+func everythingQueued() async {
     await withCheckedContinuation { continuation in
         EventLoop.shared.execute { continuation.resume() }
     }

@@ -2,7 +2,8 @@ internal import BenchmarkRows
 internal import StreamKit
 
 let streamRows = [
-    read, readAsync, write, writeAsync, ping, pingAsync, idle, idleAsync, tlsRead, tlsReadAsync, tlsHandshakes,
+    read, readAsync, write, writeAsync, ping, pingAsync, idle, idleAsync, scale, tlsRead, tlsReadAsync,
+    tlsHandshakes,
 ]
 
 /// A connection to the peer on this machine, opening.

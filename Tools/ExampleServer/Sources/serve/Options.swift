@@ -1,0 +1,66 @@
+import Glibc
+import StreamKit
+
+/// What the command line says.
+struct Options {
+    static let usage = """
+        usage: serve [--port N] [--threads N] [--connections N] [--certificate FILE --key FILE] [--clients FILE]
+
+        A small HTTP server on the loopback addresses: /, /bytes/N, /echo (POST, PUT), /whoami.
+          --port N            the port; 0 (default) takes a free one
+          --threads N         how many threads serve; default 1
+          --connections N     most connections at once; default 4096
+          --certificate FILE  TLS: the certificate and those of its issuers (PEM), with
+          --key FILE          the private key
+          --clients FILE      ask clients for a certificate of one of these authorities (PEM)
+        """
+
+    var port: UInt16 = 0
+    var threads = 1
+    var connections = 4096
+    var certificate: String?
+    var key: String?
+    var clients: String?
+
+    init(_ arguments: some Sequence<String>) throws {
+        var rest = arguments.makeIterator()
+        while let name = rest.next() {
+            if name == "--help" || name == "-h" {
+                print(Options.usage)
+                exit(0)
+            }
+            guard let value = rest.next() else { throw Complaint(text: "\(name) needs a value\n\(Options.usage)") }
+            func number<Number: FixedWidthInteger>(_ range: ClosedRange<Number>) throws -> Number {
+                guard let number = Number(value), range ~= number else {
+                    throw Complaint(text: "\(name) takes a number from \(range.lowerBound) to \(range.upperBound)")
+                }
+                return number
+            }
+            switch name {
+            case "--port": port = try number(0...UInt16.max)
+            case "--threads": threads = try number(1...64)
+            case "--connections": connections = try number(1...1_000_000)
+            case "--certificate": certificate = value
+            case "--key": key = value
+            case "--clients": clients = value
+            default: throw Complaint(text: "unknown option \(name)\n\(Options.usage)")
+            }
+        }
+    }
+
+    /// Nil without a certificate.
+    func tls() throws -> TLSConfiguration? {
+        guard let certificate else { return nil }
+        var tls = TLSConfiguration(server: try TLSIdentity(file: certificate, keyFile: key))
+        if let clients {
+            tls.trust = .only(file: clients)
+            tls.clientAuthentication = .requested
+        }
+        return tls
+    }
+
+    private struct Complaint: Error, CustomStringConvertible {
+        let text: String
+        var description: String { text }
+    }
+}

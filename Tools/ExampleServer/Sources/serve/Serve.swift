@@ -1,0 +1,82 @@
+import Dispatch
+import EventLoops
+import Glibc
+import HTTPMessage
+import NetKit
+import StreamKit
+
+/// A small HTTP server: an example of `HTTPServer`, and what the tests load with curl and wrk.
+@main
+enum Serve {
+    static func main() async {
+        do {
+            let options = try Options(CommandLine.arguments.dropFirst())
+            let loops = (0..<options.threads).map { EventLoop(name: "serve-\($0)") }
+            var configuration = HTTPServer.Configuration()
+            configuration.connections.loops = loops
+            configuration.connections.maximumConnections = options.connections
+            configuration.limits.bodyLength = 64 << 20
+            configuration.connections.tls = try options.tls()
+            configuration.connections.onFailure = { error, peer in report("\(peer?.description ?? "-"): \(error)") }
+            configuration.onError = { report("a handler failed: \($0)") }
+            let server = try HTTPServer(port: options.port, isLocal: true, configuration: configuration)
+            // Ctrl-C, or a service manager: whoever is being served may finish within five seconds.
+            let signals = [SIGINT, SIGTERM].map { number in
+                signal(number, SIG_IGN)
+                let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+                source.setEventHandler { server.stop(within: .seconds(5)) }
+                source.resume()
+                return source
+            }
+            print("listening on \(options.certificate == nil ? "http" : "https")://localhost:\(server.port ?? 0)/")
+            fflush(nil)
+            try await server.run(answer)
+            withExtendedLifetime(signals) {}
+        } catch {
+            report("\(error)")
+            exit(1)
+        }
+    }
+
+    /// The whole site.
+    @Sendable static func answer(_ exchange: HTTPServerExchange) async throws {
+        let path = exchange.request.target.description
+        switch (exchange.request.method, path) {
+        case (.get, "/"), (.head, "/"):
+            try await exchange.respond(.ok, fields: ["Content-Type": "text/plain"], body: Array("hello\n".utf8))
+        case (.post, "/echo"), (.put, "/echo"):
+            // Bit by bit: no body is ever held whole. The first bit before the answer begins, for clients that ask first.
+            var piece = try await exchange.readBody()
+            try await exchange.begin(HTTPResponse(status: .ok))
+            while !piece.isEmpty {
+                try await exchange.write(piece)
+                piece = try await exchange.readBody()
+            }
+        case (.get, _) where path.hasPrefix("/bytes/"):
+            guard let count = Int(path.dropFirst(7)), 0...(1 << 30) ~= count else {
+                return try await exchange.respond(.badRequest)
+            }
+            try await exchange.begin(HTTPResponse(status: .ok), length: Int64(count))
+            let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 65536)
+            var rest = count
+            while rest > 0 {
+                try await exchange.write(rest < piece.count ? Array(piece.prefix(rest)) : piece)
+                rest -= min(rest, piece.count)
+            }
+        case (.get, "/whoami"):
+            let tls = exchange.tlsInformation
+            let name = tls?.peerCertificates.first?.subject ?? "nobody I know"
+            let way = tls.map { "\($0.version), \($0.applicationProtocol ?? "no ALPN")" } ?? "in the clear"
+            try await exchange.respond(.ok, body: Array("\(name), \(way)\n".utf8))
+        case (.get, _), (.head, _):
+            try await exchange.respond(.notFound, body: Array("there is no \(path) here\n".utf8))
+        default:
+            try await exchange.respond(405, fields: ["Allow": "GET, HEAD"])
+        }
+    }
+
+    @Sendable static func report(_ text: String) {
+        let line = Array("serve: \(text)\n".utf8)
+        write(STDERR_FILENO, line, line.count)
+    }
+}
