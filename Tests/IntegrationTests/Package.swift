@@ -173,6 +173,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "NetKit", package: "NetKit"),
                 .product(name: "StreamKit", package: "StreamKit"),
             ],
             swiftSettings: settings

@@ -17,6 +17,9 @@ import StreamKit
           --root FILE       the certificate authority to trust
           --limit MS        for the work that may block
           --times N         so many requests over the connection
+          --session yes     by an HTTPSession, with what it binds to; and there:
+          --proxy PORT      through the proxy at localhost, where --proxy-domain is the user's
+          --body N          as a POST of so many bytes
 
         Prints a line "STATUS BODY" for each answer that is not another leg, or "error CODE SENTENCE".
         """
@@ -31,6 +34,7 @@ import StreamKit
         for place in stride(from: 0, to: arguments.count, by: 2) { options[arguments[place]] = arguments[place + 1] }
         do {
             let settings = try Settings(options)
+            if options["--session"] != nil { return try await SessionLogin(options, settings).run(url) }
             var connection = try await HTTPConnection(to: url, root: options["--root"])
             var authentication: HTTPAuthentication?
             for _ in 0..<(Int(options["--times"] ?? "1") ?? 1) {

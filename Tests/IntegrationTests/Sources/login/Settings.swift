@@ -22,7 +22,12 @@ struct Settings {
         negotiate.canonicalizesHostName = options["--canonical"] != nil
         negotiate.allowsNTLM = options["--inner-ntlm"] != nil
         policy.methods = (options["--schemes"] ?? "negotiate,ntlm").split(separator: ",").map {
-            $0 == "ntlm" ? .ntlm : .negotiate(negotiate)
+            switch $0 {
+            case "ntlm": .ntlm
+            case "digest": .digest
+            case "basic": .basic
+            default: .negotiate(negotiate)
+            }
         }
         if let digits = options["--binding"] { binding = .tlsServerEndPoint(Settings.bytes(digits)) }
     }

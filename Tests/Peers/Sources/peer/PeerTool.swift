@@ -11,6 +11,7 @@ import Peers
 
         NAME   nginx apache lighttpd python tls echo dnsmasq unbound dante microsocks ssh squid tinyproxy
                vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
+               winbind
         COMMAND sees   PEER_PORT, and of a web server PEER_URL and PEER_TLS_URL; PEER_ROOT is the root certificate.
         Example   peer nginx sh -c 'curl -L --cacert "$PEER_ROOT" "$PEER_TLS_URL/chain"'
         """
@@ -58,6 +59,7 @@ import Peers
         case "tls": OpenSSLServer(.statusPage)
         case "echo": Socat(.echo)
         case "dnsmasq": Dnsmasq(records: records)
+        case "winbind": WinbindSquid()
         case "unbound": Unbound(records: records)
         case "dante": Dante()
         case "microsocks": Microsocks()

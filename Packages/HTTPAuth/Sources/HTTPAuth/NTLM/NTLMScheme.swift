@@ -23,7 +23,9 @@ struct NTLMScheme: AuthenticationScheme {
     }
 
     var traits: SchemeTraits {
-        SchemeTraits(isConnectionBound: true, requiresOrderedRequests: true, requiresAccountDomain: true)
+        var traits = SchemeTraits(isConnectionBound: true, requiresOrderedRequests: true, requiresAccountDomain: true)
+        if case .negotiating = state { traits.expectsAnotherChallenge = true }
+        return traits
     }
 
     var realm: String? { nil }

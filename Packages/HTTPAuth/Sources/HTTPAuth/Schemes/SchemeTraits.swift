@@ -13,11 +13,17 @@ public struct SchemeTraits: Hashable, Sendable {
     /// Whether a Windows domain belongs to the user name.
     public var requiresAccountDomain: Bool
 
+    /// Whether the request that carries what was made last will be answered with another challenge, whatever else it
+    /// holds: leave its body out.
+    public var expectsAnotherChallenge: Bool
+
     /// Makes traits; by default those of Basic.
     public init(
         isConnectionBound: Bool = false, requiresOrderedRequests: Bool = false,
-        requiresUserNameAndPassword: Bool = true, requiresAccountDomain: Bool = false
+        requiresUserNameAndPassword: Bool = true, requiresAccountDomain: Bool = false,
+        expectsAnotherChallenge: Bool = false
     ) {
+        self.expectsAnotherChallenge = expectsAnotherChallenge
         self.isConnectionBound = isConnectionBound
         self.requiresOrderedRequests = requiresOrderedRequests
         self.requiresUserNameAndPassword = requiresUserNameAndPassword

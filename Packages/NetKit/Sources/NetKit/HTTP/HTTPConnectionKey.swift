@@ -18,6 +18,11 @@ struct HTTPConnectionKey: Hashable, Sendable {
         manner = properties.isEmpty ? nil : Manner(properties, isSecure: origin.isSecure)
     }
 
+    /// Whether a proxy on the way was told this login.
+    func uses(_ login: KnownAuthentication) -> Bool {
+        manner?.proxies.contains { $0.hops.contains { ($0 as? HTTPProxy)?.login === login } } ?? false
+    }
+
     /// The caller's wishes for TLS.
     var tls: TLSConfiguration? { manner?.tls }
 

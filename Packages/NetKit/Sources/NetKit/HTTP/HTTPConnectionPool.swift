@@ -62,6 +62,25 @@ public final class HTTPConnectionPool: Sendable {
         for connection in connections { connection.pair.close() }
     }
 
+    /// Closes the idle connections that proxies let through for this login.
+    func drop(of login: KnownAuthentication) {
+        let dropped = state.withLock { state -> [HTTPConnection] in
+            let dropped = state.idle.filter { $0.key.uses(login) }
+            state.idle.removeAll { $0.key.uses(login) }
+            return dropped
+        }
+        for connection in dropped { connection.pair.close() }
+    }
+
+    /// Gives all idle connections to another pool.
+    func handOver(to other: HTTPConnectionPool) {
+        let connections = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for connection in connections { other.put(connection) }
+    }
+
     /// An idle connection for `key`, checked; nil if there is none.
     func take(_ key: HTTPConnectionKey) -> HTTPConnection? {
         while true {

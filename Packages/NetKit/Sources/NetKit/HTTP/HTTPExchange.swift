@@ -1,5 +1,6 @@
 internal import EventLoops
 internal import FoundationEssentials
+internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
@@ -25,6 +26,13 @@ final class HTTPExchange: StreamTransport {
         self.loop = loop
         let body = body ?? request.body.map { .bytes($0) }
         state = Locked(State(load: HTTPLoad(consume request, body: body, loop: loop)))
+    }
+
+    /// What to send, in place of what it was made with; before it is opened.
+    func send(_ request: HTTPRequest, body: HTTPBody?) {
+        state.withLock { state in
+            if !state.hasBegun { state.load.send(request, body: body) }
+        }
     }
 
     var waitPoint: WaitPoint {
@@ -128,6 +136,9 @@ extension HTTPExchange {
             switch name {
             case StreamProperty<HTTPResponse>.httpResponse.name: state.load.finalResponse
             case StreamProperty<HTTPResponse>.httpProxyResponse.name: state.load.tunnelResponse
+            case StreamProperty<HTTPProxy>.httpAnsweringProxy.name: state.load.answeringProxy
+            case StreamProperty<[UInt8]>.httpProxyBinding.name: state.load.proxyBinding
+            case StreamProperty<AuthenticationVerdict>.httpTunnelVerdict.name: state.load.tunnelVerdict
             case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: state.hasBegun ? state.load.interim : nil
             case StreamProperty<HTTPFields>.httpTrailers.name: state.hasBegun ? state.load.trailers : nil
             case StreamProperty<URL>.httpFinalURL.name: state.load.url

@@ -143,8 +143,12 @@ extension HTTPLoad {
         try refuseUnasked(head, framing)
         leaveTimer.take()?.cancel()
         log.answered(head)
+        answeringProxy = connection?.proxy
+        if answeringProxy?.tls != nil { proxyBinding = connection?.pair[.serverEndPointBinding] }
         decoder = BodyDecoder(framing, limits: settings.limits, leniency: .client)
         isReusable = settings.keepsConnection && framing.endsByItself && head.isPersistent
+        // Who refuses a large request may not have read it; squid 5.7 then never reads the next one.
+        if head.status.code >= 400, bodyBytesSent > Int64(RequestSender.smallBody) { isReusable = false }
         response = head
         if let hop = try hop(after: head) {
             nextHop = hop

@@ -15,6 +15,8 @@ extension HTTPLoad {
         var limits = HTTPLimits.default
         var pool: HTTPConnectionPool?
         var proxies: ProxySettings?
+        var proxyLogins: ProxyLogins?
+        var needsIdleConnection = false
 
         /// Takes a property of HTTP streams, nil for its default; every other one is the connection's.
         mutating func set(_ value: (any Sendable)?, named name: String) {
@@ -22,6 +24,8 @@ extension HTTPLoad {
             case StreamProperty<Bool>.httpKeepsConnection.name: keepsConnection = value as? Bool ?? false
             case StreamProperty<HTTPConnectionPool>.httpPool.name: pool = value as? HTTPConnectionPool
             case StreamProperty<ProxySettings>.httpProxySettings.name: proxies = value as? ProxySettings
+            case StreamProperty<ProxyLogins>.httpProxyLogins.name: proxyLogins = value as? ProxyLogins
+            case StreamProperty<Bool>.httpNeedsIdleConnection.name: needsIdleConnection = value as? Bool ?? false
             case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects = value as? Bool ?? false
             case StreamProperty<Bool>.httpDecodesContent.name: decodesContent = value as? Bool ?? false
             case StreamProperty<Int64>.httpDecodedLimit.name:

@@ -1,5 +1,6 @@
 internal import EventLoops
 internal import FoundationEssentials
+internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
@@ -46,6 +47,14 @@ struct HTTPLoad: ~Copyable, Sendable {
     var approaches: ArraySlice<HTTPApproach> = []
     /// What the last proxy said when it was asked for a tunnel.
     var proxyResponse: HTTPResponse?
+    /// The only proxy, if the caller has brought credentials for it.
+    var proxyOwner: HTTPProxy?
+    /// Whose word the answer is, if it is a proxy's or came through one that takes requests.
+    var answeringProxy: HTTPProxy?
+    /// What binds a login to the TLS connection with it.
+    var proxyBinding: [UInt8]?
+    /// What became of the login to the proxy that refused a tunnel.
+    var tunnelVerdict: AuthenticationVerdict?
 
     var phase = Phase.idle
     /// Where to wait.
@@ -79,6 +88,14 @@ struct HTTPLoad: ~Copyable, Sendable {
         self.request = request
         self.body = body
         self.loop = loop
+    }
+
+    /// Takes another request, before anything has begun.
+    mutating func send(_ request: HTTPRequest, body: HTTPBody?) {
+        method = request.method
+        url = request.url
+        self.request = request
+        self.body = body
     }
 
     // MARK: What can be told
@@ -168,7 +185,10 @@ extension HTTPLoad {
         if origin.isFTP, idle?.proxy == nil, approach.proxy == nil { throw .ftpNeedsProxy }
         let preparation = RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
-        let form = try HTTPApproach.form(request, of: url, for: idle == nil ? approach.proxy : idle?.proxy)
+        if idle == nil, settings.needsIdleConnection { throw .connectionGone }
+        let form = try HTTPApproach.form(
+            request, of: url, for: idle == nil ? approach.proxy : idle?.proxy, owner: proxyOwner,
+            settings.proxyLogins)
         let head = try preparation.prepare(form, method, to: origin, body: body)
         sentHead = head.bytes
         log.beginRequest(method, url)
@@ -211,6 +231,7 @@ extension HTTPLoad {
         let mayRepeat = sender?.hasBegun != true || method.isIdempotent
         guard connection?.isReused == true, !mustBeNew, !hasReceived, mayRepeat, !hasSpentBody else { throw error }
         sender?.stop()
+        if settings.needsIdleConnection { throw .connectionGone }
         dropConnection()
         mustBeNew = true
         phase = .idle
@@ -227,6 +248,7 @@ extension HTTPLoad {
         if !hop.keepsBody { body = nil }
         mustBeNew = false
         approaches = []
+        answeringProxy = nil
         response = nil
         interim = []
         phase = .idle

@@ -66,6 +66,10 @@ extension StreamError {
             underlying: underlying)
     }
 
+    static let connectionGone = http(
+        .connectionLost,
+        Sentence("http.connectionGone", "The connection that was logged in is closed."), underlying: ConnectionGone())
+
     static func tooManyInterim(_ count: Int) -> StreamError {
         http(.parseFailure, Sentence("http.interim", "The server sent more than %1 interim answers.", "\(count)"))
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
@@ -7,9 +8,16 @@ internal import StreamKit
 /// Theory of operation. One request; then heads are parsed out of what has come until one is final. A 2xx has no body,
 /// whatever its fields say, and what stands behind its head is the target's. Any other answer is a refusal; its body is
 /// read as far as it is framed, up to a limit, because proxies explain themselves there.
+///
+/// Where a session has credentials for the proxy, they are put on the request first, which may take a while and is done
+/// elsewhere. A 407 that asks for another leg of the same login is answered over the same connection, if that is kept; one
+/// that asks for other credentials is a refusal, and the session's business.
 struct ConnectMachine: TunnelMachine {
     private enum State {
-        case sends([UInt8])
+        /// The login is to be asked for a field.
+        case prepares
+        case awaitsField
+        case sends
         case receivesHead
         case receivesBody(HTTPResponse, BodyDecoder, body: [UInt8])
         case refused(HTTPResponse)
@@ -19,19 +27,24 @@ struct ConnectMachine: TunnelMachine {
     /// How much is read at once.
     private static let readSize = 4096
 
-    private let proxy: String
+    private let source: HTTPProxy
     private let target: String
     private let limits: HTTPLimits
+    private let login: ProxyLogin?
+    private var request: HTTPRequest
     private var state: State
     private var parser: HeadParser
     private var received: [UInt8] = []
     private var interimCount = 0
     private var response: HTTPResponse?
+    /// The refusal was read to its end, and its connection can carry another request.
+    private var isWhole = false
+    private var verdict: AuthenticationVerdict?
     private(set) var refusal: TunnelRefusal?
 
     /// - Throws: `EINVAL` if the proxy's fields make no request.
     init(_ proxy: HTTPProxy, _ target: TunnelTarget) throws(StreamError) {
-        self.proxy = proxy.place
+        source = proxy
         self.target = target.description
         limits = proxy.limits
         parser = HeadParser(.response, limits: proxy.limits, leniency: .client)
@@ -45,9 +58,12 @@ struct ConnectMachine: TunnelMachine {
                 try request.fields.set(RequestPreparation.userAgent, for: .userAgent)
             }
             for field in proxy.fields where field.name != .host {
+                if proxy.login != nil, field.name == .proxyAuthorization { continue }
                 try request.fields.append(field.value, for: field.name)
             }
-            state = .sends(request.serialized())
+            self.request = request
+            login = proxy.login.map { ProxyLogin(for: $0) }
+            state = login == nil ? .sends : .prepares
         } catch {
             throw StreamError(
                 posix: EINVAL,
@@ -60,16 +76,34 @@ struct ConnectMachine: TunnelMachine {
 
     mutating func next() throws(StreamError) -> TunnelAction {
         switch state {
-        case .sends(let bytes):
+        case .prepares:
+            guard let login else { throw .closed }
+            state = .awaitsField
+            return .work(login.work(on: request))
+        case .awaitsField:
+            guard let login, let outcome = login.takeOutcome() else { throw .closed }
+            do throws(HTTPAuthError) {
+                request = try outcome.get()
+            } catch {
+                refusal = .request
+                throw .proxyLogin(source, login.authentication, error)
+            }
             state = .receivesHead
-            return .send(bytes)
+            return .send(request.serialized())
+        case .sends:
+            state = .receivesHead
+            return .send(request.serialized())
         case .receivesHead, .receivesBody:
             return .receive(upTo: ConnectMachine.readSize)
         case .refused(let response):
-            throw .tunnelRefused(proxy, target, response)
+            throw .tunnelRefused(source, target, response, verdict)
         case .established(let response):
             return .established("tunnel to \(target): \(response.status.code)", surplus: received)
         }
+    }
+
+    mutating func begin(overTLSBoundBy binding: [UInt8]?) {
+        login?.binding = binding.map { .tlsServerEndPoint($0) }
     }
 
     mutating func receive(_ bytes: [UInt8]) throws(StreamError) {
@@ -80,10 +114,11 @@ struct ConnectMachine: TunnelMachine {
                 try collect(head, &decoder, body)
             }
         } catch {
-            throw .tunnelAnswerInvalid(proxy, error)
+            throw .tunnelAnswerInvalid(source.place, error)
         }
+        try judge()
         guard interimCount <= HTTPLimits.interimResponses else {
-            throw .tunnelInterim(proxy, HTTPLimits.interimResponses)
+            throw .tunnelInterim(source.place, HTTPLimits.interimResponses)
         }
     }
 
@@ -92,8 +127,9 @@ struct ConnectMachine: TunnelMachine {
         case .receivesBody(let head, _, let body):
             // Cut short or not: that it is a refusal is known.
             refuse(head, body)
+            try judge(isOver: true)
         default:
-            throw .tunnelBrokeOff(proxy, received.isEmpty ? "without an answer" : "in the middle of its answer")
+            throw .tunnelBrokeOff(source.place, received.isEmpty ? "without an answer" : "in the middle of its answer")
         }
     }
 
@@ -101,6 +137,31 @@ struct ConnectMachine: TunnelMachine {
         var properties = StreamProperties()
         properties[.httpProxyResponse] = response
         return properties
+    }
+
+    /// Tells the login what the proxy answered, and goes on with it where it is to go on.
+    private mutating func judge(isOver: Bool = false) throws(StreamError) {
+        guard let login else { return }
+        switch state {
+        case .established(let head):
+            do throws(HTTPAuthError) {
+                _ = try login.judge(head, to: request)
+            } catch {
+                refusal = .request
+                throw .proxyLogin(source, login.authentication, error)
+            }
+        case .refused(let head) where head.status == .proxyAuthenticationRequired:
+            do throws(HTTPAuthError) {
+                verdict = try login.judge(head, to: request)
+            } catch {
+                throw .proxyLogin(source, login.authentication, error)
+            }
+            guard verdict == .apply, !isOver, head.isPersistent, isWhole, received.isEmpty else { return }
+            refusal = nil
+            interimCount = 0
+            state = .prepares
+        case .prepares, .awaitsField, .sends, .receivesHead, .receivesBody, .refused: break
+        }
     }
 
     private mutating func parseHeads() throws(HTTPMessageError) {
@@ -139,6 +200,7 @@ struct ConnectMachine: TunnelMachine {
         }
         received.removeFirst(min(used, received.count))
         if decoder.isComplete || body.count >= HTTPProxy.refusalBodyLimit {
+            isWhole = decoder.isComplete && decoder.framing.endsByItself
             refuse(head, body)
         } else {
             state = .receivesBody(head, decoder, body: body)

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
@@ -31,17 +32,23 @@ struct HTTPApproach: Sendable {
 
     /// The request in the form that is sent.
     ///
-    /// - Parameter proxy: who is given the request; nil for the origin. Whoever is not that proxy does not see what is meant
-    ///   for it.
-    static func form(_ request: HTTPRequest, of url: URL, for proxy: HTTPProxy?) throws(StreamError) -> HTTPRequest {
-        let isForProxy = !request.fields.isEmpty && request.fields.contains(.proxyAuthorization)
-        guard proxy != nil || isForProxy else { return request }
+    /// - Parameters:
+    ///   - proxy: who is given the request; nil for the origin. Whoever is not meant does not see what is for a proxy.
+    ///   - owner: the proxy that the caller's own credentials are for.
+    ///   - logins: what a session has for proxies.
+    static func form(
+        _ request: HTTPRequest, of url: URL, for proxy: HTTPProxy?, owner: HTTPProxy? = nil,
+        _ logins: ProxyLogins? = nil
+    ) throws(StreamError) -> HTTPRequest {
+        let hasOwn = !request.fields.isEmpty && request.fields.contains(.proxyAuthorization)
+        guard proxy != nil || hasOwn else { return request }
         var request = request
         do throws(HTTPMessageError) {
             guard let proxy else {
                 request.fields.remove(.proxyAuthorization)
                 return request
             }
+            if hasOwn, owner?.space != proxy.space { request.fields.remove(.proxyAuthorization) }
             try request.setTarget(RequestTarget(absolute: url))
             // Of FTP the proxy itself logs in, and nobody else sees this.
             if url.scheme?.lowercased() == "ftp", let user = url.user(percentEncoded: false),
@@ -50,7 +57,10 @@ struct HTTPApproach: Sendable {
                 let text = "\(user):\(url.password(percentEncoded: false) ?? "")"
                 try request.fields.set("Basic \(Data(text.utf8).base64EncodedString())", for: .authorization)
             }
+            let login = logins?[proxy]
+            if let value = login?.value { try request.fields.set(rawValue: value, for: .proxyAuthorization) }
             for field in proxy.fields where !request.fields.contains(field.name) {
+                if login != nil, field.name == .proxyAuthorization { continue }
                 try request.fields.append(field.value, for: field.name)
             }
             return request
@@ -59,23 +69,32 @@ struct HTTPApproach: Sendable {
         }
     }
 
-    /// The ways, with the caller's own credentials for the proxy, where there is just one that they can be for.
+    /// The proxy that a caller's own credentials are for: the only one on all the ways. If there are several, nobody can
+    /// say for which they are, and none gets them.
+    static func owner(of request: HTTPRequest, in routes: [ProxyRoute]) -> HTTPProxy? {
+        guard !request.fields.isEmpty, request.fields.contains(.proxyAuthorization) else { return nil }
+        let proxies = routes.flatMap { $0.hops.compactMap { $0 as? HTTPProxy } }
+        guard let first = proxies.first, proxies.allSatisfy({ $0.space == first.space }) else { return nil }
+        return first
+    }
+
+    /// The ways, with the caller's own credentials for the proxy that they are for.
     static func routes(_ routes: [ProxyRoute], for request: HTTPRequest) throws(StreamError) -> [ProxyRoute] {
-        guard let value = request.fields[.proxyAuthorization] else { return routes }
+        guard let owner = owner(of: request, in: routes), let value = request.fields[.proxyAuthorization] else {
+            return routes
+        }
         var known: [ProxyRoute] = []
         for route in routes {
-            let proxies = route.hops.indices.filter { route.hops[$0] is HTTPProxy }
-            guard proxies.count == 1, let index = proxies.first, var proxy = route.hops[index] as? HTTPProxy else {
-                known.append(route)
-                continue
-            }
-            do throws(HTTPMessageError) {
-                try proxy.fields.set(value, for: .proxyAuthorization)
-            } catch {
-                throw StreamError(error)
-            }
             var hops = route.hops
-            hops[index] = proxy
+            for index in hops.indices {
+                guard var proxy = hops[index] as? HTTPProxy, proxy.space == owner.space else { continue }
+                do throws(HTTPMessageError) {
+                    try proxy.fields.set(value, for: .proxyAuthorization)
+                } catch {
+                    throw StreamError(error)
+                }
+                hops[index] = proxy
+            }
             known.append(ProxyRoute(hops: hops))
         }
         return known

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
@@ -14,14 +15,17 @@ extension HTTPLoad {
 
     /// What a connection for this URL is made with: the caller's properties, with the ways that the settings tell, and the
     /// caller's credentials for a proxy, so that no other user's request finds the connection.
-    func connectionProperties(for url: URL) throws(StreamError) -> StreamProperties {
+    mutating func connectionProperties(for url: URL) throws(StreamError) -> StreamProperties {
         var routes = settings.properties[.proxies] ?? []
         if routes.isEmpty, settings.properties[.socksProxy] == nil, let proxies = settings.proxies {
             routes = try proxies.routes(for: url)
         }
         if routes.isEmpty || routes == [.direct] { return settings.properties }
         var properties = settings.properties
-        properties[.proxies] = try HTTPApproach.routes(routes, for: request)
+        proxyOwner = HTTPApproach.owner(of: request, in: routes)
+        let known = try HTTPApproach.routes(routes, for: request)
+        let isSecure = url.scheme?.lowercased() == "https"
+        properties[.proxies] = settings.proxyLogins?.logins(in: known, toSecure: isSecure) ?? known
         properties[.socksProxy] = nil
         return properties
     }
@@ -55,6 +59,8 @@ extension HTTPLoad {
     mutating func answerForProxy(_ error: StreamError) throws(StreamError) -> Bool {
         guard let refusal = error.underlying as? HTTPProxyRefusal else { return false }
         proxyResponse = refusal.response
+        answeringProxy = refusal.source
+        tunnelVerdict = refusal.verdict
         guard refusal.response.status.code == 407 else { return false }
         var head = refusal.response
         head.body = nil

@@ -1,3 +1,4 @@
+public import HTTPAuth
 public import HTTPMessage
 public import StreamKit
 
@@ -32,6 +33,9 @@ public struct HTTPProxy: StreamProxy {
     /// What is accepted of the proxy's answers.
     public var limits: HTTPLimits
 
+    /// Who is asked for credentials when the proxy wants some; of a session. Those of ``fields`` are then not sent.
+    var login: KnownAuthentication?
+
     /// Most bytes of a refusal's body that are kept; the rest is not waited for.
     public static let refusalBodyLimit = 64 * 1024
 
@@ -59,10 +63,23 @@ public struct HTTPProxy: StreamProxy {
 }
 
 extension HTTPProxy {
-    /// Equal if everything is, the fields' credentials among it.
+    /// Where credentials for it are good, without a realm: for an `HTTPAuthentication` made from its 407.
+    public var protectionSpace: ProtectionSpace {
+        ProtectionSpace(.proxy, scheme: tls == nil ? "http" : "https", host: host, port: Int(port))
+    }
+
+    var space: ProtectionSpace { protectionSpace }
+
+    /// Equal if everything is: the fields' credentials, and on whose behalf a session uses it, too.
     public static func == (left: HTTPProxy, right: HTTPProxy) -> Bool {
         left.host == right.host && left.port == right.port && left.tls == right.tls && left.fields == right.fields
-            && left.limits == right.limits
+            && left.limits == right.limits && left.login === right.login
+    }
+
+    /// Hashes host and port: proxies seldom differ in anything else.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(host)
+        hasher.combine(port)
     }
 }
 

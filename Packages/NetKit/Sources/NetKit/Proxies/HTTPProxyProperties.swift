@@ -15,3 +15,9 @@ extension StreamProperty where Value == ProxySettings {
     /// the dictionary of `kCFStreamPropertyHTTPProxy`.
     public static var httpProxySettings: Self { .init("NetKit.http.proxySettings", access: .beforeOpen) }
 }
+
+extension StreamProperty where Value == HTTPProxy {
+    /// The proxy through which the answer came, if it takes requests, or that refused a tunnel with 407. Nil if the answer is
+    /// the origin's own, such as a 407 that only pretends to come from a proxy.
+    public static var httpAnsweringProxy: Self { .init("NetKit.http.answeringProxy", access: .readOnly) }
+}

@@ -1,3 +1,4 @@
+internal import HTTPAuth
 public import HTTPMessage
 internal import StreamKit
 
@@ -14,6 +15,20 @@ public struct HTTPProxyRefusal: Error, Hashable, Sendable {
     ///
     /// Whatever it says is the proxy's word, and not the target's: never show it as if it were.
     public let response: HTTPResponse
+
+    /// The proxy itself.
+    let source: HTTPProxy
+
+    /// What the session's credentials came to, if the proxy was told any.
+    let verdict: AuthenticationVerdict?
+}
+
+/// Credentials for a proxy could not even be made: the underlying error of the stream's.
+struct ProxyLoginFailure: Error {
+    let proxy: HTTPProxy
+    /// The conversation in which it happened, which may be about to go on with another scheme.
+    let authentication: HTTPAuthentication
+    let error: HTTPAuthError
 }
 
 extension StreamError {
@@ -24,9 +39,12 @@ extension StreamError {
         StreamError(domain: .http, code: number.rawValue, sentence: sentence, underlying: underlying)
     }
 
-    static func tunnelRefused(_ proxy: String, _ target: String, _ response: HTTPResponse) -> StreamError {
+    static func tunnelRefused(
+        _ source: HTTPProxy, _ target: String, _ response: HTTPResponse, _ verdict: AuthenticationVerdict?
+    ) -> StreamError {
+        let proxy = source.place
         let status = response.reason.isEmpty ? "\(response.status.code)" : "\(response.status.code) \(response.reason)"
-        let refusal = HTTPProxyRefusal(proxy: proxy, response: response)
+        let refusal = HTTPProxyRefusal(proxy: proxy, response: response, source: source, verdict: verdict)
         return response.status.code == 407
             ? .proxy(
                 .badCredentials,
@@ -37,6 +55,15 @@ extension StreamError {
                 .tunnelConnectionFailure,
                 Sentence("proxy.refused", "The proxy %1 does not connect to %2: %3.", proxy, target, status),
                 underlying: refusal)
+    }
+
+    static func proxyLogin(
+        _ proxy: HTTPProxy, _ authentication: HTTPAuthentication, _ error: HTTPAuthError
+    ) -> StreamError {
+        .proxy(
+            .badCredentials,
+            Sentence("proxy.login", "The login to the proxy %1 failed: %2.", proxy.place, error.description),
+            underlying: ProxyLoginFailure(proxy: proxy, authentication: authentication, error: error))
     }
 
     static func tunnelAnswerInvalid(_ proxy: String, _ error: HTTPMessageError) -> StreamError {

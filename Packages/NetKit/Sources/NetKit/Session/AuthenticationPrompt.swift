@@ -15,8 +15,8 @@ public struct AuthenticationPrompt: Sendable {
     /// The URL that was asked for.
     public let url: URL
 
-    /// The user name that the URL has, without a password; nil if it has none.
-    public let user: String?
+    /// The user name that the URL of the server or proxy has; nil if it has none.
+    public var user: String?
 
     /// Why the user is asked again; nil the first time.
     public let failure: HTTPAuthError?

@@ -7,10 +7,13 @@ extension HTTPSession {
         /// The schemes that may be used, and how much a server may demand.
         public var policy = AuthenticationPolicy()
 
+        /// The same for proxies; nil (default) for what holds for servers.
+        public var proxyPolicy: AuthenticationPolicy?
+
         /// Where credentials are looked for, those of origins and of proxies apart.
         public var stores = CredentialStores()
 
-        /// Asks the user, after URL and stores. Nil, or the answer nil, lets the server's 401 be the answer.
+        /// Asks the user, after URL and stores. Nil, or the answer nil, lets the 401 or 407 be the answer.
         public var prompt: (@Sendable (AuthenticationPrompt) async -> AuthenticationPrompt.Answer?)?
 
         /// How often the user is asked for one load.
@@ -27,5 +30,10 @@ extension HTTPSession {
 
         /// Makes the default configuration.
         public init() {}
+
+        /// What holds for a server or a proxy.
+        func policy(for role: ProtectionSpace.Role) -> AuthenticationPolicy {
+            role == .proxy ? proxyPolicy ?? policy : policy
+        }
     }
 }

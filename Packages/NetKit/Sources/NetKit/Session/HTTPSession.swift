@@ -17,13 +17,18 @@ public import StreamKit
 /// for try await chunk in stream.chunks() { … }
 /// ```
 ///
-/// Each load goes the way of the guide's figures 4-1 and 4-2: the request is sent; a 401 makes an
-/// `HTTPAuthentication` object, or finds the one that this session has for the place; credentials come from the
-/// URL, from ``Configuration/stores``, or from ``Configuration/prompt``; the request is sent again, until it is answered with
-/// something else, or nobody has another credential. Then the answer is what the server said last.
+/// Each load goes the way of the guide's figures 4-1 and 4-2: the request is sent; a 401 of the server or a 407 of a proxy
+/// makes an `HTTPAuthentication` object, or finds the one that this session has for the place; credentials come from the
+/// URL (of the server, or of the proxy), from ``Configuration/stores``, or from ``Configuration/prompt``; the request is sent
+/// again, until it is answered with something else, or nobody has another credential. Then the answer is what server or
+/// proxy said last. Both may ask at once, and proxies may stand behind each other.
 ///
-/// Nothing is sent before a challenge of the same server, and nothing to another server, whatever redirects say. A
-/// connection that was authenticated as a whole (NTLM, Negotiate) is used for its own user only.
+/// Nothing is sent before a challenge of the same server or proxy, and nothing to another, whatever redirects say and
+/// whichever proxy takes the place of a dead one. A connection that was authenticated as a whole (NTLM, Negotiate) is used for
+/// its own user only, and so is a tunnel. Where there is TLS, those schemes are bound to it (RFC 5929); their first leg
+/// carries no body, and begins anew if the connection is closed before the next.
+///
+/// A proxy that refuses a tunnel is heard: the answer is its 407, and `StreamProperty.httpProxyResponse` has its body.
 public final class HTTPSession: Sendable {
     /// How loads are made.
     public let configuration: Configuration
@@ -43,7 +48,8 @@ public final class HTTPSession: Sendable {
     /// Read the stream to its end, or close it.
     ///
     /// - Parameters:
-    ///   - request: An own `Authorization` is sent as it is, and switches authentication off.
+    ///   - request: An own `Authorization` is sent as it is, and switches authentication with the server off; an own
+    ///     `Proxy-Authorization` does so for proxies.
     ///   - body: What is sent besides the head. One that can be read once only is sent once the server agrees
     ///     (`100-continue`), since it cannot be sent again.
     ///
@@ -83,14 +89,33 @@ public final class HTTPSession: Sendable {
             defer { known = [] }
             return known
         }
-        for entry in dropped { entry.pool?.drain() }
+        dropped.forEach(close)
     }
 }
 
 extension HTTPSession {
-    /// What this session knows that is good for a request.
+    /// What this session knows that is good for a request to its origin.
     func find(_ request: HTTPRequest) -> KnownAuthentication? {
-        known.withLock { $0.last { $0.authentication.isValid && $0.isFree && $0.authentication.appliesTo(request) } }
+        known.withLock {
+            $0.last {
+                $0.place.role == .origin && $0.authentication.isValid && $0.isFree
+                    && $0.authentication.appliesTo(request)
+            }
+        }
+    }
+
+    /// What this session knows for proxies, one for each. For tunnels a connection of one's own is not needed.
+    func findProxies(forTunnels: Bool) -> [KnownAuthentication] {
+        known.withLock { known in
+            var found: [KnownAuthentication] = []
+            for entry in known.reversed() where entry.place.role == .proxy {
+                guard entry.authentication.isValid, forTunnels || entry.isFree,
+                    !found.contains(where: { $0.place == entry.place })
+                else { continue }
+                found.append(entry)
+            }
+            return found
+        }
     }
 
     /// What was learned for the same place and realm while others waited.
@@ -100,6 +125,13 @@ extension HTTPSession {
                 $0 !== old && $0.authentication.isValid && $0.isFree && !$0.authentication.isConnectionBound
                     && $0.authentication.space == authentication.space
             }
+        }
+    }
+
+    /// The credential with which somebody else's connection to the same place is authenticated.
+    func credential(like authentication: HTTPAuthentication) -> Credential? {
+        known.withLock { known in
+            known.last { $0.authentication.isValid && $0.credential?.space == authentication.space }?.credential
         }
     }
 
@@ -113,7 +145,13 @@ extension HTTPSession {
 
     func forget(_ entry: KnownAuthentication) {
         known.withLock { $0.removeAll { $0 === entry } }
+        close(entry)
+    }
+
+    /// Closes the idle connections that were made with an entry's credential.
+    private func close(_ entry: KnownAuthentication) {
         entry.pool?.drain()
+        if entry.place.role == .proxy { configuration.pool.drop(of: entry) }
     }
 
     /// How many places and realms one session keeps authentication for; the oldest goes first.

@@ -5,14 +5,20 @@ internal import StreamKit
 
 /// An authentication object of a session, its credential, and the connection that belongs to both.
 final class KnownAuthentication: Sendable {
+    /// The conversation over connections that the session uses for requests.
     let authentication: HTTPAuthentication
     /// Nil where the scheme knows by itself who the user is.
     let credential: Credential?
     /// The connection of a scheme that authenticates connections: nobody else's requests go over it.
     let pool: HTTPConnectionPool?
 
+    /// What asked, to begin anew for each tunnel.
+    let challenge: HTTPResponse
+    private let policy: AuthenticationPolicy
+
     private struct State {
         weak var stream: ReadStream?
+        var isAccepted = false
         var isSaved: Bool
         var saves: Bool
         var binding: ChannelBinding?
@@ -20,12 +26,24 @@ final class KnownAuthentication: Sendable {
 
     private let state: Locked<State>
 
-    init(_ authentication: HTTPAuthentication, _ credential: Credential?, isStored: Bool, saves: Bool) {
+    /// - Parameters:
+    ///   - challenge: the answer that `authentication` was made from.
+    ///   - isStored: the credential need not be saved.
+    ///   - saves: it is to outlive the process.
+    init(
+        _ authentication: HTTPAuthentication, of challenge: HTTPResponse, _ policy: AuthenticationPolicy,
+        _ credential: Credential?, isStored: Bool, saves: Bool
+    ) {
         self.authentication = authentication
+        self.challenge = challenge
+        self.policy = policy
         self.credential = credential
         pool = authentication.isConnectionBound ? HTTPConnectionPool(limits: .init(perOrigin: 1, total: 1)) : nil
         state = Locked(State(isSaved: isStored, saves: saves))
     }
+
+    /// Who asked.
+    var place: ProtectionSpace { authentication.place }
 
     /// False while a load has the connection that belongs to this object.
     var isFree: Bool {
@@ -38,31 +56,43 @@ final class KnownAuthentication: Sendable {
         }
     }
 
-    /// Gets ready for a request: says so if the connection is gone.
+    /// The load of this stream has the connection.
     func begin(_ stream: ReadStream) {
         guard pool != nil else { return }
         state.withLock { $0.stream = stream }
     }
 
+    /// The conversation with a proxy for one tunnel.
+    ///
+    /// A scheme that authenticates connections begins anew; those that were tried before it are not tried again for each
+    /// tunnel.
+    func forTunnel() -> HTTPAuthentication {
+        guard authentication.isConnectionBound, let method = authentication.method else { return authentication }
+        var policy = policy
+        policy.methods = Array(policy.methods.drop { $0 != method })
+        return HTTPAuthentication(response: challenge, from: place, policy: policy) ?? authentication
+    }
+
     /// What ties the conversation to its TLS connection.
     var binding: ChannelBinding? { state.withLock { $0.binding } }
 
-    /// Takes it from a connection to the same server.
+    /// Takes it from a connection to the same server or proxy.
     func bind(to stream: ReadStream) {
-        guard let hash = stream[.serverEndPointBinding] else { return }
+        guard let hash = stream[place.role == .origin ? .serverEndPointBinding : .httpProxyBinding] else { return }
         state.withLock { $0.binding = .tlsServerEndPoint(hash) }
     }
 
-    /// The connection may have been closed since it was used last.
-    func checkConnection() {
-        if let pool, pool.idleCount == 0 { authentication.disconnected() }
+    /// The server or proxy has taken the credential.
+    func accept() {
+        state.withLock { $0.isAccepted = true }
     }
 
-    /// What is to be saved, once, now that the server has accepted it: persistently or for the process.
+    /// What is to be saved, once, now that it was accepted: persistently or for the process.
     func takeUnsaved() -> (credential: Credential, persistently: Bool)? {
         state.withLock { state in
-            defer { state.isSaved = true }
-            return state.isSaved ? nil : credential.map { ($0, state.saves) }
+            guard state.isAccepted, !state.isSaved else { return nil }
+            state.isSaved = true
+            return credential.map { ($0, state.saves) }
         }
     }
 }

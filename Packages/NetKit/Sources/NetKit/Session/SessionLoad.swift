@@ -4,23 +4,37 @@ internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// One load of a session: redirects, and for each the rounds of authentication.
+/// One load of a session: redirects, and for each the rounds of authentication, with the origin and with proxies on the way.
+///
+/// Theory of operation. A round is a ``SessionAttempt``: the request with what is known for whoever asked so far. Its answer
+/// is judged by whom it is from, the origin (401) or a proxy (407), and what that one's conversation needs for the next
+/// round is looked up or asked for. Tunnels have their own rounds within the attempt, on their own connection, as long as
+/// the credentials are the same.
 struct SessionLoad {
     /// How much of an answer that is not wanted is read for the sake of its connection.
     static let discardLimit = 64 * 1024
 
-    private let session: HTTPSession
+    let session: HTTPSession
     /// The request without anything of the session's.
-    private var request: HTTPRequest
-    private var body: HTTPBody?
-    private var url: URL
-    private var origin: HTTPOrigin
+    private(set) var request: HTTPRequest
+    private(set) var body: HTTPBody?
+    private(set) var url: URL
+    private(set) var origin: HTTPOrigin
     private var redirects = RedirectPolicy()
     /// User name and password of the caller's own URL; not of one that a redirect leads to.
-    private var login: (user: String, password: String?)?
-    private var prompts = 0
-    private var refused: Set<Credential> = []
-    private var hasOwnField: Bool { request.fields.contains(.authorization) }
+    private(set) var login: (user: String, password: String?)?
+    var prompts = 0
+    var refused: Set<Credential> = []
+
+    /// What is used for the origin, and for each proxy that has asked.
+    private var originEntry: KnownAuthentication?
+    private var proxyEntries: [KnownAuthentication] = []
+    /// The proxies that have asked, with what their own fields say.
+    private var proxies: [ProtectionSpace: HTTPProxy] = [:]
+    /// How often each place has asked, and how often its connection was lost.
+    private var rounds: [ProtectionSpace: Int] = [:]
+    /// A leg without its body was taken for the whole request.
+    private var sendsWholeBody = false
 
     init(_ request: HTTPRequest, body: HTTPBody?, session: HTTPSession) throws(StreamError) {
         guard let url = request.url else { throw .badURL("the request was made without one.") }
@@ -28,6 +42,7 @@ struct SessionLoad {
         self.request = try request.withoutLogin(url)
         self.body = body ?? request.body.map { .bytes($0) }
         self.url = self.request.url ?? url
+        self.request.body = nil
         origin = try HTTPOrigin(url)
         login = url.user(percentEncoded: false).map { ($0, url.password(percentEncoded: false)) }
     }
@@ -57,191 +72,205 @@ struct SessionLoad {
 
     /// Sends the request until it is answered with anything but a challenge that can be met.
     private mutating func authenticate() async throws(StreamError) -> ReadStream {
-        var entry = hasOwnField ? nil : session.find(request)
-        for _ in 0...session.configuration.policy.limits.roundCount {
-            entry?.checkConnection()
-            var signed = request
-            if let known = entry {
-                do throws(HTTPAuthError) {
-                    try await known.authentication.apply(
-                        to: &signed, known.credential, body: signedBody, channelBinding: known.binding)
-                } catch {
-                    entry = try await successor(of: known, after: error)
-                    continue
+        originEntry = request.fields.contains(.authorization) ? nil : session.find(request)
+        proxyEntries =
+            request.fields.contains(.proxyAuthorization) ? [] : session.findProxies(forTunnels: origin.isSecure)
+        rounds = [:]
+        sendsWholeBody = false
+        while true {
+            let (attempt, failure) = try await sign()
+            if let failure {
+                try await replace(failure.known, failure.authentication, after: failure.error)
+                continue
+            }
+            guard let attempt else { throw .closed }
+            do throws(StreamError) {
+                if try await isAnswer(attempt) { return attempt.stream }
+                try checkBody(attempt.stream, attempt.stream[.httpResponse]?.status ?? .unauthorized)
+            } catch {
+                attempt.stream.close()
+                if error.underlying is ConnectionGone {
+                    try restart(attempt)
+                } else if let failure = error.underlying as? ProxyLoginFailure,
+                    let known = proxyEntries.first(where: { $0.place == failure.proxy.space })
+                {
+                    try await replace(known, failure.authentication, after: failure.error)
+                } else {
+                    throw error
                 }
+                continue
             }
-            let stream = try makeStream(signed, entry)
-            let verdict: AuthenticationVerdict
-            do throws(StreamError) {
-                try stream.open()
-                verdict = try self.verdict(on: try await stream.response(), to: signed, entry)
-            } catch {
-                stream.close()
-                throw error
+            await discard(attempt.stream)
+            // The connection that a proxy has authenticated is the one that the origin is to authenticate, too.
+            if let pool = originEntry?.pool, !attempt.bound.isEmpty, attempt.pool !== pool {
+                attempt.pool.handOver(to: pool)
             }
-            entry?.bind(to: stream)
-            switch verdict {
-            case .accepted:
-                try save(entry, stream)
-                return stream
-            case .apply: break
-            case .refused, .otherSpace, .failed:
-                guard !hasOwnField, let next = try await next(after: verdict, stream, entry) else { return stream }
-                next.bind(to: stream)
-                entry = next
-            }
-            do throws(StreamError) {
-                try checkBody(stream, .unauthorized)
-            } catch {
-                stream.close()
-                throw error
-            }
-            await discard(stream)
         }
-        throw .authentication(HTTPAuthError(.tooManyRounds, scheme: entry?.authentication.method?.name))
     }
 
-    private func verdict(
-        on response: HTTPResponse, to signed: HTTPRequest, _ entry: KnownAuthentication?
+    /// The request with the fields of everybody who is known to ask; or what could not be applied.
+    private func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
+        var attempt = try SessionAttempt(request, body, originEntry, session)
+        do throws(SessionAttempt.Failure) {
+            try await attempt.sign(proxyEntries, url, wholeBody: sendsWholeBody)
+        } catch {
+            attempt.stream.close()
+            return (nil, error)
+        }
+        try attempt.prepareStream()
+        return (attempt, nil)
+    }
+
+    /// Opens, waits for the head, and says whether that is the answer; if not, the next round is prepared.
+    private mutating func isAnswer(_ attempt: SessionAttempt) async throws(StreamError) -> Bool {
+        let stream = attempt.stream
+        try stream.open()
+        let response = try await stream.response()
+        attempt.bind()
+        if response.status == .proxyAuthenticationRequired, let proxy = stream[.httpAnsweringProxy] {
+            attempt.originWasNotAsked()
+            return try await !isMet(response, by: proxy, attempt)
+        }
+        try accepted(by: stream[.httpAnsweringProxy], response, attempt)
+        let isChallenge = response.status == .unauthorized
+        if attempt.leavesBodyOut, !isChallenge {
+            // Somebody has taken for the request what was only the beginning of a login.
+            sendsWholeBody = true
+            try restart(attempt)
+            return false
+        }
+        guard let entry = originEntry else {
+            if request.fields.contains(.authorization) || !isChallenge { return true }
+            return try await !isMet(response, verdict: .otherSpace, nil, attempt)
+        }
+        let verdict = try judge(entry) { () throws(HTTPAuthError) in
+            try entry.authentication.update(with: response, to: attempt.request)
+        }
+        if verdict == .accepted, response.status != .proxyAuthenticationRequired { entry.accept() }
+        try save(entry)
+        return try await !isMet(response, verdict: verdict, entry, attempt)
+    }
+
+    /// Whether a proxy's challenge can be met.
+    private mutating func isMet(
+        _ response: HTTPResponse, by proxy: HTTPProxy, _ attempt: SessionAttempt
+    ) async throws(StreamError) -> Bool {
+        if request.fields.contains(.proxyAuthorization) { return false }
+        proxies[proxy.space] = proxy
+        let entry = proxyEntries.first { $0.place == proxy.space }
+        var verdict = attempt.stream[.httpTunnelVerdict]
+        if verdict == nil, let entry, let told = attempt.told(entry) {
+            verdict = try judge(entry) { () throws(HTTPAuthError) in
+                try entry.authentication.update(with: response, to: told)
+            }
+        }
+        return try await isMet(response, verdict: verdict ?? .otherSpace, entry, attempt, from: proxy)
+    }
+
+    /// Whether there is something to say to a challenge; then it is said in the next round.
+    private mutating func isMet(
+        _ response: HTTPResponse, verdict: AuthenticationVerdict, _ entry: KnownAuthentication?,
+        _ attempt: SessionAttempt, from proxy: HTTPProxy? = nil
+    ) async throws(StreamError) -> Bool {
+        let place = proxy?.space ?? entry?.place ?? ProtectionSpace(.origin, of: origin)
+        switch verdict {
+        case .accepted: return false
+        case .apply:
+            try count(place)
+            return true
+        case .refused, .otherSpace, .failed:
+            var failure: HTTPAuthError?
+            if let entry, verdict != .otherSpace {
+                failure = verdict == .refused ? HTTPAuthError(.credentialRefused) : entry.authentication.error
+                failure = entry.authentication.error ?? failure
+                drop(entry)
+                guard failure?.asksForOtherCredentials == true else { return false }
+            }
+            guard
+                let authentication = HTTPAuthentication(
+                    response: response, from: proxy?.space,
+                    policy: session.configuration.policy(for: place.role)),
+                authentication.isValid,
+                let next = try await self.entry(
+                    for: authentication, of: response, after: failure, besides: entry, from: proxy)
+            else { return false }
+            try count(place)
+            next.bind(to: attempt.stream)
+            use(next)
+            return true
+        }
+    }
+
+    /// Takes what else may do for credentials that could not even be applied.
+    private mutating func replace(
+        _ known: KnownAuthentication, _ authentication: HTTPAuthentication, after error: HTTPAuthError
+    ) async throws(StreamError) {
+        // The scheme could not start, and the next one wants a credential of another realm, or one at all.
+        let isOther = error.code == .wrongProtectionSpace || error.code == .missingUserName
+        drop(known)
+        proxyEntries.removeAll { $0 === known }
+        if originEntry === known { originEntry = nil }
+        try count(known.place)
+        guard isOther || error.asksForOtherCredentials, authentication.isValid,
+            let next = try await entry(
+                for: authentication, of: known.challenge, after: isOther ? nil : error, besides: known,
+                from: proxies[known.place])
+        else { throw .authentication(error) }
+        use(next)
+    }
+
+    private mutating func use(_ entry: KnownAuthentication) {
+        switch entry.place.role {
+        case .origin: originEntry = entry
+        case .proxy:
+            proxyEntries.removeAll { $0.place == entry.place }
+            proxyEntries.append(entry)
+        }
+    }
+
+    /// A login whose connection is gone begins anew.
+    private mutating func restart(_ attempt: SessionAttempt) throws(StreamError) {
+        for entry in attempt.bound {
+            try count(entry.place)
+            entry.authentication.disconnected()
+        }
+    }
+
+    /// Nobody asks for ever.
+    private mutating func count(_ place: ProtectionSpace) throws(StreamError) {
+        let place = place.with(realm: nil)
+        rounds[place, default: 0] += 1
+        guard rounds[place, default: 0] > session.configuration.policy(for: place.role).limits.roundCount else {
+            return
+        }
+        throw .authentication(HTTPAuthError(.tooManyRounds))
+    }
+
+    private func judge(
+        _ entry: KnownAuthentication, _ body: () throws(HTTPAuthError) -> AuthenticationVerdict
     ) throws(StreamError) -> AuthenticationVerdict {
-        guard let entry else { return response.status == .unauthorized ? .otherSpace : .accepted }
         do throws(HTTPAuthError) {
-            return try entry.authentication.update(with: response, to: signed)
+            return try body()
         } catch {
             session.forget(entry)
             throw .authentication(error)
         }
     }
 
-    private func makeStream(
-        _ signed: HTTPRequest, _ entry: KnownAuthentication?
-    ) throws(StreamError) -> ReadStream {
-        var signed = signed
-        if let body, !body.isRepeatable, !signed.fields.contains(.expect) {
-            // Whoever refuses the request does it before the body is spent.
-            do throws(HTTPMessageError) { try signed.fields.set("100-continue", for: .expect) } catch {
-                throw StreamError(error)
+    /// The request has come through: what the proxies on the way were told was right.
+    private func accepted(
+        by proxy: HTTPProxy?, _ response: HTTPResponse, _ attempt: SessionAttempt
+    ) throws(StreamError) {
+        if let entry = proxyEntries.first(where: { $0.place == proxy?.space }), let told = attempt.told(entry) {
+            _ = try judge(entry) { () throws(HTTPAuthError) in
+                try entry.authentication.update(with: response, to: told)
             }
+            entry.accept()
         }
-        let stream = ReadStream(request: signed, body: body, loop: session.loop)
-        try session.configuration.prepare(stream)
-        try stream.set(.httpFollowsRedirects, to: false)
-        try stream.set(.httpKeepsConnection, to: true)
-        try stream.set(.httpPool, to: entry?.pool ?? session.configuration.pool)
-        entry?.begin(stream)
-        return stream
-    }
-
-    // MARK: Credentials
-
-    /// What to try after a challenge that the credential at hand does not meet; nil if there is nothing.
-    private mutating func next(
-        after verdict: AuthenticationVerdict, _ stream: ReadStream, _ entry: KnownAuthentication?
-    ) async throws(StreamError) -> KnownAuthentication? {
-        var failure: HTTPAuthError?
-        if let entry, verdict != .otherSpace {
-            failure = entry.authentication.error
-            drop(entry)
-            guard failure?.asksForOtherCredentials == true else { return nil }
-        }
-        guard let response = stream[.httpResponse],
-            let authentication = HTTPAuthentication(response: response, policy: session.configuration.policy),
-            authentication.isValid
-        else { return nil }
-        return try await self.entry(for: authentication, after: failure, besides: entry)
-    }
-
-    /// What to try when a credential could not even be applied.
-    private mutating func successor(
-        of entry: KnownAuthentication, after error: HTTPAuthError
-    ) async throws(StreamError) -> KnownAuthentication {
-        // The scheme could not start, and the next one wants a credential of another realm, or one at all.
-        let isOther = error.code == .wrongProtectionSpace || error.code == .missingUserName
-        drop(entry)
-        guard isOther || error.asksForOtherCredentials, entry.authentication.isValid,
-            let next = try await self.entry(for: entry.authentication, after: isOther ? nil : error, besides: entry)
-        else { throw .authentication(error) }
-        return next
-    }
-
-    private mutating func drop(_ entry: KnownAuthentication) {
-        session.forget(entry)
-        if let credential = entry.credential { refused.insert(credential) }
-    }
-
-    /// One load at a time: what another one has just learned is used, and nobody is asked twice.
-    private mutating func entry(
-        for authentication: HTTPAuthentication, after failure: HTTPAuthError?, besides old: KnownAuthentication?
-    ) async throws(StreamError) -> KnownAuthentication? {
-        guard await session.turnstile.enter() else { throw .cancelled }
-        defer { session.turnstile.leave() }
-        if let known = session.find(like: authentication, besides: old) { return known }
-        let entry: KnownAuthentication
-        if !authentication.requiresUserNameAndPassword {
-            entry = KnownAuthentication(authentication, nil, isStored: true, saves: false)
-        } else if let credential = try stored(authentication) {
-            entry = KnownAuthentication(authentication, credential, isStored: true, saves: false)
-        } else if let answer = await ask(authentication, failure) {
-            let credential = authentication.credential(answer.user, answer.password, answer.accountDomain)
-            entry = KnownAuthentication(authentication, credential, isStored: false, saves: answer.saves)
-        } else {
-            return nil
-        }
-        session.remember(entry)
-        return entry
-    }
-
-    /// What the URL says, or a store; not what was refused already.
-    private func stored(_ authentication: HTTPAuthentication) throws(StreamError) -> Credential? {
-        if let login, let password = login.password {
-            let credential = authentication.credential(login.user, Secret(password), nil)
-            if !refused.contains(credential) { return credential }
-        }
-        do throws(HTTPAuthError) {
-            let found = try session.configuration.stores.find(CredentialQuery(authentication.space, user: login?.user))
-            return found.flatMap { refused.contains($0) ? nil : $0 }
-        } catch {
-            throw .authentication(error)
-        }
-    }
-
-    private mutating func ask(
-        _ authentication: HTTPAuthentication, _ failure: HTTPAuthError?
-    ) async -> AuthenticationPrompt.Answer? {
-        guard let prompt = session.configuration.prompt, prompts < session.configuration.promptLimit,
-            let method = authentication.method
-        else { return nil }
-        prompts += 1
-        return await prompt(
-            AuthenticationPrompt(
-                space: authentication.space, method: method,
-                requiresAccountDomain: authentication.requiresAccountDomain, url: url, user: login?.user,
-                failure: failure))
-    }
-
-    /// The server has accepted what is not stored yet.
-    private func save(_ entry: KnownAuthentication?, _ stream: ReadStream) throws(StreamError) {
-        guard let (credential, persistently) = entry?.takeUnsaved() else { return }
-        do throws(HTTPAuthError) {
-            // Without a store there is nowhere to keep it, unless the user wanted that.
-            try session.configuration.stores.save(credential, persistently: persistently)
-        } catch {
-            guard persistently || error.code != .storeReadOnly else { return }
-            stream.close()
-            throw .authentication(error)
-        }
+        for entry in proxyEntries { try save(entry) }
     }
 
     // MARK: Bodies
-
-    /// The body, for schemes that sign it.
-    private var signedBody: AuthenticationBody {
-        switch body?.source {
-        case nil: .bytes([])
-        case .bytes(let bytes): .bytes(bytes)
-        case .repeatable, .once: .unknown
-        }
-    }
 
     /// A body that can be had once and was begun cannot be sent again.
     private func checkBody(_ stream: ReadStream, _ status: HTTPStatus) throws(StreamError) {
@@ -264,18 +293,6 @@ struct SessionLoad {
     }
 }
 
-extension HTTPAuthentication {
-    /// A credential for this object's space. Where a domain belongs to the account and none is given, `DOMAIN\user` is split.
-    fileprivate func credential(_ user: String, _ password: Secret, _ domain: String?) -> Credential {
-        var (user, domain) = (user, domain)
-        if requiresAccountDomain, domain?.isEmpty != false, let mark = user.firstIndex(of: "\\") {
-            domain = String(user[..<mark])
-            user = String(user[user.index(after: mark)...])
-        }
-        return Credential(user: user, accountDomain: domain, proof: .password(password), for: space)
-    }
-}
-
 extension HTTPRequest {
     /// The same request for its URL without user and password, which are nobody else's business.
     fileprivate func withoutLogin(_ url: URL) throws(StreamError) -> HTTPRequest {
@@ -292,5 +309,11 @@ extension HTTPRequest {
         } catch {
             throw StreamError(error)
         }
+    }
+}
+
+extension ProtectionSpace {
+    fileprivate init(_ role: Role, of origin: HTTPOrigin) {
+        self.init(role, scheme: origin.scheme, host: origin.host, port: Int(origin.port))
     }
 }

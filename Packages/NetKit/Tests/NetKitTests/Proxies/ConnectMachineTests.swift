@@ -50,7 +50,7 @@ import Testing
                         .established(summary, surplus: String(decoding: all, as: UTF8.self)),
                         machine.properties[.httpProxyResponse]
                     )
-                case .send: return (.waits, nil)
+                case .send, .work: return (.waits, nil)
                 }
             }
         } catch {

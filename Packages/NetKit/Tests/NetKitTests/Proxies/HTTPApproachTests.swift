@@ -44,7 +44,10 @@ import Testing
         #expect(sent.requestLine == "GET http://www.test:8080/a?b HTTP/1.1")
         #expect(sent.fields[.proxyAuthorization] == "Basic x" && sent.fields[.accept] == "text/html")
         try request.fields.append("Basic mine", for: .proxyAuthorization)
-        #expect(try HTTPApproach.form(request, of: url, for: proxy).fields[.proxyAuthorization] == "Basic mine")
+        let mine = try HTTPApproach.form(request, of: url, for: proxy, owner: proxy)
+        #expect(mine.fields[.proxyAuthorization] == "Basic mine")
+        let other = HTTPProxy(host: "other", port: 3128)
+        #expect(try HTTPApproach.form(request, of: url, for: other, owner: proxy).fields[.proxyAuthorization] == nil)
         let direct = try HTTPApproach.form(request, of: url, for: nil)
         #expect(direct.fields[.proxyAuthorization] == nil && direct.requestLine == "GET /a?b HTTP/1.1")
     }
@@ -55,11 +58,18 @@ import Testing
         var request = try HTTPRequest(method: .get, url: url)
         try request.fields.append("Basic mine", for: .proxyAuthorization)
         let given: [ProxyRoute] = [
-            ProxyRoute(Self.socks, Self.http), ProxyRoute(Self.http, Self.http), ProxyRoute(Self.socks), .direct,
+            ProxyRoute(Self.socks, Self.http), ProxyRoute(Self.http), ProxyRoute(Self.socks), .direct,
         ]
         let routes = try HTTPApproach.routes(given, for: request)
         #expect((routes[0].hops[1] as? HTTPProxy)?.fields[.proxyAuthorization] == "Basic mine")
-        #expect(Array(routes[1...]) == Array(given[1...]))
+        #expect((routes[1].hops[0] as? HTTPProxy)?.fields[.proxyAuthorization] == "Basic mine")
+        #expect(Array(routes[2...]) == Array(given[2...]))
+        // CVE-2026-6253: with a second proxy, on the way or in place of the first, nobody can say whose they are.
+        let other = HTTPProxy(host: "other", port: 3128)
+        for ways in [[ProxyRoute(Self.http, other)], [ProxyRoute(Self.http), ProxyRoute(other)]] {
+            #expect(try HTTPApproach.routes(ways, for: request) == ways)
+            #expect(HTTPApproach.owner(of: request, in: ways) == nil)
+        }
     }
 
     @Test("CVE-2026-6253, CVE-2026-9079: any difference in proxies is another connection")

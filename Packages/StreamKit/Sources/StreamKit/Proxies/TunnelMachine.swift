@@ -18,6 +18,10 @@
 ///
 /// What a proxy can make a machine remember must be bounded by the machine.
 public protocol TunnelMachine: Sendable {
+    /// Called once, before ``next()``: what ties an authentication to the TLS connection with the proxy
+    /// (`tls-server-end-point`, RFC 5929); nil if that connection has no TLS.
+    mutating func begin(overTLSBoundBy binding: [UInt8]?)
+
     /// What to do now. Once it has thrown or said `.established`, it is not asked again.
     mutating func next() throws(StreamError) -> TunnelAction
 
@@ -36,6 +40,9 @@ public protocol TunnelMachine: Sendable {
 }
 
 extension TunnelMachine {
+    /// Ignores it.
+    public mutating func begin(overTLSBoundBy binding: [UInt8]?) {}
+
     /// Nothing.
     public var properties: StreamProperties { StreamProperties() }
 }
@@ -47,6 +54,9 @@ public enum TunnelAction: Sendable, Hashable {
 
     /// Read once, at most this many bytes, which is at least 1.
     case receive(upTo: Int)
+
+    /// Have this done, which may take a while, and ask for the ``TunnelMachine/next()`` action when it is done.
+    case work(TunnelWork)
 
     /// From here on bytes go through. In a few words for the report; and what was received behind the conversation's end:
     /// the first bytes from the target.

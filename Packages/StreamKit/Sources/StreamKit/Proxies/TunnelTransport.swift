@@ -11,6 +11,9 @@ final class TunnelTransport: StreamTransport {
         var sent = 0
         /// What the machine has asked to receive and has not got yet.
         var wanted: Int?
+        /// Where to wait while work is done that the machine has asked for.
+        var bell: WaitPoint?
+        var isWorkDone = false
         var surplus: [UInt8] = []
         var taken = 0
         var summary: String?
@@ -25,10 +28,19 @@ final class TunnelTransport: StreamTransport {
 
     init(_ machine: any TunnelMachine, over lower: Engine) {
         self.lower = lower
+        var machine = machine
+        let binding = lower.transport.property(named: StreamProperty<[UInt8]>.serverEndPointBinding.name)
+        machine.begin(overTLSBoundBy: binding as? [UInt8])
         state = Locked(State(machine: machine))
     }
 
-    var waitPoint: WaitPoint { lower.waitPoint }
+    var waitPoint: WaitPoint {
+        let (bell, isDone) = state.withLock { ($0.bell, $0.isWorkDone) }
+        guard let bell else { return lower.waitPoint }
+        // It may have been done before anybody waited.
+        if isDone { bell.signal(.readable) }
+        return bell
+    }
 
     /// What came of the conversation, in words; nil before its end.
     var summary: String? { state.withLock { $0.summary } }
@@ -43,19 +55,37 @@ final class TunnelTransport: StreamTransport {
     var hasSurplus: Bool { state.withLock { $0.surplus.count > $0.taken } }
 
     func tryOpen() throws(StreamError) -> OpenAttempt {
-        try state.withLock { (state) throws(StreamError) in
-            if let failure = state.failure { throw failure }
-            if state.summary != nil { return .opened }
-            do throws(StreamError) {
-                return try converse(&state)
-            } catch {
-                state.failure = error
-                throw error
+        while true {
+            var work: TunnelWork?
+            let attempt = try state.withLock { (state) throws(StreamError) -> OpenAttempt in
+                if let failure = state.failure { throw failure }
+                if state.summary != nil { return .opened }
+                do throws(StreamError) {
+                    return try converse(&state, &work)
+                } catch {
+                    state.failure = error
+                    throw error
+                }
             }
+            guard let work else { return attempt }
+            // Without the lock: it may be done at once.
+            work.begin { [weak self] in self?.finishWork() }
         }
     }
 
-    private func converse(_ state: inout State) throws(StreamError) -> OpenAttempt {
+    private func finishWork() {
+        let bell = state.withLock { state in
+            state.isWorkDone = true
+            return state.bell
+        }
+        bell?.signal(.readable)
+    }
+
+    private func converse(_ state: inout State, _ work: inout TunnelWork?) throws(StreamError) -> OpenAttempt {
+        if state.bell != nil {
+            guard state.isWorkDone else { return .wouldBlock(.readable) }
+            state.bell = nil
+        }
         if let interest = try send(&state) { return .wouldBlock(interest) }
         while true {
             let action =
@@ -79,6 +109,11 @@ final class TunnelTransport: StreamTransport {
                     try state.machine.receiveEnd()
                 case .wouldBlock(let interest): return .wouldBlock(interest)
                 }
+            case .work(let wanted):
+                state.bell = WaitPoint(loop: lower.waitPoint.loop)
+                state.isWorkDone = false
+                work = wanted
+                return .wouldBlock(.readable)
             case .established(let summary, let surplus):
                 state.surplus = surplus
                 state.summary = summary

@@ -38,6 +38,7 @@ struct Conversation: Sendable {
                     guard case .client(let expected)? = lines.popFirst(), expected == bytes else {
                         return .strayed("said \(bytes)")
                     }
+                case .work: return .strayed("wanted work done")
                 case .receive(let limit):
                     guard limit > 0 else { return .strayed("asked for nothing") }
                     if said.isEmpty {

@@ -120,4 +120,54 @@ import Testing
         #expect(!tunnel.hasSurplus)
         #expect(try tunnel.peek() == .wouldBlock(.readable))
     }
+
+    /// Has something done before it says a word.
+    private struct Thoughtful: TunnelMachine {
+        let work: TunnelWork
+        let outcome: @Sendable () -> String?
+        var binding: [UInt8]?
+        var hasAsked = false
+        var refusal: TunnelRefusal? { nil }
+
+        mutating func begin(overTLSBoundBy binding: [UInt8]?) { self.binding = binding }
+
+        mutating func next() throws(StreamError) -> TunnelAction {
+            if let text = outcome() { return .established(text) }
+            #expect(!hasAsked)
+            hasAsked = true
+            return .work(work)
+        }
+
+        mutating func receive(_ bytes: [UInt8]) throws(StreamError) {}
+
+        mutating func receiveEnd() throws(StreamError) { throw .closed }
+    }
+
+    @Test("work is waited for beside the wire, whether it is done at once or later", arguments: [false, true])
+    func works(_ isLater: Bool) throws {
+        let (near, far) = TestWire.pair()
+        let outcome = Locked<String?>(nil)
+        let finish = Locked<(@Sendable () -> Void)?>(nil)
+        let begun = Locked(0)
+        let work = TunnelWork { done in
+            begun.withLock { $0 += 1 }
+            if isLater { return finish.withLock { $0 = done } }
+            outcome.withLock { $0 = "at once" }
+            done()
+        }
+        let tunnel = TunnelTransport(Thoughtful(work: work, outcome: { outcome.withLock { $0 } }), over: .other(near))
+        if isLater {
+            #expect(try tunnel.tryOpen() == .wouldBlock(.readable))
+            #expect(tunnel.waitPoint !== near.waitPoint)
+            // What the proxy says meanwhile wakes nobody, and asks for nothing twice.
+            #expect(try far.tryWrite(Array("?".utf8).span.bytes) == .moved(1))
+            #expect(try tunnel.tryOpen() == .wouldBlock(.readable))
+            outcome.withLock { $0 = "later" }
+            finish.withLock { $0 }?()
+        }
+        #expect(try tunnel.tryOpen() == .opened)
+        #expect(tunnel.summary == (isLater ? "later" : "at once"))
+        #expect(tunnel.waitPoint === near.waitPoint)
+        #expect(begun.withLock { $0 } == 1)
+    }
 }

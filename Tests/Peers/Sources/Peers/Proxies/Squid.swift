@@ -8,18 +8,35 @@ internal import Glibc
 /// // squid.port speaks HTTP, squid.tlsPort the same inside of TLS
 /// ```
 ///
-/// It tunnels to any port. The host `blocked.test` is forbidden (403). With a password it wants Basic: user `alice`,
-/// `open sesame`, realm `peers`.
+/// It tunnels to any port. The host `blocked.test` is forbidden (403). Who has to log in does so as user `alice` with
+/// the password `open sesame`, in the realm `peers`; with Negotiate, as anybody who has a ticket for `HTTP/localhost`.
 public final class Squid: Peer {
     /// `squid`, of the package with TLS.
     public static let program = Program("squid", package: "squid-openssl")
     /// The running program.
     public let process: PeerProcess
-    private let asksForPassword: Bool
+    private let schemes: [Scheme]
+    private let realm: KerberosRealm?
+
+    /// How to log in.
+    public enum Scheme: Sendable, Hashable, CaseIterable {
+        /// User and password.
+        case basic
+        /// User and password, in MD5.
+        case digest
+        /// Kerberos.
+        case negotiate
+    }
 
     /// Makes one; it has to be started.
-    public init(asksForPassword: Bool = false, in namespace: NetworkNamespace? = nil) {
-        self.asksForPassword = asksForPassword
+    public convenience init(asksForPassword: Bool = false, in namespace: NetworkNamespace? = nil) {
+        self.init(asksFor: asksForPassword ? [.basic] : [], in: namespace)
+    }
+
+    /// Makes one that offers these schemes, in this order; it has to be started. Negotiate needs a realm that runs.
+    public init(asksFor schemes: [Scheme], of realm: KerberosRealm? = nil, in namespace: NetworkNamespace? = nil) {
+        self.schemes = schemes
+        self.realm = realm
         process = PeerProcess(in: namespace)
     }
 
@@ -31,22 +48,28 @@ public final class Squid: Peer {
         let authority = try CertificateAuthority.shared()
         let identity = authority.server(.good)
         let hash = String(decoding: try Command("openssl", "passwd", "-apr1", "open sesame").check(), as: UTF8.self)
+        let digest = String(
+            decoding: try Command(Program("openssl"), ["md5", "-r"], input: Array("alice:peers:open sesame".utf8))
+                .check().prefix(32), as: UTF8.self)
+        var environment = try realm?.environment() ?? [:]
+        if realm != nil { environment["KRB5RCACHENAME"] = "none:" }
+        let keytab = try realm?.keytab
         // It does not run as root, and a process that changes its user outlives the one that started it: so it is started
         // as that user, with the order to end given anew.
         let isRoot = geteuid() == 0
         let squid = try Self.program.located()
         let asProxy = ["--reuid=proxy", "--regid=proxy", "--clear-groups", "--pdeathsig", "KILL", squid]
         let program = isRoot ? Program("setpriv", package: "util-linux") : Self.program
-        try process.start(program, ports: 2) { scratch, ports throws(PeerError) in
+        try process.start(program, ports: 2) { [environment] scratch, ports throws(PeerError) in
             try scratch.write("users", "alice:\(hash)")
+            try scratch.write("digest.users", "alice:peers:\(digest)\n")
+            if let keytab { _ = try Command("cp", keytab, scratch.file("http.keytab")).check() }
             try scratch.write("server.pem", try readText(identity.chain))
             try scratch.write("server.key", try readText(identity.key))
-            let password = [
-                "auth_param basic program /usr/lib/squid/basic_ncsa_auth \(scratch.file("users"))",
-                "auth_param basic children 1 startup=1", "auth_param basic realm peers",
-                "acl known proxy_auth REQUIRED",
-                "http_access allow known",
-            ]
+            let password =
+                schemes.flatMap { Self.lines(for: $0, scratch) } + [
+                    "acl known proxy_auth REQUIRED", "http_access allow known",
+                ]
             let lines =
                 [
                     "http_port 127.0.0.1:\(ports[0])",
@@ -58,13 +81,34 @@ public final class Squid: Peer {
                     "icon_directory /usr/share/squid/icons", "error_directory /usr/share/squid/errors/en",
                     "hosts_file /etc/hosts", "dns_nameservers 127.0.0.1", "forwarded_for delete", "via off",
                     "acl blocked dstdomain blocked.test", "http_access deny blocked",
-                ] + (asksForPassword ? password : ["http_access allow all"]) + ["http_access deny all"]
+                ] + (schemes.isEmpty ? ["http_access allow all"] : password) + ["http_access deny all"]
             let file = try scratch.write("squid.conf", lines.joined(separator: "\n") + "\n")
             if isRoot { _ = try Command("chown", "-R", "proxy", scratch.path).check() }
             return PeerProcess.Launch(
-                arguments: (isRoot ? asProxy : []) + ["-N", "-f", file],
+                arguments: (isRoot ? asProxy : []) + ["-N", "-f", file], environment: environment,
                 sockets: ports.flatMap { ListeningSocket.tcp($0) },
                 logs: ["access.log", "cache.log"])
+        }
+    }
+
+    private static func lines(for scheme: Scheme, _ scratch: ScratchFolder) -> [String] {
+        switch scheme {
+        case .basic:
+            [
+                "auth_param basic program /usr/lib/squid/basic_ncsa_auth \(scratch.file("users"))",
+                "auth_param basic children 1 startup=1", "auth_param basic realm peers",
+            ]
+        case .digest:
+            [
+                "auth_param digest program /usr/lib/squid/digest_file_auth -c \(scratch.file("digest.users"))",
+                "auth_param digest children 1 startup=1", "auth_param digest realm peers",
+            ]
+        case .negotiate:
+            [
+                "auth_param negotiate program /usr/lib/squid/negotiate_kerberos_auth -k \(scratch.file("http.keytab")) "
+                    + "-s HTTP/localhost@\(KerberosRealm.name)",
+                "auth_param negotiate children 2 startup=1", "auth_param negotiate keep_alive on",
+            ]
         }
     }
 }

@@ -47,8 +47,16 @@ struct ListeningSocket: Hashable {
         return sockets
     }
 
-    /// The inodes of the sockets that `pid` holds.
-    static func inodes(of pid: pid_t) -> Set<UInt64> {
+    /// The inodes of the sockets that `pid` holds, and if asked those of the processes that it started.
+    static func inodes(of pid: pid_t, andDescendants isDeep: Bool) -> Set<UInt64> {
+        guard isDeep else { return inodes(of: pid) }
+        let children = ((try? readText("/proc/\(pid)/task/\(pid)/children")) ?? "").split(separator: " ")
+        return children.compactMap { pid_t($0) }.reduce(into: inodes(of: pid)) {
+            $0.formUnion(inodes(of: $1, andDescendants: true))
+        }
+    }
+
+    private static func inodes(of pid: pid_t) -> Set<UInt64> {
         let folder = "/proc/\(pid)/fd"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return Set(

@@ -14,6 +14,8 @@ public final class PeerProcess: Sendable {
         var announcement: String?
         /// Log files besides its output, by name in the scratch folder.
         var logs: [String] = []
+        /// Whether it is a process further down that listens.
+        var ownerIsDescendant = false
         /// Whether ``PeerProcess/send(_:)`` will be used.
         var wantsInput = false
     }
@@ -153,7 +155,7 @@ public final class PeerProcess: Sendable {
         let end = ContinuousClock.now + .seconds(seconds)
         while true {
             let visible = ListeningSocket.visible(to: child.pid)
-            let own = ListeningSocket.inodes(of: child.pid)
+            let own = ListeningSocket.inodes(of: child.pid, andDescendants: launch.ownerIsDescendant)
             let foreign = launch.sockets.first { visible[$0].map { own.isDisjoint(with: $0) } ?? false }
             let isReady =
                 launch.sockets.allSatisfy { visible[$0].map { !own.isDisjoint(with: $0) } ?? false }

@@ -1,0 +1,67 @@
+internal import HTTPAuth
+internal import HTTPMessage
+internal import StreamKit
+
+/// What a session's load tells the proxies on the way: to each its own.
+struct ProxyLogins: Sendable {
+    /// For one proxy.
+    struct Entry: Sendable {
+        let known: KnownAuthentication
+        /// What it is told with a request in absolute form; nil if its connection is authenticated already.
+        var value: [UInt8]?
+    }
+
+    private var entries: [ProtectionSpace: Entry] = [:]
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    subscript(place: ProtectionSpace) -> Entry? {
+        get { entries[place] }
+        set { entries[place] = newValue }
+    }
+
+    subscript(proxy: HTTPProxy) -> Entry? { entries.isEmpty ? nil : entries[proxy.space] }
+
+    /// The ways, each proxy with the login that it is for, so that connections are shared by equal ones only.
+    ///
+    /// The last proxy of a way for `http` is told with each request. Then the connection is nobody's, unless the
+    /// scheme authenticates it.
+    func logins(in routes: [ProxyRoute], toSecure isSecure: Bool) -> [ProxyRoute] {
+        if entries.isEmpty { return routes }
+        return routes.map { route in
+            var hops = route.hops
+            for index in hops.indices {
+                guard var proxy = hops[index] as? HTTPProxy, let entry = self[proxy] else { continue }
+                let takesRequests = index == hops.count - 1 && !isSecure
+                if takesRequests, entry.known.pool == nil { continue }
+                proxy.login = entry.known
+                hops[index] = proxy
+            }
+            return ProxyRoute(hops: hops)
+        }
+    }
+}
+
+extension StreamProperty where Value == ProxyLogins {
+    static var httpProxyLogins: Self { .init("NetKit.http.proxyLogins", access: .beforeOpen) }
+}
+
+extension StreamProperty where Value == [UInt8] {
+    /// `tls-server-end-point` of the connection with that proxy, if it has TLS.
+    static var httpProxyBinding: Self { .init("NetKit.http.proxyBinding", access: .readOnly) }
+}
+
+extension StreamProperty where Value == AuthenticationVerdict {
+    /// What became of the credentials that the proxy was told which refused a tunnel.
+    static var httpTunnelVerdict: Self { .init("NetKit.http.tunnelVerdict", access: .readOnly) }
+}
+
+extension StreamProperty where Value == Bool {
+    /// Fail with ``ConnectionGone`` instead of making a new connection: what the request says is for the idle one.
+    static var httpNeedsIdleConnection: Self {
+        .init("NetKit.http.needsIdleConnection", access: .beforeOpen, default: false)
+    }
+}
+
+/// The connection that a login belongs to is no more; nothing was done.
+struct ConnectionGone: Error {}

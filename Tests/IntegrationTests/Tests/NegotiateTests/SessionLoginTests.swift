@@ -1,0 +1,82 @@
+import Peers
+import Testing
+
+/// Kerberos and NTLM by sessions: to proxies, to servers behind them, bound to TLS without being told to.
+@Suite(.serialized) struct SessionLoginTests {
+    private static let none = "FILE:/nonexistent/tickets"
+    private let account = ["--session": "yes", "--user": "alice", "--domain": "PEERS", "--password": "open sesame"]
+
+    private static let squid = Task {
+        let squid = Squid(asksFor: [.negotiate, .digest, .basic], of: try await AuthenticationPeers.get().realm)
+        try squid.start()
+        return squid
+    }
+
+    private static let winbind = Result {
+        let winbind = WinbindSquid()
+        try winbind.start()
+        return winbind
+    }
+
+    private func peers() async throws -> AuthenticationPeers { try await AuthenticationPeers.get() }
+
+    @Test("HA-048, HA-029: Negotiate with the proxy and with the server behind it, plain and through a tunnel")
+    func negotiateTwice() async throws {
+        let peers = try await peers()
+        let options = [
+            "--session": "yes", "--proxy": "\(try await Self.squid.value.port)", "--times": "3",
+            "--root": try CertificateAuthority.shared().root,
+        ]
+        let plain = try await peers.login(peers.apache.url("/kerberos/secret"), options)
+        #expect(plain == Array(repeating: "200 the secret of kerberos", count: 3).joined(separator: "\n"))
+        // The binding is that of the server's TLS within the tunnel.
+        let lines = try await peers.login(peers.acceptor.url("/kerberos-bound", tls: true), options)
+            .split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines.allSatisfy { $0.hasPrefix("200 user=alice@PEERS.TEST bound=1") })
+    }
+
+    @Test("without a ticket the next scheme is taken, or the 407 is the answer", arguments: [false, true])
+    func noTicket(_ isTunnel: Bool) async throws {
+        let peers = try await peers()
+        let port = "\(try await Self.squid.value.port)"
+        let url = isTunnel ? peers.acceptor.url("/ntlm", tls: true) : peers.apache.url("/ntlm/secret")
+        var options = account.merging(["--proxy": port, "--schemes": "negotiate,ntlm,digest,basic"]) { $1 }
+        options["--root"] = try CertificateAuthority.shared().root
+        #expect(try await peers.login(url, options, cache: Self.none).hasPrefix("200"))
+        options["--schemes"] = "negotiate"
+        #expect(try await peers.login(url, options, cache: Self.none).hasPrefix("error ticketMissing"))
+        options["--schemes"] = "digest"
+        options["--password"] = "wrong"
+        #expect(try await peers.login(url, options, cache: Self.none).hasPrefix("407"))
+    }
+
+    @Test("HA-045: NTLM with the proxy and with the server behind it, on one connection")
+    func ntlmTwice() async throws {
+        let peers = try await peers()
+        let options = account.merging([
+            "--proxy": "\(try Self.winbind.get().port)", "--proxy-domain": "PEERHOST", "--schemes": "ntlm",
+            "--times": "3",
+            "--root": try CertificateAuthority.shared().root,
+        ]) { $1 }
+        let plain = try await peers.login(peers.apache.url("/ntlm/secret"), options)
+        #expect(plain == Array(repeating: "200 the secret of ntlm", count: 3).joined(separator: "\n"))
+        let lines = try await peers.login(peers.acceptor.url("/ntlm-bound", tls: true), options).split(separator: "\n")
+        #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("200") && $0.contains("bound=1") })
+    }
+
+    @Test(
+        "channel bindings by default",
+        arguments: [
+            ("/ntlm-bound", "200"), ("/ntlm-elsewhere", "401"), ("/kerberos-bound", "200"),
+            ("/kerberos-elsewhere", "error exchangeRefused"),
+        ])
+    func bound(_ path: String, _ result: String) async throws {
+        let peers = try await peers()
+        var options = account.merging(["--root": try CertificateAuthority.shared().root]) { $1 }
+        options["--schemes"] = path.hasPrefix("/ntlm") ? "ntlm" : "negotiate"
+        let answer = try await peers.login(peers.acceptor.url(path, tls: true), options)
+        #expect(answer.hasPrefix(result))
+        if result == "200" { #expect(answer.contains("bound=1")) }
+    }
+}
