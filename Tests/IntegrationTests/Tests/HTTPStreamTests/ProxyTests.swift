@@ -291,5 +291,5 @@ import Testing
 
 extension UnansweredPort {
     /// A port where nobody listens now.
-    fileprivate static func closed() throws -> UInt16 { UInt16(try PortPool.take(1)[0]) }
+    static func closed() throws -> UInt16 { UInt16(try PortPool.take(1)[0]) }
 }

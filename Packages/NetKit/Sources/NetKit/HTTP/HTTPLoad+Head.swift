@@ -8,7 +8,9 @@ extension HTTPLoad {
     mutating func advanceToBody() throws(StreamError) -> Interest? {
         while true {
             switch phase {
-            case .idle: try beginHop()
+            case .idle:
+                if let interest = try awaitDecision() { return interest }
+                try beginHop()
             case .sending: if let interest = try send() { return interest }
             case .receivingHead: if let interest = try receiveHead() { return interest }
             case .discarding: if let interest = try discard() { return interest }

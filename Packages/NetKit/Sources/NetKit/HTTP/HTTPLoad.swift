@@ -45,6 +45,8 @@ struct HTTPLoad: ~Copyable, Sendable {
     var mustBeNew = false
     /// What to try for the origin; empty before the first connection, and without proxies.
     var approaches: ArraySlice<HTTPApproach> = []
+    /// What a script says about the URL, once it was asked.
+    var decision: ProxyDecision?
     /// What the last proxy said when it was asked for a tunnel.
     var proxyResponse: HTTPResponse?
     /// The only proxy, if the caller has brought credentials for it.
@@ -150,7 +152,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// What the load is busy with, for messages.
     var step: String {
         switch phase {
-        case .idle: "connecting"
+        case .idle: decision == nil ? "connecting" : "waiting for the proxy script"
         case .sending: connection?.pair.output.status == .opening ? "connecting" : "sending the request"
         case .receivingHead where sender?.isAwaitingLeave == true: "waiting for the server's leave to send the body"
         case .receivingHead: "waiting for the server's answer"
@@ -165,6 +167,7 @@ extension HTTPLoad {
     /// Ends it at once.
     mutating func close() {
         leaveTimer.take()?.cancel()
+        decision?.cancel()
         sender?.stop()
         dropConnection()
         log.abandon()
@@ -249,6 +252,7 @@ extension HTTPLoad {
         mustBeNew = false
         approaches = []
         answeringProxy = nil
+        decision = nil
         response = nil
         interim = []
         phase = .idle

@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import FoundationEssentials
 internal import HTTPAuth
 internal import HTTPMessage
@@ -17,8 +18,8 @@ extension HTTPLoad {
     /// caller's credentials for a proxy, so that no other user's request finds the connection.
     mutating func connectionProperties(for url: URL) throws(StreamError) -> StreamProperties {
         var routes = settings.properties[.proxies] ?? []
-        if routes.isEmpty, settings.properties[.socksProxy] == nil, let proxies = settings.proxies {
-            routes = try proxies.routes(for: url)
+        if let proxies = settingsInUse {
+            routes = if let decision { try decision.routes() ?? [] } else { try proxies.routes(for: url) }
         }
         if routes.isEmpty || routes == [.direct] { return settings.properties }
         var properties = settings.properties
@@ -28,6 +29,26 @@ extension HTTPLoad {
         properties[.proxies] = settings.proxyLogins?.logins(in: known, toSecure: isSecure) ?? known
         properties[.socksProxy] = nil
         return properties
+    }
+
+    /// The settings that tell the ways; nil if the caller has named them.
+    private var settingsInUse: ProxySettings? {
+        guard settings.properties[.proxies]?.isEmpty != false, settings.properties[.socksProxy] == nil else {
+            return nil
+        }
+        return settings.proxies
+    }
+
+    /// Has a script decide about the URL, if it is up to one; what to wait for until it has.
+    mutating func awaitDecision() throws(StreamError) -> Interest? {
+        guard let url, let proxies = settingsInUse else { return nil }
+        if decision == nil {
+            guard case .script? = proxies.choices(for: url).first else { return nil }
+            decision = ProxyDecision(proxies, for: url, loop: loop)
+        }
+        guard let decision, try decision.routes() == nil else { return nil }
+        place = decision.point
+        return .readable
     }
 
     /// The approach to try now.

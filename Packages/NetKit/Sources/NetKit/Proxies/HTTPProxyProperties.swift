@@ -11,8 +11,8 @@ extension StreamProperty where Value == HTTPResponse {
 extension StreamProperty where Value == ProxySettings {
     /// Settings to find the proxies by, for the URL of the request and of each redirect that is followed.
     ///
-    /// Nil (default): no proxies but those of `StreamProperty.proxies`, which count if both are set. Replaces
-    /// the dictionary of `kCFStreamPropertyHTTPProxy`.
+    /// A script that is to decide is loaded and run first, once for each URL. Nil (default): no proxies but those of
+    /// `StreamProperty.proxies`, which count if both are set. Replaces the dictionary of `kCFStreamPropertyHTTPProxy`.
     public static var httpProxySettings: Self { .init("NetKit.http.proxySettings", access: .beforeOpen) }
 }
 

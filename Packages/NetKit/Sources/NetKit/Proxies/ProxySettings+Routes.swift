@@ -44,7 +44,7 @@ extension ProxySettings {
     /// try stream.set(.proxies, to: try ProxySettings.environment().routes(for: url))
     /// ```
     ///
-    /// - Throws: `ENOTSUP` if a script is to decide: run it, and make ways of what it answers.
+    /// - Throws: `ENOTSUP` if a script is to decide; `resolvedRoutes(for:scripts:)` runs it.
     public func routes(for url: URL) throws(StreamError) -> [ProxyRoute] {
         try choices(for: url).routes()
     }
@@ -53,7 +53,7 @@ extension ProxySettings {
 extension [ProxyChoice] {
     /// The ways that these choices are.
     ///
-    /// - Throws: `ENOTSUP` if a script is to decide: run it, and make ways of what it answers.
+    /// - Throws: `ENOTSUP` if a script is to decide; `ProxySettings.resolvedRoutes(for:scripts:)` runs it.
     public func routes() throws(StreamError) -> [ProxyRoute] {
         var routes: [ProxyRoute] = []
         for choice in self {

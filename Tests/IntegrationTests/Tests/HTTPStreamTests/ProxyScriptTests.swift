@@ -1,0 +1,98 @@
+import Foundation
+import HTTPMessage
+import NetKit
+import Peers
+import StreamKit
+import Testing
+
+/// Loads whose proxies a script decides about: a script from a server, run by libpacparser (SK-130).
+@Suite(.serialized) struct ProxyScriptTests {
+    /// Puts a script on nginx; settings that are up to it, for loopback, too.
+    private func settings(_ nginx: Nginx, _ name: String, _ decision: String) throws -> ProxySettings {
+        let script = "function FindProxyForURL(url, host) { \(decision) }"
+        try nginx.write("\(name).pac", Array(script.utf8))
+        var settings = ProxySettings()
+        settings.script = .url(nginx.url(.plain, "/\(name).pac"))
+        settings.bypassesLoopback = false
+        return settings
+    }
+
+    @Test("The first proxy that a script names is dead, the second is not; in every style", arguments: Style.allCases)
+    func failOver(_ style: Style) async throws {
+        let nginx = try SharedNginx.get()
+        let squid = Squid()
+        try await startedElsewhere(squid)
+        let dead = try UnansweredPort.closed()
+        let both = "return 'PROXY 127.0.0.1:\(dead); PROXY 127.0.0.1:\(squid.port)';"
+        let settings = try settings(nginx, "both-\(style)", both)
+        for listener in [HTTPListener.plain, .tls] {
+            let loaded = try await get(nginx.url(listener, "/hello"), style) {
+                try $0.set(.httpProxySettings, to: settings)
+                try $0.set(.tls, to: try trustingPeers())
+            }
+            #expect(loaded.error == nil)
+            #expect(loaded.text == "hello\n")
+            if listener == .tls { #expect(loaded.stream[.httpProxyResponse]?.status.code == 200) }
+        }
+        let onlyDead = try self.settings(nginx, "dead-\(style)", "return 'PROXY 127.0.0.1:\(dead)';")
+        let refused = try await get(nginx.url(.plain, "/hello"), style) { try $0.set(.httpProxySettings, to: onlyDead) }
+        #expect(refused.error?.isPOSIX(111) == true)
+        squid.stop()
+    }
+
+    @Test("Each URL of a chain of redirects is decided about anew")
+    func redirects() async throws {
+        let nginx = try SharedNginx.get()
+        let dead = try UnansweredPort.closed()
+        let settings = try settings(
+            nginx, "redirects", "return url.indexOf('/hello') > 0 ? 'PROXY 127.0.0.1:\(dead)' : 'DIRECT';")
+        let loaded = try await get(nginx.url(.plain, "/chain")) {
+            try $0.set(.httpProxySettings, to: settings)
+            try $0.set(.httpFollowsRedirects, to: true)
+            try $0.set(.tls, to: try trustingPeers())
+        }
+        #expect(loaded.error?.isPOSIX(111) == true, "three redirects directly, the last URL through a dead proxy")
+    }
+
+    @Test("SK-130: no script there, a password wanted, no script at all: 308 and 309, and nothing goes directly")
+    func failures() async throws {
+        let nginx = try SharedNginx.get()
+        for (path, code, words) in [
+            ("/no-such.pac", 308, "answers 404"), ("/basic/hello", 309, "answers 401"), ("/hello", 308, "script"),
+        ] {
+            var settings = ProxySettings()
+            settings.bypassesLoopback = false
+            settings.script = .url(nginx.url(.plain, path))
+            let loaded = try await get(nginx.url(.plain, "/hello")) { try $0.set(.httpProxySettings, to: settings) }
+            #expect(loaded.error?.domain == .http && loaded.error?.code == code, "\(path)")
+            #expect(loaded.error?.description.contains(words) == true, "\(loaded.error?.description ?? "")")
+        }
+        var settings = ProxySettings()
+        settings.bypassesLoopback = false
+        settings.script = .url("http://127.0.0.1:\(try UnansweredPort.closed())/p.pac")
+        let loaded = try await get(nginx.url(.plain, "/hello")) { try $0.set(.httpProxySettings, to: settings) }
+        #expect(loaded.error?.code == 308 && loaded.error?.description.contains("refused") == true)
+    }
+
+    @Test("A script is loaded once, until it is forgotten or its time is over")
+    func kept() async throws {
+        let nginx = try SharedNginx.get()
+        let settings = try settings(nginx, "kept", "return 'PROXY kept:1';")
+        let url = try #require(URL(string: "http://www.example/"))
+        let store = ProxyScriptStore()
+        #expect(try await settings.resolvedChoices(for: url, scripts: store).map(\.description) == ["http://kept:1"])
+        _ = try self.settings(nginx, "kept", "return 'PROXY new:1';")
+        #expect(try await settings.resolvedChoices(for: url, scripts: store).map(\.description) == ["http://kept:1"])
+        store.forget()
+        #expect(try await settings.resolvedChoices(for: url, scripts: store).map(\.description) == ["http://new:1"])
+        let brief = ProxyScriptStore(lifetime: .zero)
+        #expect(try await settings.resolvedChoices(for: url, scripts: brief).map(\.description) == ["http://new:1"])
+        _ = try self.settings(nginx, "kept", "return 'DIRECT';")
+        #expect(try await settings.resolvedRoutes(for: url, scripts: brief) == [.direct])
+    }
+}
+
+/// Starts a peer off the threads that run tasks.
+private func startedElsewhere(_ peer: some Peer) async throws {
+    try await onThread { Result { try peer.start() } }.get()
+}
