@@ -12,6 +12,7 @@ struct ConnectCommand: AsyncParsableCommand {
               netkit connect localhost:25
               netkit connect --tls --report imap.example.org:993
               netkit connect -x socks5h://localhost:9050 -x http://inner.example:3128 10.0.0.1:22
+              netkit connect --starttls smtp mail.example.org:25
               ssh -o ProxyCommand='netkit connect -x http://proxy:3128 %h:%p' host.example.org
 
             The end of the input is passed on, and what still comes is written; the end of the connection ends the program.
@@ -24,6 +25,12 @@ struct ConnectCommand: AsyncParsableCommand {
     @Flag(help: "TLS from the start.")
     var tls = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Ask for TLS as this protocol does, and go on once it is there: \(ConnectCommand.protocols).",
+            valueName: "PROTOCOL"))
+    var starttls: String?
+
     @Option(help: ArgumentHelp("Give up connecting after so many seconds.", valueName: "SECONDS"))
     var timeout: Double?
 
@@ -32,8 +39,16 @@ struct ConnectCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
+    private static let protocols = StartTLSProtocol.allCases.map(\.rawValue).joined(separator: ", ")
+
     func validate() throws {
         _ = try place()
+        if let starttls {
+            if tls { throw ValidationError("--tls and --starttls exclude each other.") }
+            guard StartTLSProtocol(rawValue: starttls) != nil else {
+                throw ValidationError("--starttls '\(starttls)' is none of \(Self.protocols).")
+            }
+        }
         if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
     }
 
@@ -53,14 +68,18 @@ struct ConnectCommand: AsyncParsableCommand {
 
     func run() async throws {
         let pair: StreamPair
+        let security: Security?
         do {
-            pair = try makePair()
+            pair = try await makePair()
+            security = try starttls.flatMap { StartTLSProtocol(rawValue: $0) }.map { dialogue in
+                Security(dialogue: dialogue, configuration: try connection.tls() ?? TLSConfiguration())
+            }
         } catch let error as StreamError {
             try fail(error.description, ExitStatus(error, after: nil))
         } catch let error as OutputFile.Failure {
             try fail(error.description, .localFile)
         }
-        let result = await withNetworkExecutor { await Self.carry(pair, reports: report) }
+        let result = await withNetworkExecutor { await Self.carry(pair, security, reports: report) }
         if case .failure(let error) = result { try fail(error.description, ExitStatus(error, after: nil)) }
     }
 
@@ -69,7 +88,13 @@ struct ConnectCommand: AsyncParsableCommand {
         throw status.exitCode
     }
 
-    private func makePair() throws -> StreamPair {
+    /// How TLS begins on a connection that is open.
+    private struct Security {
+        var dialogue: StartTLSProtocol
+        var configuration: TLSConfiguration
+    }
+
+    private func makePair() async throws -> StreamPair {
         let (host, port) = try place()
         let pair = StreamPair(host: host, port: port)
         if let timeout { try pair.set(.openLimit, to: .seconds(timeout)) }
@@ -77,20 +102,38 @@ struct ConnectCommand: AsyncParsableCommand {
         if let route = try connection.route() {
             if !connection.isExempt(host, port: port) { try pair.set(.proxies, to: [route]) }
         } else {
-            let scheme = tls ? "https" : ""
-            let choices = try connection.settings().choices(scheme: scheme, host: host, port: port)
-            try pair.set(.proxies, to: try choices.routes())
+            let settings = try connection.settings()
+            let choices = settings.choices(scheme: tls ? "https" : "", host: host, port: port)
+            let ways =
+                settings.script == nil ? try choices.routes() : try await decidedRoutes(settings, host, port)
+            try pair.set(.proxies, to: ways)
         }
         return pair
     }
 
+    /// What a script says, which wants a URL: one of TLS where there is TLS, else of a socket.
+    private func decidedRoutes(_ settings: ProxySettings, _ host: String, _ port: UInt16) async throws -> [ProxyRoute] {
+        var place = URLComponents()
+        place.scheme = tls ? "https" : "socket"
+        place.host = host.contains(":") ? "[\(host)]" : host
+        place.port = Int(port)
+        guard let url = place.url else { throw StreamError(posix: EINVAL) }
+        return try await settings.resolvedRoutes(for: url)
+    }
+
     /// Carries bytes until the connection ends.
-    private static func carry(_ pair: StreamPair, reports: Bool) async -> Result<Void, StreamError> {
+    private static func carry(
+        _ plain: StreamPair, _ security: Security?, reports: Bool
+    ) async -> Result<Void, StreamError> {
+        var pair = plain
         defer { pair.close() }
         do throws(StreamError) {
             defer { if reports { Terminal.say(Terminal.shownLines(pair.report.description)) } }
-            try pair.open()
-            try await pair.input.opened()
+            try plain.open()
+            try await plain.input.opened()
+            if let security {
+                pair = try await plain.startingTLS(by: security.dialogue, with: security.configuration)
+            }
         } catch {
             return .failure(error)
         }

@@ -9,9 +9,16 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Go through this proxy: http, https, socks4, socks4a, socks5 or socks5h (names looked up there). Repeat it for \
-            a chain, the nearest first. Default: what http_proxy and its like say.
+            a chain, the nearest first. Default: what http_proxy and its like say, then the files \
+            ~/.config/netkit/proxies and /etc/netkit/proxies.
             """, valueName: "URL"))
     var proxy: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask a proxy auto-configuration script which proxies to use: a file, or a URL of http, https or file.",
+            valueName: "URL|FILE"))
+    var pac: String?
 
     @Option(
         help: ArgumentHelp(
@@ -48,6 +55,7 @@ struct ConnectionOptions: ParsableArguments {
     var keylog: String?
 
     func validate() throws {
+        if pac != nil, !proxy.isEmpty { throw ValidationError("--pac and --proxy exclude each other.") }
         if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
         _ = try tlsMin.map { try version($0, "--tls-min") }
         _ = try tlsMax.map { try version($0, "--tls-max") }
@@ -92,10 +100,24 @@ struct ConnectionOptions: ParsableArguments {
         return ProxyRoute(hops: try proxy.map { try ProxyServer($0).hop(tls: try trustingTLS()) })
     }
 
-    /// What the environment says, with the hosts of --noproxy.
+    /// What --pac says, else the system's settings; with the hosts of --noproxy.
     func settings() throws -> ProxySettings {
-        var settings = try ProxySettings.environment()
+        var settings = try pac.map { try Self.settings(by: $0) } ?? ProxySettings.system() ?? ProxySettings()
         if let noproxy { settings.bypass = ProxyBypassList(noProxy: noproxy) }
+        return settings
+    }
+
+    /// Settings that are up to a script; what the environment exempts stays exempt.
+    private static func settings(by place: String) throws -> ProxySettings {
+        try ProxyScript.checkAvailability()
+        var settings = ProxySettings()
+        settings.bypass = try ProxySettings.environment().bypass
+        if let url = URL(string: place), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme) {
+            settings.script = .url(place)
+        } else {
+            let path = URL(string: place).flatMap { $0.isFileURL ? $0.path : nil } ?? place
+            settings.script = .text(try ProxyScript(file: path).text)
+        }
         return settings
     }
 
