@@ -124,6 +124,31 @@ import Testing
         #expect(stream.input.status == .error)
     }
 
+    /// ND-006: inside the event, before anybody has read the error.
+    @Test func aDiagnosisInTheErrorEventChangesNothing() async throws {
+        let stream = StreamPair(host: "127.0.0.1", port: try freePort())
+        let (events, feed) = AsyncStream<Task<Diagnosis, Never>>.makeStream()
+        stream.input.setClient([.errorOccurred]) { stream, _ in
+            let before = stream.status
+            feed.yield(NetDiagnostic(read: stream, write: nil).diagnoseInteractively(with: SilentPresenter()))
+            #expect(stream.status == before)
+            #expect(stream.error == StreamError(posix: ECONNREFUSED))
+        }
+        stream.input.schedule(on: LoopTarget(.shared))
+        try stream.open()
+        for await task in events {
+            #expect(await task.value.cause?.code == .portRefused)
+            break
+        }
+        #expect(stream.input.error == StreamError(posix: ECONNREFUSED))
+        stream.close()
+    }
+
+    private struct SilentPresenter: DiagnosisPresenter {
+        func began(_ target: String, for name: String) {}
+        func finished(_ diagnosis: Diagnosis) {}
+    }
+
     @Test func anOpenStreamIsUp() async throws {
         let server = try await Answering("hello")
         let stream = StreamPair(host: "127.0.0.1", port: server.port)

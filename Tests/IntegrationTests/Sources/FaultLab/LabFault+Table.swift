@@ -39,6 +39,9 @@ extension LabFault {
         LabFault(
             "router off, pings permitted", "gatewaySilent",
             ["sysctl -qw net.ipv4.ping_group_range='0 2147483647'", "R ip address delete 192.0.2.254/24 dev far"]),
+        LabFault(
+            "router off, without any rights", "gatewaySilent", ["R ip address delete 192.0.2.254/24 dev far"],
+            wrapper: ["setpriv", "--bounding-set", "-all", "--no-new-privs"]),
         LabFault("nobody at an address of the link", "hostSilent", url: "http://192.0.2.99/"),
     ]
 
@@ -193,11 +196,35 @@ extension LabFault {
             url: "https://www.peers.test:8441/forbidden"),
     ]
 
+    // MARK: Without a packet
+
+    /// What the kernel alone knows.
+    public static let passive = [
+        LabFault("everything there", "up", url: "passive://"),
+        LabFault("everything there, and a target", "up", url: "passive://198.51.100.7"),
+        LabFault("interface switched off, passively", "down", url: "passive://", ["ip link set outside down"]),
+        LabFault("loopback alone", "down", url: "passive://", ["ip link delete outside"]),
+        LabFault(
+            "an address of its own making alone", "indeterminate", url: "passive://",
+            ["ip address flush dev outside", "ip address add 169.254.7.7/16 dev outside"]),
+        LabFault(
+            "an address and no route", "indeterminate", url: "passive://",
+            ["ip route delete default", "ip -6 route delete default"]),
+        LabFault(
+            "a route that forbids, passively", "indeterminate", url: "passive://198.51.100.7",
+            ["ip route add prohibit 198.51.100.7/32"]),
+        LabFault("IPv6 alone", "up", url: "passive://", ["ip address delete 192.0.2.1/24 dev outside"]),
+        LabFault("this machine itself", "up", url: "passive://127.0.0.1", ["ip link delete outside"]),
+    ]
+
     // MARK: No fault
 
     /// Networks with odd habits, all of them healthy; what is only worth a warning is warned of.
     public static let healthy = [
         LabFault("nothing odd", "fine", url: https),
+        LabFault(
+            "nothing odd, without any rights", "fine", url: https,
+            wrapper: ["setpriv", "--bounding-set", "-all", "--no-new-privs"]),
         LabFault("nothing odd, FTP", "fine", url: "ftp://www.peers.test/"),
         LabFault("both families", "fine", url: "https://both.peers.test/"),
         LabFault("no IPv6 here", "fine", url: "https://both.peers.test/", ["ip -6 address flush dev outside"]),

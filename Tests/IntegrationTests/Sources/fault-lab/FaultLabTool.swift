@@ -13,7 +13,7 @@ internal import Foundation
         var wrong = 0
         for (title, all) in [
             ("one fault", LabFault.single), ("two faults, the lower is named", LabFault.pairs),
-            ("no fault, odd habits", LabFault.healthy),
+            ("no fault, odd habits", LabFault.healthy), ("without a packet", LabFault.passive),
         ] {
             let faults = words.isEmpty ? all : all.filter { $0.name.contains(words) }
             if faults.isEmpty { continue }

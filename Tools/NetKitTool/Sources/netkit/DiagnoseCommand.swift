@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import NetKit
 
 /// `netkit diagnose`: names the broken rung between this machine and a URL, and what to do about it.
@@ -11,10 +12,24 @@ struct DiagnoseCommand: AsyncParsableCommand {
             Examples:
               netkit diagnose https://www.example.org/
               netkit diagnose --assist https://www.example.org/
+              netkit diagnose --watch https://www.example.org/
               netkit diagnose --passive && echo the network is up
 
-            Exit codes: 0 nothing is broken, 1 something is, 2 it cannot be told. Nothing is changed, and nothing is sent to
-            anybody but the target, the configured name servers and the routers on the way.
+            Exit codes:
+              0  nothing is broken
+              1  something is
+              2  it cannot be told
+              3  the URL cannot be diagnosed
+             64  the command line is wrong
+            --assist ends with those of the last look; --watch goes on until it is interrupted.
+
+            --json prints an object a line, with schema (1), target, status, cause, consequences,
+            remarks, unchecked, uncheckable and families; a finding has code, rung, severity,
+            sentence, key, advice, evidence and dependsOn. Scripts go by schema and code.
+
+            Proxies are those of the environment (http_proxy, https_proxy, all_proxy, no_proxy).
+            Nothing is changed, no credentials are sent, and nobody is asked but the target, the
+            proxy, the configured name servers and the routers on the way.
             """
     )
 
@@ -24,17 +39,23 @@ struct DiagnoseCommand: AsyncParsableCommand {
     @Flag(help: "Lead through the repair: wait after each advice, and look again.")
     var assist = false
 
+    @Flag(help: "Go on, and say when something else is broken or works again.")
+    var watch = false
+
     @Flag(help: "Send nothing: say only what the kernel knows.")
     var passive = false
 
-    @Flag(help: "Print one JSON object.")
+    @Flag(help: "Print a JSON object for each diagnosis.")
     var json = false
 
     @Flag(name: .shortAndLong, help: "Show everything that was seen.")
     var verbose = false
 
     func validate() throws {
-        if assist, json || passive { throw ValidationError("--assist goes with neither --json nor --passive.") }
+        if [assist, passive, watch].count(where: { $0 }) > 1 {
+            throw ValidationError("only one of --assist, --passive and --watch.")
+        }
+        if assist, json { throw ValidationError("--assist does not go with --json.") }
     }
 
     func run() async throws {
@@ -47,11 +68,43 @@ struct DiagnoseCommand: AsyncParsableCommand {
             throw ExitStatus.badURL.exitCode
         }
         if passive { return try show(diagnostic.passiveStatus()) }
+        if assist { return try await lead(diagnostic) }
+        if watch {
+            for await diagnosis in diagnostic.changes() {
+                if !json { print(DiagnoseCommand.time, terminator: "  ") }
+                show(diagnosis)
+                fflush(nil)  // a pipe would keep it
+            }
+            return
+        }
+        let diagnosis = await diagnostic.diagnose()
+        show(diagnosis)
+        try end(diagnosis.status)
+    }
+
+    /// One step after the other, with a look after each.
+    private func lead(_ diagnostic: NetDiagnostic) async throws {
+        var guide = RepairGuide()
         while true {
+            print("Looking …")
             let diagnosis = await diagnostic.diagnose()
-            show(diagnosis)
-            guard diagnosis.cause != nil, assist else { return try end(diagnosis.status) }
-            Terminal.write("\nDone? Press Return to look again, or q and Return to stop. ", to: 2)
+            switch guide.next(after: diagnosis) {
+            case .works(let isRepaired):
+                print(isRepaired ? "✔ Repaired: \(diagnosis.target) works." : "✔ \(diagnosis.target) works.")
+                for remark in diagnosis.remarks { print("! \(remark.rung): \(remark.sentence)") }
+                return try end(diagnosis.status)
+            case .exhausted(let finding):
+                print("✘ \(finding.rung): \(finding.sentence)")
+                print("  That was the last step. Show this to somebody who can help:\n")
+                print(DiagnoseCommand.json(diagnosis))
+                return try end(diagnosis.status)
+            case .step(let step):
+                if step.isProgress { print("  That helped. The next thing:") }
+                print("✘ \(step.finding.rung): \(step.finding.sentence)")
+                print("  Step \(step.number) of \(step.count): \(step.text)")
+                if verbose { show(evidence: step.finding) }
+            }
+            Terminal.write("  Done? Return to look again, q and Return to stop. ", to: 2)
             guard let answer = readLine(), !answer.lowercased().hasPrefix("q") else { return try end(diagnosis.status) }
         }
     }
@@ -75,59 +128,53 @@ struct DiagnoseCommand: AsyncParsableCommand {
 
     private func show(_ status: PassiveStatus) throws {
         if json {
-            print(DiagnoseCommand.line(["status": "\(status.status)", "sentence": "\(status.sentence)"]))
+            let object = ["status": "\(status.status)", "sentence": "\(status.sentence)"]
+            print(DiagnoseCommand.json(object))
         } else {
             print("\(status.status): \(Terminal.shown("\(status.sentence)"))")
         }
         try end(status.status)
     }
 
+    /// A diagnosis holds nothing that a terminal would obey.
     private func show(_ diagnosis: Diagnosis) {
-        if json { return print(DiagnoseCommand.line(DiagnoseCommand.object(diagnosis))) }
+        if json { return print(DiagnoseCommand.json(diagnosis)) }
         if let cause = diagnosis.cause {
-            print("✘ \(cause.rung): \(Terminal.shown("\(cause.sentence)"))")
+            print("✘ \(cause.rung): \(cause.sentence)")
             print("  \(cause.advice)")
             if verbose { show(evidence: cause) }
         } else {
-            print("✔ \(Terminal.shown(diagnosis.target)) works.")
+            print("✔ \(diagnosis.target) works.")
         }
         for remark in diagnosis.remarks {
-            print("! \(remark.rung): \(Terminal.shown("\(remark.sentence)"))")
+            print("! \(remark.rung): \(remark.sentence)")
             if verbose { show(evidence: remark) }
         }
-        guard verbose else { return }
-        for consequence in diagnosis.consequences {
-            print("  then, \(consequence.rung): \(Terminal.shown("\(consequence.sentence)"))")
+        for family in diagnosis.families where verbose { print("  \(family)") }
+        for consequence in diagnosis.consequences where verbose {
+            print("  then, \(consequence.rung): \(consequence.sentence)")
         }
-        if !diagnosis.unchecked.isEmpty {
+        for sentence in diagnosis.uncheckable { print("? \(sentence)") }
+        if verbose, !diagnosis.unchecked.isEmpty {
             print("  not checked: \(diagnosis.unchecked.map(\.description).joined(separator: ", "))")
         }
     }
 
     private func show(evidence finding: Finding) {
-        for line in finding.evidence { print("    \(Terminal.shown(line))") }
+        for line in finding.evidence { print("    \(line)") }
     }
 
-    private static func object(_ diagnosis: Diagnosis) -> [String: Any] {
-        var object: [String: Any] = [
-            "target": diagnosis.target, "status": "\(diagnosis.status)",
-            "consequences": diagnosis.consequences.map(self.object), "remarks": diagnosis.remarks.map(self.object),
-            "unchecked": diagnosis.unchecked.map(\.description),
-        ]
-        if let cause = diagnosis.cause { object["cause"] = self.object(cause) }
-        return object
+    private static var time: String {
+        var now = Glibc.time(nil)
+        var parts = tm()
+        localtime_r(&now, &parts)
+        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
     }
 
-    private static func object(_ finding: Finding) -> [String: Any] {
-        [
-            "code": finding.code.rawValue, "rung": "\(finding.rung)", "severity": "\(finding.severity)",
-            "sentence": "\(finding.sentence)", "advice": "\(finding.advice)", "evidence": finding.evidence,
-        ]
-    }
-
-    private static func line(_ object: [String: Any]) -> String {
-        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
-        let data = (try? JSONSerialization.data(withJSONObject: object, options: options)) ?? Data("{}".utf8)
-        return String(decoding: data, as: UTF8.self)
+    private static func json(_ value: some Encodable) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 }

@@ -5,7 +5,11 @@ extension LadderFacts {
     /// What a stream already knows, so that nobody asks a second time.
     init(_ report: ConnectionReport, error: StreamError?, of target: DiagnosisTarget) {
         var isAboutOpening = false
-        for step in report.steps {
+        // After redirects the report begins with other hosts.
+        let begin = report.steps.lastIndex { step in
+            if case .lookup(let name) = step.kind { name == target.firstHost } else { false }
+        }
+        for step in report.steps[(begin ?? 0)...] {
             switch (step.kind, step.outcome) {
             case (.lookup(let name), .failed(let error)):
                 guard let reason = error.underlying as? ResolverError, name == target.firstHost else { continue }

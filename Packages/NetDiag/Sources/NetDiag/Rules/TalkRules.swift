@@ -146,7 +146,9 @@ enum TalkRules {
         case .proxyFailed(let error) where target.proxy?.user != nil && error.socksFailure?.subdomain == .method:
             [.noCredentialsSent]
         case .answered(let answer) where answer.status == 407 && target.proxy?.user != nil: [.noCredentialsSent]
-        case .answered(let answer) where (400..<500).contains(answer.status) && !isJudged(target): [.noQuerySent]
+        case .answered(let answer)
+        where answer.status != 401 && (400..<500).contains(answer.status) && !isJudged(target):
+            [.noQuerySent]
         default: []
         }
     }

@@ -1,0 +1,153 @@
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import NetDiag
+
+/// What a diagnosis must never do, whoever answers it.
+@Suite struct DiagnosisSecurityTests {
+    /// Answers each connection alike and keeps what it was asked.
+    private final class Listener: Sendable {
+        let socket: Socket
+        let port: UInt16
+        private let heard = Locked<[String]>([])
+        var requests: [String] { heard.withLock { $0 } }
+
+        init(_ answer: String) throws {
+            socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+            guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
+            self.port = port
+            let socket = socket
+            Task { [weak self] in
+                while let pair = try? await socket.accept().makeStreams() {
+                    try pair.open()
+                    let request = (try? await pair.input.read(upTo: 8192)) ?? []
+                    if !request.isEmpty { self?.heard.withLock { $0.append(String(decoding: request, as: UTF8.self)) } }
+                    try? await pair.output.writeAll(Array(answer.utf8))
+                    try? await pair.output.finish()
+                    pair.close()
+                }
+            }
+        }
+
+        deinit { socket.invalidate() }
+    }
+
+    private func diagnose(_ url: String, _ options: NetDiagnostic.Options = .init()) async throws -> Diagnosis {
+        try await NetDiagnostic(url: URL(string: url)!, options: options).diagnose()
+    }
+
+    private func everything(_ diagnosis: Diagnosis) throws -> String {
+        "\(diagnosis)" + String(decoding: try JSONEncoder().encode(diagnosis), as: UTF8.self)
+    }
+
+    @Test func probesSendNeitherCredentialsNorCookiesNorTheQuery() async throws {
+        let server = try Listener(
+            "HTTP/1.1 401 Who\r\nWWW-Authenticate: Basic realm=x\r\nSet-Cookie: id=1\r\nContent-Length: 0\r\n\r\n")
+        let diagnosis = try await diagnose("http://ann:hunter2@127.0.0.1:\(server.port)/a?token=hunter2#hunter2")
+        #expect(diagnosis.cause?.code == .credentialsWanted)
+        #expect(!server.requests.isEmpty)
+        for request in server.requests {
+            #expect(!request.contains("hunter2") && !request.lowercased().contains("cookie"))
+            #expect(!request.lowercased().contains("authorization"))
+        }
+        #expect(!(try everything(diagnosis)).contains("hunter2"))
+    }
+
+    @Test func credentialsOfAProxyAreNotSent() async throws {
+        let proxy = try Listener("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n")
+        var options = NetDiagnostic.Options()
+        var settings = ProxySettings()
+        settings.others = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port, user: "ann", password: "hunter2")]
+        options.proxies = settings
+        for url in ["https://www.example.test/", "http://www.example.test/"] {
+            let diagnosis = try await diagnose(url, options)
+            #expect(diagnosis.remarks.map(\.code) == [.proxyCredentialsWanted])
+            #expect(!(try everything(diagnosis)).contains("hunter2"))
+        }
+        #expect(proxy.requests.count == 2 && proxy.requests.allSatisfy { !$0.lowercased().contains("authorization") })
+    }
+
+    /// A portal's page is not content: nobody goes where another host's redirect leads.
+    @Test func redirectsToOtherHostsAreNotFollowed() async throws {
+        let other = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        for place in [
+            "http://localhost:\(other.port)/", "//localhost:\(other.port)/", "http://127.0.0.1:\(other.port)/",
+        ] {
+            let server = try Listener("HTTP/1.1 302 Go\r\nLocation: \(place)\r\nContent-Length: 0\r\n\r\n")
+            _ = try await diagnose("http://127.0.0.1:\(server.port)/")
+            #expect(server.requests.count == 1)
+        }
+        #expect(other.requests.isEmpty)
+    }
+
+    @Test func redirectsWithinTheOriginAreBounded() async throws {
+        let circle = try Listener("HTTP/1.1 302 Go\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
+        #expect(try await diagnose("http://127.0.0.1:\(circle.port)/").cause?.code == .redirectLoop)
+        #expect(circle.requests.count == 1)
+        #expect(Talk.path(of: "/a#b", within: .plainPage) == "/a")
+        #expect(Talk.path(of: "http://www.example.org:80/x?y", within: .plainPage) == "/x?y")
+        #expect(Talk.path(of: "HTTP://WWW.EXAMPLE.ORG", within: .plainPage) == "/")
+        for other in [
+            "//evil.example/", "https://www.example.org/", "http://www.example.org.evil/",
+            "http://www.example.org@evil/",
+        ] {
+            #expect(Talk.path(of: other, within: .plainPage) == nil)
+        }
+    }
+
+    @Test func bodiesAreNotRead() async throws {
+        let server = try Listener(
+            "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + String(repeating: "x", count: 100_000))
+        #expect(try await diagnose("http://127.0.0.1:\(server.port)/").cause == nil)
+    }
+
+    /// A head that never ends is given up at HTTPMessage's limit, not at the end of memory.
+    @Test func aHeadWithoutEndIsNotHTTP() async throws {
+        let server = try Listener("HTTP/1.1 200 OK\r\nX: " + String(repeating: "y", count: 4_000_000))
+        #expect(try await diagnose("http://127.0.0.1:\(server.port)/").cause?.code == .notHTTP)
+    }
+
+    @Test func whatServersSayIsHarmlessToTerminals() async throws {
+        let server = try Listener(
+            "HTTP/1.1 302 Go\r\nLocation: http://evil.example/\u{1b}[2J?x=hunter2\r\nContent-Length: 0\r\n\r\n")
+        let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/")
+        let text = try everything(diagnosis)
+        #expect(!text.unicodeScalars.contains("\u{1b}") && !text.contains("hunter2"))
+    }
+
+    @Test func greetingsOfFTPServersAreBounded() async throws {
+        for (greeting, code) in [
+            ("220-\r\n220 Ready\r\n", nil), ("421 Full\r\n", .serverBroken), ("2 0 \r\n", .notFTP),
+            ("", .answerMissing),
+        ]
+            as [(String, FindingCode?)]
+        {
+            let server = try await Greeter(greeting)
+            #expect(try await diagnose("ftp://127.0.0.1:\(server.port)/").cause?.code == code, "\(greeting)")
+        }
+    }
+
+    /// Says something before it is asked.
+    private final class Greeter: Sendable {
+        let socket: Socket
+        let port: UInt16
+
+        init(_ greeting: String) async throws {
+            socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+            guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
+            self.port = port
+            let socket = socket
+            Task {
+                while let pair = try? await socket.accept().makeStreams() {
+                    try pair.open()
+                    try? await pair.output.writeAll(Array(greeting.utf8))
+                    try? await pair.output.finish()
+                    pair.close()
+                }
+            }
+        }
+
+        deinit { socket.invalidate() }
+    }
+}

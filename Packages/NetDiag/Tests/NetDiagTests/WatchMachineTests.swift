@@ -1,0 +1,100 @@
+import Testing
+
+@testable import NetDiag
+
+@Suite struct WatchMachineTests {
+    /// Runs a watch by a clock of its own: `state` is what a look finds at a time, `changes` when the kernel says something.
+    private func run(
+        for time: Duration, pace: WatchPace = WatchPace(), changes: [Duration] = [],
+        state: (Duration) -> FindingCode?
+    ) -> (looks: [Duration], told: [Duration: FindingCode?]) {
+        let start = ContinuousClock.now
+        var now = start
+        var machine = WatchMachine(pace: pace, now: now)
+        var changes = changes
+        var looks: [Duration] = []
+        var told: [Duration: FindingCode?] = [:]
+        var latest: FindingCode?
+        while start.duration(to: now) < time {
+            switch machine.next(now: now) {
+            case .look:
+                looks.append(start.duration(to: now))
+                latest = state(start.duration(to: now))
+                machine.found(latest, now: now)
+            case .tell: told[start.duration(to: now)] = .some(latest)
+            case .wait(let until):
+                if let change = changes.first, start + change <= until {
+                    changes.removeFirst()
+                    now = max(now, start + change)
+                    machine.changed(now: now)
+                } else {
+                    now = until
+                }
+            case .waitForLook: Issue.record("nobody looks")
+            }
+        }
+        return (looks, told)
+    }
+
+    @Test func theFirstWordIsSaidAtOnce() {
+        #expect(run(for: .seconds(10)) { _ in .noRoute }.told == [.zero: .noRoute])
+        #expect(run(for: .seconds(10)) { _ in nil }.told == [.zero: nil])
+    }
+
+    /// A dead network is not hammered: the looks become rarer, down to one in five minutes.
+    @Test func aDeadNetworkIsNotHammered() {
+        let pace = WatchPace()
+        let looks = run(for: .seconds(3600)) { _ in .noAnswer }.looks
+        #expect(looks.count <= 6 + 3600 / 300)
+        #expect(zip(looks, looks.dropFirst()).allSatisfy { $1 - $0 >= pace.shortest })
+        #expect(looks.suffix(2).reduce(.zero) { $1 - $0 } == pace.longest)
+    }
+
+    @Test func aStormOfChangesIsFewLooks() {
+        let pace = WatchPace()
+        // A change every 100 ms for ten minutes.
+        let changes = (0..<6000).map { Duration.milliseconds(100 * $0) }
+        let looks = run(for: .seconds(600), changes: changes) { _ in nil }.looks
+        #expect(zip(looks, looks.dropFirst()).allSatisfy { $1 - $0 >= pace.shortest })
+        #expect(looks.count > 50 && looks.count <= 121)
+    }
+
+    @Test func whatPassesIsNotTold() {
+        // Down for three seconds, as when one roams from one access point to the next.
+        let outage = Duration.seconds(20)..<Duration.seconds(23)
+        let result = run(for: .seconds(300), changes: [.seconds(20), .seconds(23)]) {
+            outage.contains($0) ? .noCarrier : nil
+        }
+        #expect(result.told == [.zero: nil])
+    }
+
+    @Test func whatLastsIsToldOnceAndItsEndAtOnce() {
+        let outage = Duration.seconds(20)..<Duration.seconds(100)
+        let result = run(for: .seconds(300), changes: [.seconds(20), .seconds(100)]) {
+            outage.contains($0) ? .noCarrier : nil
+        }
+        let times = result.told.keys.sorted()
+        #expect(times.map { result.told[$0] } == [.some(nil), .noCarrier, .some(nil)])
+        // A quiet second, the first look, and the one that confirms it.
+        #expect(times[1] == .seconds(26))
+        #expect(times[2] == .seconds(101))
+    }
+
+    @Test func anotherFaultIsNews() {
+        let result = run(for: .seconds(200), changes: [.seconds(30)]) { $0 < .seconds(30) ? .noCarrier : .noRoute }
+        #expect(result.told.keys.sorted().map { result.told[$0] } == [.noCarrier, .noRoute])
+    }
+
+    /// What changes while it is being looked at is looked at again.
+    @Test func aChangeDuringALookCounts() {
+        let start = ContinuousClock.now
+        var machine = WatchMachine(now: start)
+        #expect(machine.next(now: start) == .look)
+        #expect(machine.next(now: start) == .waitForLook)
+        machine.changed(now: start)
+        machine.found(nil, now: start + .seconds(2))
+        #expect(machine.next(now: start + .seconds(2)) == .tell)
+        #expect(machine.next(now: start + .seconds(2)) == .wait(until: start + .seconds(7)))
+        #expect(machine.next(now: start + .seconds(7)) == .look)
+    }
+}

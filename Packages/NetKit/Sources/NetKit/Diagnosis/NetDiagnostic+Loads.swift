@@ -1,0 +1,37 @@
+public import FoundationEssentials
+internal import HTTPMessage
+public import NetDiag
+public import StreamKit
+
+extension NetDiagnostic {
+    /// For an HTTP or FTP stream that failed, or ended otherwise than one hoped.
+    ///
+    /// ```swift
+    /// let stream = try ReadStream(httpURL: url)
+    /// …
+    /// } catch {
+    ///     print(await (try NetDiagnostic(load: stream, of: url)).diagnose())
+    /// }
+    /// ```
+    ///
+    /// What the stream knows is not tried again: the connections in its report, the proxy's and the server's answers, the
+    /// numbers of its error. Changes nothing about it, and may be called while its error is being delivered.
+    ///
+    /// - Parameters:
+    ///   - stream: the load, in whatever state.
+    ///   - url: what it was to load; if redirects were followed, where they led counts.
+    /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
+    public convenience init(load stream: ReadStream, of url: URL, options: Options = Options()) throws(StreamError) {
+        let refusal = stream[.httpProxyResponse].flatMap { (200..<300).contains($0.status.code) ? nil : $0 }
+        try self.init(
+            url: stream[.httpFinalURL] ?? url, report: stream.report, error: stream.error,
+            response: refusal ?? stream[.httpResponse], isFromProxy: refusal != nil, options: options)
+    }
+
+    /// For an FTP upload that failed.
+    ///
+    /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
+    public convenience init(load stream: WriteStream, of url: URL, options: Options = Options()) throws(StreamError) {
+        try self.init(url: url, report: stream.report, error: stream.error, options: options)
+    }
+}

@@ -1,0 +1,138 @@
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import NetKit
+
+/// A load that failed knows why: nobody is asked a second time.
+@Suite struct LoadDiagnosisTests {
+    /// A listener that answers each connection alike, and counts them.
+    private final class Server: Sendable {
+        let socket: Socket
+        let port: UInt16
+        private let count = Locked(0)
+        var connections: Int { count.withLock { $0 } }
+
+        init(_ answers: String..., closes: Bool = true) throws {
+            socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+            guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
+            self.port = port
+            let socket = socket
+            Task { [weak self] in
+                while let pair = try? await socket.accept().makeStreams() {
+                    self?.count.withLock { $0 += 1 }
+                    try pair.open()
+                    for (index, answer) in answers.enumerated() {
+                        if index > 0 || answer.hasPrefix("HTTP") { _ = try? await pair.input.read(upTo: 4096) }
+                        try? await pair.output.writeAll(Array(answer.utf8))
+                    }
+                    try? await pair.output.finish()
+                    pair.close()
+                }
+            }
+        }
+
+        deinit { socket.invalidate() }
+    }
+
+    private func freePort() throws -> UInt16 {
+        let socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+        defer { socket.invalidate() }
+        guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
+        return port
+    }
+
+    private func ended(_ stream: ReadStream) async {
+        do throws(StreamError) {
+            try stream.open()
+            while true {
+                let bytes = try await stream.read(upTo: 4096)
+                if bytes.isEmpty { return }
+            }
+        } catch {}
+    }
+
+    private func cause(_ stream: ReadStream, _ url: URL) async throws -> Finding? {
+        let error = stream.error
+        let diagnosis = await (try NetDiagnostic(load: stream, of: url)).diagnose()
+        #expect(stream.error == error)
+        return diagnosis.cause
+    }
+
+    @Test(
+        arguments: [
+            ("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", FindingCode.serverBroken),
+            ("HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n", .credentialsWanted),
+            ("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", .requestRefused),
+            ("SSH-2.0-nobody\r\n\r\n", .notHTTP),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", .answerMissing),
+        ])
+    func anHTTPLoadIsNotMadeAgain(_ answer: String, _ code: FindingCode) async throws {
+        let server = try Server(answer)
+        let url = URL(string: "http://127.0.0.1:\(server.port)/page")!
+        let stream = try ReadStream(httpURL: url)
+        await ended(stream)
+        #expect(try await cause(stream, url)?.code == code)
+        #expect(server.connections == 1)
+    }
+
+    @Test func aLoadThatWorkedIsFine() async throws {
+        let server = try Server("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let url = URL(string: "http://127.0.0.1:\(server.port)/")!
+        let stream = try ReadStream(httpURL: url)
+        await ended(stream)
+        #expect(try await cause(stream, url) == nil)
+        #expect(server.connections == 1)
+    }
+
+    @Test func aRefusedConnectionIsNotMadeAgain() async throws {
+        let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
+        let stream = try ReadStream(httpURL: url)
+        await ended(stream)
+        #expect(try await cause(stream, url)?.code == .portRefused)
+    }
+
+    @Test func redirectsInACircle() async throws {
+        let server = try Server("HTTP/1.1 302 Round\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
+        let url = URL(string: "http://127.0.0.1:\(server.port)/")!
+        let stream = try ReadStream(httpURL: url)
+        try stream.set(.httpFollowsRedirects, to: true)
+        await ended(stream)
+        let before = server.connections
+        #expect(try await cause(stream, url)?.code == .redirectLoop)
+        #expect(server.connections == before)
+    }
+
+    @Test(arguments: [
+        ("407 Who", FindingCode.proxyCredentialsWanted), ("403 No", .proxyForbids), ("502 Gone", .proxyFails),
+    ])
+    func whatAProxyRefusedIsNotAskedAgain(_ status: String, _ code: FindingCode) async throws {
+        let proxy = try Server("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+        let url = URL(string: "https://www.example.test/")!
+        let stream = try ReadStream(httpURL: url)
+        try stream.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: proxy.port))])
+        await ended(stream)
+        let found = try await cause(stream, url)
+        #expect(found?.code == code, "\(String(describing: found))")
+        #expect(proxy.connections == 1)
+    }
+
+    @Test func aLoginThatFTPRefused() async throws {
+        let server = try Server("220 Ready\r\n", "331 Password\r\n", "530 No\r\n")
+        let url = URL(string: "ftp://ann:secret@127.0.0.1:\(server.port)/file")!
+        let stream = try ReadStream(ftpURL: url)
+        await ended(stream)
+        let found = try await cause(stream, url)
+        #expect(found?.code == .credentialsRefused, "\(String(describing: stream.error))")
+        #expect(!"\(String(describing: found))".contains("secret"))
+        #expect(server.connections == 1)
+    }
+
+    @Test func anFTPServerThatIsNone() async throws {
+        let server = try Server("SSH-2.0-nobody\r\n")
+        let url = URL(string: "ftp://127.0.0.1:\(server.port)/file")!
+        let stream = try ReadStream(ftpURL: url)
+        await ended(stream)
+        #expect(try await cause(stream, url)?.code == .notFTP, "\(String(describing: stream.error))")
+    }
+}
