@@ -74,17 +74,10 @@ struct ReceiveBuffer: Sendable {
         }
     }
 
-    /// Whether a line that is not empty has ended in it.
-    var hasLine: Bool {
-        var seen = false
-        for byte in bytes[start..<end] {
-            if byte == UInt8(ascii: "\n") {
-                if seen { return true }
-            } else if byte != UInt8(ascii: "\r") {
-                seen = true
-            }
-        }
-        return false
+    /// Whether the first line that is not empty ends within so many bytes.
+    func hasLine(within limit: Int) -> Bool {
+        let isLineEnd = { (byte: UInt8) in byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
+        return bytes[start..<end].drop(while: isLineEnd).prefix(limit + 1).contains(where: isLineEnd)
     }
 
     /// Gives memory back that a large head has taken.

@@ -98,7 +98,7 @@ final class ServerConnection {
             buffer.remove(parser.byteCount ?? 0)
             parser.reset()
         } catch {
-            throw RequestRefusal(error, isInStartLine: !buffer.hasLine)
+            throw RequestRefusal(error, isInStartLine: !buffer.hasLine(within: configuration.limits.lineLength))
         }
         return try RequestIntake(request, bodyLimit: configuration.limits.bodyLength)
     }

@@ -21,6 +21,7 @@ struct ChainScorer: Scorer {
         let openSSL = row.object("openssl_verify")?["result"] as? String
         let trial = HandshakeTrial(
             chain: [leaf] + row.texts("untrusted_intermediates_pem"), key: key, roots: row.texts("trusted_certs_pem"),
+            revocationLists: row.texts("crls_pem"),
             peerName: isFromClient ? nil : row.object("expected_peer_name")?["value"] as? String,
             time: try row.text("validation_time").map { try Self.seconds($0) }, isFromClient: isFromClient)
         switch try trial.run() {

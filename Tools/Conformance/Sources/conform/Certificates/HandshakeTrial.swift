@@ -9,6 +9,8 @@ struct HandshakeTrial {
     var key: String
     /// Who is believed, in PEM.
     var roots: [String]
+    /// Lists of what was revoked, in PEM; with any, every certificate needs one.
+    var revocationLists: [String] = []
     /// The name that must be in the certificate; nil where it belongs to a client.
     var peerName: String?
     /// When it must be valid; nil for now.
@@ -34,7 +36,13 @@ struct HandshakeTrial {
         }
         var server = TLSConfiguration(server: identity)
         var client = TLSConfiguration()
-        let trust = TLSTrust.only(try roots.flatMap { try Certificate.all(in: Array($0.utf8)) })
+        var trust = TLSTrust.only(try roots.flatMap { try Certificate.all(in: Array($0.utf8)) })
+        let lists = FileManager.default.temporaryDirectory.appending(path: "conform-\(getpid()).crl").path
+        defer { unlink(lists) }
+        if !revocationLists.isEmpty {
+            try revocationLists.joined(separator: "\n").write(toFile: lists, atomically: true, encoding: .utf8)
+            trust.revocationLists = [lists]
+        }
         if isFromClient {
             // What the server itself shows is nobody's business here.
             server.clientAuthentication = .required

@@ -1,0 +1,70 @@
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import NetKit
+
+/// How responses are framed, for every kind of request.
+@Suite struct ResponsePlanTests {
+    private func plan(
+        _ status: HTTPStatus = .ok, _ fields: HTTPFields = HTTPFields(), length: Int64?,
+        request: String = "GET / HTTP/1.1", persists: Bool = true
+    ) throws -> (plan: ResponsePlan, head: String) {
+        let bytes = Array("\(request)\r\nHost: a\r\n\r\n".utf8)
+        var parser = HeadParser(.request)
+        _ = try parser.parse(bytes.span.bytes)
+        let intake = try RequestIntake(parser.makeRequest(from: bytes.span.bytes), bodyLimit: 100)
+        var response = try HTTPResponse(status: status)
+        response.fields = fields
+        var output: [UInt8] = []
+        let plan = try ResponsePlan(
+            response, length: length, to: intake, mayPersist: persists, date: Array("now".utf8), into: &output)
+        return (plan, String(decoding: output, as: UTF8.self))
+    }
+
+    @Test func heads() throws {
+        var found = try plan(length: 5)
+        #expect(found.head == "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 5\r\n\r\n")
+        #expect(found.plan.body == .length(5) && found.plan.keepsConnection)
+        found = try plan(length: nil)
+        #expect(found.head == "HTTP/1.1 200 OK\r\nDate: now\r\nTransfer-Encoding: chunked\r\n\r\n")
+        #expect(found.plan.body == .chunked && found.plan.keepsConnection)
+        found = try plan(length: nil, request: "GET / HTTP/1.0")
+        #expect(found.head == "HTTP/1.1 200 OK\r\nDate: now\r\nConnection: close\r\n\r\n")
+        #expect(found.plan.body == .untilClose && !found.plan.keepsConnection)
+        found = try plan(length: 5, persists: false)
+        #expect(found.head.hasSuffix("Content-Length: 5\r\nConnection: close\r\n\r\n"))
+        #expect(!found.plan.keepsConnection)
+        found = try plan(.ok, ["Connection": "close", "Date": "then"], length: 0)
+        #expect(found.head == "HTTP/1.1 200 OK\r\nConnection: close\r\nDate: then\r\nContent-Length: 0\r\n\r\n")
+        #expect(!found.plan.keepsConnection)
+    }
+
+    @Test func withoutABody() throws {
+        for (status, request, line) in [
+            (HTTPStatus.ok, "HEAD / HTTP/1.1", "Content-Length: 5\r\n"), (.notModified, "GET / HTTP/1.1", ""),
+            (.noContent, "GET / HTTP/1.1", ""), (.noContent, "HEAD / HTTP/1.1", ""),
+        ] {
+            let isHead = request.hasPrefix("HEAD")
+            let found = try plan(status, length: isHead ? 5 : 0, request: request)
+            #expect(found.plan.body == .none && found.plan.keepsConnection)
+            #expect(found.head.hasSuffix("Date: now\r\n\(line)\r\n"), "\(found.head)")
+        }
+        // A length of its own is kept where it says what a GET would get.
+        let head = try plan(.ok, ["Content-Length": "70"], length: nil, request: "HEAD / HTTP/1.1")
+        #expect(head.plan.body == .none && head.head.contains("Content-Length: 70\r\n"))
+    }
+
+    @Test func unsendable() throws {
+        let cases: [(HTTPStatus, HTTPFields, Int64?)] = [
+            (.continue, [:], 0), (.switchingProtocols, [:], nil), (.ok, ["Transfer-Encoding": "chunked"], nil),
+            (.ok, ["Content-Length": "4"], 5), (.ok, ["Content-Length": "x"], nil),
+            (.ok, ["Content-Length": "-1"], nil), (.ok, ["Content-Length": "1", "content-length": "1"], nil),
+            (.noContent, ["Content-Length": "0"], 0), (.noContent, [:], 1), (.notModified, [:], 3),
+        ]
+        for (status, fields, length) in cases {
+            let error = #expect(throws: StreamError.self) { try plan(status, fields, length: length) }
+            #expect(error?.isPOSIX(22) == true && error?.description.contains("cannot be sent") == true)
+        }
+    }
+}
