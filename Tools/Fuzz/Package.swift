@@ -24,6 +24,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 .product(name: "FTPListing", package: "FTPStream"),
+                .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
             ],
