@@ -329,4 +329,24 @@ struct ServerTests {
             #expect(try server.commands().contains("NOOP"))
         }
     }
+
+    /// Relative to the log-in's directory, whatever was listed before; absolute behind `%2F`, locked in or not.
+    @Test(arguments: ServerKind.allCases)
+    func relativeAndAbsolute(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        try server.write("a", [1, 2])
+        let client = try server.client()
+        let quoted = try await client.command(FTPCommand("PWD")).text
+        let home = try #require(quoted.split(separator: "\"", omittingEmptySubsequences: false).dropFirst().first)
+        #expect((home == "/") == (kind != .proftpd))
+        let absolute = (home == "/" ? "" : String(home)) + "/files/a"
+        client.set(.ftpListingCommand, to: .list)  // changes the directory
+        #expect(try await client.list("files").map(\.name) == ["a"])
+        #expect(try await Style.async.readAll(client.reader(FTPPath(absolute))) == [1, 2])
+        #expect(try await Style.async.readAll(client.reader("files/a")) == [1, 2])
+        let pool = FTPSessionPool()
+        let path = "%2F" + absolute.dropFirst()
+        #expect(try await Style.async.readAll(server.reader(path, pool: pool)) == [1, 2])
+        #expect(try await Style.async.readAll(server.reader("files/a", pool: pool)) == [1, 2])
+    }
 }

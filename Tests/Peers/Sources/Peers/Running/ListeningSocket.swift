@@ -25,20 +25,25 @@ struct ListeningSocket: Hashable {
         tcp(port) + [Self(transport: .udp, isIPv6: false, port: port)]
     }
 
-    /// All listening sockets that the process `pid` could see in its network namespace, each with the inode that a
-    /// descriptor of its owner points to.
-    static func visible(to pid: pid_t) -> [Self: Set<UInt64>] {
+    /// Those of `wanted` that the process `pid` could see in its network namespace, each with the inode that a descriptor of its
+    /// owner points to.
+    ///
+    /// Tables may be long, many peers may start at once, and what is read here is read again and again: so only the tables that
+    /// matter, and as bytes.
+    static func visible(to pid: pid_t, of wanted: [Self]) -> [Self: Set<UInt64>] {
         var sockets: [Self: Set<UInt64>] = [:]
         for transport in [Transport.tcp, .udp] {
             for isIPv6 in [false, true] {
+                let ports = wanted.filter { $0.transport == transport && $0.isIPv6 == isIPv6 }.map(\.port)
+                if ports.isEmpty { continue }
                 let path = "/proc/\(pid)/net/\(transport)\(isIPv6 ? "6" : "")"
-                for line in ((try? readText(path)) ?? "").split(separator: "\n").dropFirst() {
+                for line in ((try? readBytes(path)) ?? []).split(separator: UInt8(ascii: "\n")).dropFirst() {
                     // sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
-                    let fields = line.split(separator: " ")
+                    let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 10)
                     // 0A is LISTEN; 07 is CLOSE, which is what an unconnected UDP socket shows.
-                    guard fields.count > 9, fields[3] == (transport == .tcp ? "0A" : "07"),
-                        let port = fields[1].split(separator: ":").last.flatMap({ Int($0, radix: 16) }),
-                        let inode = UInt64(fields[9])
+                    guard fields.count > 9, fields[3].elementsEqual((transport == .tcp ? "0A" : "07").utf8),
+                        let port = Int(String(decoding: fields[1].suffix(4), as: UTF8.self), radix: 16),
+                        ports.contains(port), let inode = UInt64(String(decoding: fields[9], as: UTF8.self))
                     else { continue }
                     sockets[Self(transport: transport, isIPv6: isIPv6, port: port), default: []].insert(inode)
                 }

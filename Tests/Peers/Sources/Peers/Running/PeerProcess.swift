@@ -71,7 +71,7 @@ public final class PeerProcess: Sendable {
     /// Starts `program` with `count` ports, or with exactly `fixed` ones, and returns when all its sockets listen. If
     /// somebody else was faster to take a port, tries again with others.
     func start(
-        _ program: Program, ports count: Int, fixed: [Int]? = nil, seconds: Double = 15,
+        _ program: Program, ports count: Int, fixed: [Int]? = nil, seconds: Double = 60,
         prepare: (ScratchFolder, [Int]) throws(PeerError) -> Launch
     ) throws(PeerError) {
         guard !isRunning else { throw PeerError(.refused, "\(program.name) runs already") }
@@ -153,8 +153,9 @@ public final class PeerProcess: Sendable {
     private func waitUntilReady(_ program: Program, _ launch: Launch, seconds: Double) throws(PeerError) {
         guard let child = state.withLock({ $0.child }) else { return }
         let end = ContinuousClock.now + .seconds(seconds)
+        var pause: UInt32 = 3000
         while true {
-            let visible = ListeningSocket.visible(to: child.pid)
+            let visible = ListeningSocket.visible(to: child.pid, of: launch.sockets)
             let own = ListeningSocket.inodes(of: child.pid, andDescendants: launch.ownerIsDescendant)
             let foreign = launch.sockets.first { visible[$0].map { own.isDisjoint(with: $0) } ?? false }
             let isReady =
@@ -176,7 +177,9 @@ public final class PeerProcess: Sendable {
             if ContinuousClock.now >= end {
                 throw PeerError(.timedOut, "\(program.name) was not ready after \(seconds) s", log: log)
             }
-            usleep(3000)
+            // Looking costs time that a slow server needs itself.
+            usleep(pause)
+            pause = min(pause * 5 / 4, 50_000)
         }
     }
 
