@@ -14,6 +14,7 @@ struct GetCommand: AsyncParsableCommand {
               netkit get -X PUT -d @notes.txt -H 'Content-Type: text/plain' http://localhost/notes.txt
               netkit get --report --head https://www.example.org/
               netkit get -u joe https://www.example.org/private/
+              netkit get -x http://proxy:3128 --proxy-user joe https://www.example.org/
               netkit get -o film.mkv --resume --tls required ftp://ftp.example.org/film.mkv
               netkit get -r --resume -o photos ftp://ann@ftp.example.org/photos/
               netkit get -x socks5h://localhost:9050 -x http://inner.example:3128 https://www.example.org/
@@ -162,7 +163,7 @@ struct GetCommand: AsyncParsableCommand {
         return (name, parts[1].trimmingCharacters(in: .whitespaces))
     }
 
-    /// A plain stream, or a session where there may be passwords to send.
+    /// A session: it sends no password that it was not told, but may have to, to server or proxy.
     private func opening(
         _ request: HTTPRequest, _ body: HTTPBody?
     ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
@@ -180,19 +181,11 @@ struct GetCommand: AsyncParsableCommand {
             try stream.set(.httpProxySettings, to: settings)
             if let routes { try stream.set(.proxies, to: routes) }
         }
-        if login.isUsed || request.url?.user() != nil {
-            var configuration = try login.configuration()
-            configuration.followsRedirects = followsRedirects
-            configuration.prepare = prepare
-            let session = HTTPSession(configuration)
-            return { () async throws(StreamError) in try await session.open(request, body: body) }
-        }
-        let stream = ReadStream(request: request, body: body)
-        try prepare(stream)
-        return { () async throws(StreamError) in
-            try stream.open()
-            return stream
-        }
+        var configuration = try login.configuration()
+        configuration.followsRedirects = followsRedirects
+        configuration.prepare = prepare
+        let session = HTTPSession(configuration)
+        return { () async throws(StreamError) in try await session.open(request, body: body) }
     }
 
     private func body(_ request: inout HTTPRequest) throws -> HTTPBody? {

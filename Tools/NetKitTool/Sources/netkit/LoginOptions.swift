@@ -17,14 +17,50 @@ struct LoginOptions: ParsableArguments {
             valueName: "SCHEMES"))
     var auth: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Log in as USER where a proxy asks; the password is asked for on the terminal unless given.",
+            valueName: "USER[:PASSWORD]"))
+    var proxyUser: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Schemes that may be used for proxies, as for --auth, which does not count for them.", valueName: "SCHEMES")
+    )
+    var proxyAuth: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Let HOST act in the user's name elsewhere (Kerberos); repeatable. Only for hosts that are fully trusted.",
+            valueName: "HOST"))
+    var delegate: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Take passwords from the encrypted FILE, too; its pass-phrase is asked for on the terminal.",
+            valueName: "FILE"))
+    var passwordStore: String?
+
+    @Flag(help: "Keep a password that was typed, once it was accepted, in the file of --password-store.")
+    var savePassword = false
+
     @OptionGroup var netrc: NetrcOptions
 
     func validate() throws {
-        _ = try methods()
+        _ = try methods(auth, "--auth")
+        _ = try methods(proxyAuth, "--proxy-auth")
+        if savePassword, passwordStore == nil {
+            throw ValidationError("--save-password needs --password-store FILE, where it is kept.")
+        }
     }
 
     /// Whether a 401 is to be answered.
-    var isUsed: Bool { user != nil || auth != nil || netrc.isUsed }
+    var isUsed: Bool {
+        user != nil || auth != nil || netrc.isUsed || passwordStore != nil || !delegate.isEmpty
+    }
+
+    /// Whether a 407 is to be answered with more than the user of the proxy's URL.
+    var isUsedForProxies: Bool { proxyUser != nil || proxyAuth != nil || passwordStore != nil }
 
     /// The URL with the user of the command line.
     func url(for url: URL) -> URL {
@@ -37,25 +73,41 @@ struct LoginOptions: ParsableArguments {
 
     func configuration() throws -> HTTPSession.Configuration {
         var configuration = HTTPSession.Configuration()
-        if let methods = try methods() { configuration.policy.methods = methods }
+        configuration.policy.methods = try methods(auth, "--auth") ?? configuration.policy.methods
+        configuration.policy.methods = configuration.policy.methods.map { $0 == .negotiate ? negotiate : $0 }
+        var proxyPolicy = AuthenticationPolicy()
+        proxyPolicy.methods = try methods(proxyAuth, "--proxy-auth") ?? proxyPolicy.methods
+        configuration.proxyPolicy = proxyPolicy
         if let file = try netrc.file() { configuration.stores.origins.append(file) }
-        configuration.prompt = { question in
-            guard let terminal = PasswordTerminal() else { return nil }
-            return await withCheckedContinuation { continuation in
-                // Typing takes a while: on a thread of its own.
-                Thread.detachNewThread { continuation.resume(returning: terminal.ask(question)) }
+        if let path = passwordStore {
+            guard let phrase = PasswordTerminal()?.secret("Pass-phrase of \(Terminal.shown(path)): ") else {
+                throw HTTPAuthError(.storeLocked, detail: "no terminal to ask for the pass-phrase of \(path)")
             }
+            // What is kept names the role, so that one file does for both.
+            let store = CredentialFile(path: path, key: .passphrase(phrase))
+            configuration.stores.origins.append(store)
+            configuration.stores.proxies.append(store)
         }
+        let person = Person(
+            proxyUser: proxyUser, loginsToServers: isUsed, loginsToProxies: isUsedForProxies,
+            savesPassword: savePassword)
+        configuration.prompt = { await person.answer($0) }
         return configuration
     }
 
-    private func methods() throws -> [AuthenticationMethod]? {
-        guard let auth, auth.lowercased() != "any" else { return nil }
-        return try auth.split(separator: ",").map { name in
+    private var negotiate: AuthenticationMethod {
+        var options = NegotiateOptions()
+        if !delegate.isEmpty { options.delegation = .toHosts(Set(delegate)) }
+        return .negotiate(options)
+    }
+
+    private func methods(_ list: String?, _ option: String) throws -> [AuthenticationMethod]? {
+        guard let list, list.lowercased() != "any" else { return nil }
+        return try list.split(separator: ",").map { name in
             guard
                 let method = AuthenticationPolicy().methods.first(where: { $0.name.lowercased() == name.lowercased() })
             else {
-                throw ValidationError("--auth knows any, negotiate, ntlm, digest and basic, and not '\(name)'.")
+                throw ValidationError("\(option) knows any, negotiate, ntlm, digest and basic, and not '\(name)'.")
             }
             return method
         }

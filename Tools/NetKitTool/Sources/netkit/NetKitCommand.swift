@@ -28,7 +28,8 @@ struct NetKitCommand: AsyncParsableCommand {
         version: PackageVersions.text,
         subcommands: [
             GetCommand.self, PutCommand.self, ListCommand.self, MakeDirectoryCommand.self, RemoveCommand.self,
-            MoveCommand.self, ConnectCommand.self, ResolveCommand.self, DiagnoseCommand.self, TokenCommand.self,
+            MoveCommand.self, ConnectCommand.self, ResolveCommand.self, DiagnoseCommand.self, ExplainAuthCommand.self,
+            TokenCommand.self,
             BrowseCommand.self, LookupCommand.self, PublishCommand.self, MonitorCommand.self, TypesCommand.self,
             DomainsCommand.self,
         ]

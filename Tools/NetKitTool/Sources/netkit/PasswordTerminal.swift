@@ -32,6 +32,9 @@ final class PasswordTerminal: Sendable {
         line("Password of \(Terminal.shown(user)): ", echoes: false)?.withBytes { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Asks for a secret; nil if the person gives up.
+    func secret(_ prompt: String) -> Secret? { line(prompt, echoes: false) }
+
     /// A line, read a byte at a time so that Ctrl-C ends the question and leaves the terminal as it was.
     private func line(_ prompt: String, echoes: Bool) -> Secret? {
         var saved = termios()

@@ -1,0 +1,120 @@
+import ArgumentParser
+import Foundation
+import NetKit
+
+/// `netkit explain-auth`: which logins a server offers, and which one would be used.
+struct ExplainAuthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain-auth",
+        abstract: "Says how a server or proxy wants users to log in, and what would be done about it.",
+        discussion: """
+            Examples:
+              netkit explain-auth https://intranet.example.org/
+              netkit explain-auth --auth digest,basic https://intranet.example.org/
+              netkit explain-auth -x http://proxy:3128 --proxy-user joe https://intranet.example.org/
+
+            One request is sent, without a password. A ticket may be asked for, so that it is known whether there is one; it
+            goes nowhere. Where a proxy asks first, what the server offers is known only to who logs in there.
+            """
+    )
+
+    @Argument(help: "An http or https URL.")
+    var url: String
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @OptionGroup(title: "Authentication") var login: LoginOptions
+
+    func run() async throws {
+        do {
+            let session = try makeSession()
+            guard let address = URL(string: url), address.scheme != nil else {
+                throw ValidationError("'\(url)' is no URL; it begins with http:// or https://.")
+            }
+            let request = try HTTPRequest(method: .get, url: address)
+            let stream = try await withNetworkExecutor { () async throws(StreamError) in
+                try await session.open(request)
+            }
+            defer { stream.close() }
+            try await explain(stream, request, session.configuration)
+        } catch let error as StreamError {
+            try fail(error.description, ExitStatus(error, after: nil))
+        } catch let error as HTTPMessageError {
+            try fail("The request cannot be sent: \(error).", .badURL)
+        } catch let error as HTTPAuthError {
+            try fail("The passwords cannot be had: \(error).", .localFile)
+        }
+    }
+
+    private func fail(_ sentence: String, _ status: ExitStatus) throws -> Never {
+        Terminal.say("netkit: \(Terminal.shown(sentence))")
+        throw status.exitCode
+    }
+
+    /// A session that logs in to proxies, but not to the server.
+    private func makeSession() throws -> HTTPSession {
+        let tls = try connection.tls()
+        let settings = try connection.settings()
+        let routes = try connection.routes(to: URL(string: url))
+        var configuration = try login.configuration()
+        configuration.stores.origins = []
+        let prompt = configuration.prompt
+        configuration.prompt = { question in question.space.role == .proxy ? await prompt?(question) : nil }
+        // Nothing is sent to the server: not even what needs no password.
+        configuration.policy.banned = Set(configuration.policy.methods)
+        configuration.prepare = { (stream) throws(StreamError) in
+            if let tls { try stream.set(.tls, to: tls) }
+            try stream.set(.httpProxySettings, to: settings)
+            if let routes { try stream.set(.proxies, to: routes) }
+        }
+        return HTTPSession(configuration)
+    }
+
+    private func explain(
+        _ stream: ReadStream, _ request: HTTPRequest, _ configuration: HTTPSession.Configuration
+    ) async throws {
+        let response = try await stream.response()
+        let proxy = response.status == .proxyAuthenticationRequired ? stream[.httpAnsweringProxy] : nil
+        var policy = proxy == nil ? configuration.policy : configuration.proxyPolicy ?? configuration.policy
+        policy.banned = []
+        let place = proxy.map { "The proxy at \($0.host):\($0.port)" } ?? "The server"
+        guard
+            let authentication = HTTPAuthentication(
+                response: response, from: proxy?.protectionSpace, policy: policy)
+        else {
+            return print("\(place) does not ask for a login: \(Terminal.shown(response.statusLine)).")
+        }
+        var signed = request
+        // Whether a scheme can start is known by starting it; nothing of it is sent.
+        var failure: HTTPAuthError?
+        do throws(HTTPAuthError) {
+            try await authentication.apply(to: &signed, nil, channelBinding: nil)
+        } catch {
+            if error.code != .missingUserName, error.code != .wrongProtectionSpace { failure = error }
+        }
+        print("\(place) offers:")
+        for line in authentication.explain().description.split(separator: "\n") {
+            print("  \(Terminal.shown(String(line)))")
+        }
+        if let method = authentication.method, authentication.isValid, failure == nil {
+            let option = proxy == nil ? "-u" : "--proxy-user"
+            let needs =
+                authentication.requiresUserNameAndPassword
+                ? "needs a user name and a password (\(option) USER)" : "uses the ticket that there is"
+            print("\(method) \(needs)\(authentication.isConnectionBound ? ", and authenticates the connection" : "").")
+            if !authentication.place.isEncrypted {
+                print("The connection is not encrypted: \(Self.exposure(of: method)).")
+            }
+        } else {
+            print(
+                "None can be used: \(Terminal.shown((failure ?? authentication.error)?.description ?? "no reason known"))."
+            )
+        }
+    }
+
+    private static func exposure(of method: AuthenticationMethod) -> String {
+        method == .basic
+            ? "whoever listens reads the password"
+            : "whoever listens sees all but the password, and may try passwords on it"
+    }
+}
