@@ -120,7 +120,8 @@ public final class WinbindSquid: Peer {
         printf 'open sesame\\nopen sesame\\n' | smbpasswd -c \(folder)/smb.conf -s -a alice
         winbindd -F --no-process-group -s \(folder)/smb.conf > winbind.log 2>&1 &
         for try in $(seq 200); do [ -S /run/samba/winbindd/pipe ] && break; sleep 0.05; done
-        exec \(squid) -N -n peers -f \(file)
+        # Not exec: who changes his user is no longer told that his parent has died, and this one ends the namespace.
+        \(squid) -N -n peers -f \(file)
 
         """
     }
