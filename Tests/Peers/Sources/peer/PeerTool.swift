@@ -9,7 +9,7 @@ import Peers
         Starts a server on free ports of loopback, and runs COMMAND against it, or else waits for Ctrl-C. The
         server ends with this process, however that ends.
 
-        NAME   nginx apache lighttpd python tls echo dnsmasq unbound dante microsocks ssh squid tinyproxy
+        NAME   nginx apache lighttpd python tls stunnel echo dnsmasq unbound dante microsocks ssh squid tinyproxy
                vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
                winbind
         COMMAND sees   PEER_PORT, and of a web server PEER_URL and PEER_TLS_URL; PEER_ROOT is the root certificate.
@@ -57,6 +57,7 @@ import Peers
         case "lighttpd": Lighttpd()
         case "python": PythonHTTPServer()
         case "tls": OpenSSLServer(.statusPage)
+        case "stunnel": Stunnel(.server, to: 7)
         case "echo": Socat(.echo)
         case "dnsmasq": Dnsmasq(records: records)
         case "winbind": WinbindSquid()

@@ -42,6 +42,7 @@ import Testing
         arguments: [
             "nginx", "apache", "python", "tls", "echo", "dnsmasq", "unbound", "dante", "microsocks", "ssh", "squid",
             "tinyproxy",
+            "stunnel",
         ], ["KILL", "TERM"])
     func nothingOutlivesTheToolWhenItIsKilled(name: String, signal: String) async throws {
         let script = """

@@ -1,7 +1,8 @@
 extension StreamPair {
     /// Speaks with the server up to the point where TLS begins, and shakes hands.
     ///
-    /// The pair must be open, and nothing may have been read from it. The pair that is given back takes it over.
+    /// The pair must be open, and nothing may have been read from it. The pair that is given back takes it over. The dialogue and
+    /// the handshake may each take as long as ``StreamProperty/openLimit`` allows.
     ///
     /// - Parameters:
     ///   - dialogue: which protocol the server speaks.
@@ -16,6 +17,7 @@ extension StreamPair {
             try await converse(dialogue)
             let secured = try StreamPair(
                 securing: self, with: configuration, peerName: self[.remoteHostName], port: self[.remotePort])
+            try secured.set(.openLimit, to: self[.openLimit])
             try secured.open()
             try await secured.input.opened()
             return secured
@@ -28,11 +30,15 @@ extension StreamPair {
     private nonisolated(nonsending) func converse(_ dialogue: StartTLSProtocol) async throws(StreamError) {
         var machine = StartTLSMachine(dialogue)
         var buffer = [UInt8](repeating: 0, count: 1024)
+        let limit = self[.openLimit] ?? .zero
+        let deadline = ContinuousClock.now + limit
+        let readLimit = input[.readLimit]
         while true {
             switch machine.next() {
-            case .secure: return
+            case .secure: return try input.set(.readLimit, to: readLimit)
             case .send(let bytes): try await output.writeAll(bytes)
             case .read:
+                if limit > .zero { try input.set(.readLimit, to: max(deadline - .now, .nanoseconds(1))) }
                 let count = try await input.read(into: &buffer)
                 if count == 0 { throw machine.end() }
                 try machine.receive(buffer[..<count])

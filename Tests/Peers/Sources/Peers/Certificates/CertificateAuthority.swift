@@ -53,7 +53,7 @@ public final class CertificateAuthority: Sendable {
         _ = try Command("sh", "-c", Self.script, scratch.path, passphrase).check()
     }
 
-    private let scratch: ScratchFolder
+    let scratch: ScratchFolder
 
     private static let cached: Result<CertificateAuthority, PeerError> = {
         do throws(PeerError) {
