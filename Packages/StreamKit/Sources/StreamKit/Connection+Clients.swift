@@ -4,21 +4,22 @@ internal import EventLoops
 extension Connection {
     func client(_ half: StreamHalf) -> StreamClient? {
         guard half == .reader ? reader.hasClient : writer.hasClient else { return nil }
-        return details.withLock { half == .reader ? $0.readerClient : $0.writerClient }
+        return details.withLock { $0.audience?[half].client }
     }
 
     /// Replaces a half's client; nil removes it.
     func setClient(_ client: StreamClient?, _ half: StreamHalf) {
         let old = details.withLock { details -> StreamClient? in
-            let old = half == .reader ? details.readerClient : details.writerClient
-            if half == .reader { details.readerClient = client } else { details.writerClient = client }
-            if let old { details.departingClients.append(old) }
+            let audience = details.gather()
+            let old = audience[half].client
+            audience[half].client = client
+            if let old { audience.departing.append(old) }
             return old
         }
         if half == .reader { reader.hasClient = client != nil } else { writer.hasClient = client != nil }
         guard let old else { return }
         old.invalidate()
-        details.withLock { details in details.departingClients.removeAll { $0 === old } }
+        details.withLock { $0.audience?.departing.removeAll { $0 === old } }
     }
 
     /// Bytes moved: the client is told of what comes next.
@@ -31,7 +32,7 @@ extension Connection {
     /// armed again when the call is over. False if it is not a client of ours that is in the way.
     func makeWay(_ half: StreamHalf) -> Bool {
         let (client, departing) = details.withLock { details in
-            (half == .reader ? details.readerClient : details.writerClient, details.departingClients)
+            (details.audience?[half].client, details.audience?.departing ?? [])
         }
         if let client { unwatch(half, client) }
         for client in departing { unwatch(half, client) }
@@ -70,9 +71,8 @@ extension Connection {
     func look(_ half: StreamHalf) throws(StreamError) -> Attempt {
         guard isOpen(half), let engine else { return try attemptWhileNotOpen(half) }
         do throws(StreamError) {
-            let transport = engine.transport
             let attempt: Attempt? = try point.whileOpen { () throws(StreamError) -> Attempt in
-                half == .reader ? try transport.peek() : try transport.writability()
+                half == .reader ? try engine.peek() : try engine.writability()
             }
             guard let attempt else { throw .closed }
             if case .wouldBlock = attempt { return attempt }

@@ -34,7 +34,7 @@ extension Connection {
                 return .continues(StreamConnector(securing: ConnectPlan(to: .addresses([], name: nil), properties)))
             }
             if Syscalls.localAddress(descriptor)?.ipAddress != nil { connection.allowDraining() }
-            return .opened(.socket(SocketTransport(point)))
+            return .opened(.socket(point))
         }
     }
 

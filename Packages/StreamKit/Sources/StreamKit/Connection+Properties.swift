@@ -65,6 +65,7 @@ extension Connection {
         switch name {
         case StreamProperty<Int32>.nativeDescriptor.name: return point.descriptor
         case StreamProperty<Bool>.closesDescriptor.name: return point.ownership == .owned
+        case StreamProperty<Bool>.isExpensive.name: return Syscalls.isConnected(point.descriptor) ? false : nil
         case StreamProperty<SocketAddress>.remoteAddress.name: return Syscalls.peerAddress(point.descriptor)
         case StreamProperty<SocketAddress>.localAddress.name: return Syscalls.localAddress(point.descriptor)
         case StreamProperty<UInt16>.remotePort.name: return Syscalls.peerAddress(point.descriptor)?.port
@@ -78,7 +79,7 @@ extension Connection {
         _ half: StreamHalf, wanted: StreamEvents, stream: Stream,
         _ client: (@Sendable (Stream, StreamEvent) -> Void)?
     ) {
-        let targets = details.withLock { half == .reader ? $0.readerTargets : $0.writerTargets }
+        let targets = details.withLock { $0.audience?[half].targets ?? [] }
         guard let client, !wanted.isEmpty, !point.isClosed(half) else { return setClient(nil, half) }
         let new = StreamClient(self, half: half, wanted: wanted) { [weak stream] event in
             if let stream { client(stream, event) }
@@ -91,9 +92,9 @@ extension Connection {
     func schedule<Stream: AnyObject & Sendable>(_ half: StreamHalf, on target: any DeliveryTarget, stream: Stream) {
         if point.isClosed(half) { return }
         let isNew = details.withLock { details -> Bool in
-            let targets = half == .reader ? details.readerTargets : details.writerTargets
-            if targets.contains(where: { $0.isSame(as: target) }) { return false }
-            if half == .reader { details.readerTargets.append(target) } else { details.writerTargets.append(target) }
+            let audience = details.gather()
+            if audience[half].targets.contains(where: { $0.isSame(as: target) }) { return false }
+            audience[half].targets.append(target)
             return true
         }
         guard isNew, let client = client(half) else { return }
@@ -102,10 +103,7 @@ extension Connection {
     }
 
     func unschedule(_ half: StreamHalf, from target: any DeliveryTarget) {
-        details.withLock { details in
-            details.readerTargets.removeAll { half == .reader && $0.isSame(as: target) }
-            details.writerTargets.removeAll { half == .writer && $0.isSame(as: target) }
-        }
+        details.withLock { $0.audience?[half].targets.removeAll { $0.isSame(as: target) } }
         client(half)?.unschedule(from: target)
     }
 }

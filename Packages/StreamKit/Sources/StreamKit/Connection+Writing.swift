@@ -218,7 +218,7 @@ extension Connection {
     private func attemptFinish() throws(StreamError) -> Attempt {
         guard isOpen(.writer), let engine else { return try attemptWhileNotOpen(.writer) }
         do throws(StreamError) {
-            let attempt = try engine.transport.tryFinish()
+            let attempt = try engine.tryFinish()
             if case .ended = attempt { noteEnd(.writer) }
             return attempt
         } catch {

@@ -30,24 +30,28 @@ final class Connection: Sendable {
         var transport: (any StreamTransport)?
         /// While opening goes on: where callers wait, since the wait point itself then belongs to the opening.
         var opening: Opening?
-        var readerClient: StreamClient?
-        var writerClient: StreamClient?
-        /// Replaced, and perhaps still where a call wants to wait.
-        var departingClients: [StreamClient] = []
-        var readerTargets: [any DeliveryTarget] = []
-        var writerTargets: [any DeliveryTarget] = []
+        private(set) var audience: StreamAudience?
         var isReaderClosed = false
         var isWriterClosed = false
         var recorder = ReportRecorder()
         /// Gone once opening has begun, with everything it holds.
         var opener: Opener?
+
+        /// The audience, made now at the latest.
+        mutating func gather() -> StreamAudience {
+            let audience = audience ?? StreamAudience()
+            self.audience = audience
+            return audience
+        }
     }
 
     let point: WaitPoint
     /// Where the connection goes, if it was made to go somewhere.
     let endpoint: Endpoint?
     let details = Locked(Details())
-    private let slot = EngineSlot()
+    // Unchecked: written before a half's status becomes `open` (a releasing store), or with both halves entered; read only
+    // after that status was seen (an acquiring load) or under the lock. So no read meets a write, and none need be looked for.
+    @exclusivity(unchecked) private nonisolated(unsafe) var slot: Engine?
     let reader = HalfState()
     let writer = HalfState()
     /// The last read took all there was; see ``skipsDoomedRead``.
@@ -68,7 +72,7 @@ final class Connection: Sendable {
 
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
     @inline(__always)
-    var engine: Engine? { slot.engine }
+    var engine: Engine? { slot }
 
     @inline(__always)
     func isOpen(_ half: StreamHalf) -> Bool {
@@ -146,23 +150,22 @@ extension Connection {
     /// The end of opening, whatever came of it.
     func finishOpening(_ result: Result<Engine, StreamError>) {
         let (opening, unwanted) = details.withLock { details -> (Opening?, Engine?) in
-            let halves = [StreamHalf.reader, .writer].filter { status($0) == .opening }
             var unwanted: Engine?
             switch result {
             case .success(let engine):
                 if details.isReaderClosed, details.isWriterClosed {
                     unwanted = engine
                 } else {
-                    slot.engine = engine
-                    halves.forEach { setStatus(.open, $0) }
+                    slot = engine
+                    endOpening(with: .open)
                 }
             case .failure(let error):
                 if details.error == nil { details.error = error }
-                halves.forEach { setStatus(.error, $0) }
+                endOpening(with: .error)
             }
             return (details.opening.take(), unwanted)
         }
-        unwanted?.transport.close()
+        unwanted?.close()
         if let opening {
             opening.signal([.readable, .writable])
             // A layer above may have asked where to wait just before, or just after.
@@ -172,6 +175,11 @@ extension Connection {
         client(.writer)?.arm()
     }
 
+    private func endOpening(with status: StreamStatus) {
+        if reader.status == .opening { reader.status = status }
+        if writer.status == .opening { writer.status = status }
+    }
+
     /// Closes a half; the last one closes the transport. Idempotent, never waits.
     func close(_ half: StreamHalf) {
         let (client, opening, isLast) = details.withLock { details -> (StreamClient?, Opening?, Bool) in
@@ -179,7 +187,7 @@ extension Connection {
             if half == .reader { details.isReaderClosed = true } else { details.isWriterClosed = true }
             if isNew, settledStatus(half) != .error { setStatus(.closed, half) }
             let isLast = isNew && details.isReaderClosed && details.isWriterClosed
-            let client = half == .reader ? details.readerClient.take() : details.writerClient.take()
+            let client = details.audience?[half].client.take()
             return (client, details.opening, isLast)
         }
         client?.invalidate()
@@ -188,7 +196,7 @@ extension Connection {
         }
         if isLast, let engine {
             // The farewell goes out while the descriptor is surely still there.
-            _ = point.whileOpen { engine.transport.close() }
+            _ = point.whileOpen { engine.close() }
         }
         // Never opened, it may hold what is below it all the same.
         if isLast { unopened?.close() }

@@ -4,8 +4,8 @@ internal import Synchronization
 struct HalfState: ~Copyable, Sendable {
     private let rawStatus = Atomic<UInt8>(UInt8(StreamStatus.notOpen.rawValue))
     private let clientFlag = Atomic<Bool>(false)
+    private let timesBusy = Atomic<UInt32>(0)
     private let limitNanoseconds = Atomic<Int64>(0)
-    private let timesBusy = Atomic<Int>(0)
 
     /// The status without the transfers under way.
     var status: StreamStatus {
@@ -23,7 +23,7 @@ struct HalfState: ~Copyable, Sendable {
     }
 
     /// A call found the place to wait taken; how often since the last transfer.
-    func noteBusy() -> Int { timesBusy.add(1, ordering: .relaxed).newValue }
+    func noteBusy() -> UInt32 { timesBusy.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// A call moved something.
     func clearBusy() { timesBusy.store(0, ordering: .relaxed) }

@@ -64,7 +64,7 @@ extension IPAddress: LosslessStringConvertible {
     public init?(_ text: String) {
         if let address = IPv4Address(text) {
             self = .v4(address)
-        } else if let address = IPv6Address(text) {
+        } else if text.utf8.contains(UInt8(ascii: ":")), let address = IPv6Address(text) {
             self = .v6(address)
         } else {
             return nil

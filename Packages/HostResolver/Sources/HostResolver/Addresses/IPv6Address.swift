@@ -83,13 +83,13 @@ extension IPv6Address: LosslessStringConvertible {
     ///
     /// Not taken: brackets, prefixes, a `::` that stands for no group.
     public init?(_ text: String) {
-        var text = Substring(text)
+        var address = text[...]
         var zone: String?
-        if let percent = text.firstIndex(of: "%") {
-            zone = String(text[text.index(after: percent)...])
-            text = text[..<percent]
+        if let percent = text.utf8.firstIndex(of: UInt8(ascii: "%")) {
+            zone = String(text[text.utf8.index(after: percent)...])
+            address = text[..<percent]
         }
-        var parser = IPv6TextParser(Array(text.utf8))
+        var parser = IPv6TextParser(Array(address.utf8))
         guard let value = parser.parse() else { return nil }
         self.init(rawValue: value, zone: zone)
     }

@@ -39,11 +39,14 @@ public struct HostName: Hashable, Sendable {
         guard text.utf8.count <= Self.longestText else {
             throw ResolverError(.invalidName, name: text, detail: "too long")
         }
-        var name = text.utf8.allSatisfy({ $0 < 0x80 }) ? text : try InternationalName.ascii(of: text)
-        if let address = IPAddress(name) {
-            // Full-width digits and dots become an address only through the conversion.
-            self.init(address)
-            return
+        var name = text
+        if !text.utf8.allSatisfy({ $0 < 0x80 }) {
+            name = try InternationalName.ascii(of: text)
+            if let address = IPAddress(name) {
+                // Full-width digits and dots become an address only through the conversion.
+                self.init(address)
+                return
+            }
         }
         let isFullyQualified = name.utf8.last == UInt8(ascii: ".")
         if isFullyQualified { name.removeLast() }

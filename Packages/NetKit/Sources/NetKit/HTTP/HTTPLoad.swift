@@ -153,10 +153,19 @@ struct HTTPLoad: ~Copyable, Sendable {
     var step: String {
         switch phase {
         case .idle: decision == nil ? "connecting" : "waiting for the proxy script"
-        case .sending: connection?.pair.output.status == .opening ? "connecting" : "sending the request"
+        case .sending: connection?.pair.output.status == .opening ? openingStep : "sending the request"
         case .receivingHead where sender?.isAwaitingLeave == true: "waiting for the server's leave to send the body"
         case .receivingHead: "waiting for the server's answer"
         case .discarding, .receivingBody, .done: "receiving the body"
+        }
+    }
+
+    private var openingStep: String {
+        switch connection?.pair.report.steps.last(where: { $0.outcome == .underway })?.kind {
+        case .lookup(let name): "looking up \(name)"
+        case .proxy(let kind, let place): "talking to the \(kind) proxy \(place)"
+        case .tls: "waiting for the TLS handshake"
+        case .connect, .request, nil: "connecting"
         }
     }
 }

@@ -1,42 +1,58 @@
 internal import EventLoops
 
 /// Writes a ``ConnectionReport`` while opening goes on. Reads no clock: the time is told.
+///
+/// It stays with the connection, so it keeps moments, which are half as large as the report's durations.
 struct ReportRecorder {
-    private(set) var report = ConnectionReport()
+    private struct Record {
+        let kind: ConnectionReport.Kind
+        let start: Moment
+        var end: Moment?
+        var outcome = ConnectionReport.Outcome.underway
+
+        func step(from origin: Moment) -> ConnectionReport.Step {
+            let time = end.map { start.duration(to: $0) }
+            return .init(kind: kind, start: origin.duration(to: start), time: time, outcome: outcome)
+        }
+    }
+
+    private var records: [Record] = []
     private var start: Moment?
+
+    /// Everything so far.
+    var report: ConnectionReport {
+        guard let start else { return ConnectionReport() }
+        return ConnectionReport(records.map { $0.step(from: start) })
+    }
 
     /// Begins a step; the number is for ``end(_:_:now:)``. The first step begins the report's time.
     mutating func begin(_ kind: ConnectionReport.Kind, now: Moment) -> Int {
-        let start = start ?? now
-        self.start = start
-        report.steps.append(.init(kind: kind, start: start.duration(to: now)))
-        return report.steps.count - 1
+        if start == nil { start = now }
+        records.append(Record(kind: kind, start: now))
+        return records.count - 1
     }
 
     /// Ends a step; one that has ended is left as it is.
     mutating func end(_ step: Int, _ outcome: ConnectionReport.Outcome, now: Moment) {
-        guard let start, report.steps[step].time == nil else { return }
-        report.steps[step].time = start.duration(to: now) - report.steps[step].start
-        report.steps[step].outcome = outcome
+        guard records[step].end == nil else { return }
+        records[step].end = now
+        records[step].outcome = outcome
     }
 
     /// Takes over the steps of a connection below this one, which was opened at `time`.
     mutating func join(_ steps: [ConnectionReport.Step], begun time: Moment) {
-        let start = start ?? time
-        self.start = start
-        let offset = start.duration(to: time)
-        let moved = steps.map { step in
-            var step = step
-            step.start += offset
-            return step
-        }
+        if start == nil { start = time }
         // They came before every step of this connection's own that began later; numbers given out stay good.
-        report.steps += moved
+        for step in steps {
+            let start = time + step.start
+            let end = step.time.map { start + $0 }
+            records.append(Record(kind: step.kind, start: start, end: end, outcome: step.outcome))
+        }
     }
 
     /// Ends every step that still goes on.
     mutating func endAll(_ outcome: ConnectionReport.Outcome, now: Moment) {
-        for step in report.steps.indices { end(step, outcome, now: now) }
+        for step in records.indices { end(step, outcome, now: now) }
     }
 }
 

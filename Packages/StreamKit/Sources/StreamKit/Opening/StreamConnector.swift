@@ -59,7 +59,7 @@ struct StreamConnector: OpeningWork {
                 }
                 race = nil
             case .connected(let address):
-                let socket = Engine.socket(SocketTransport(connection.point))
+                let socket = Engine.socket(connection.point)
                 if let tls = plan.tls {
                     phase = try secure(socket, with: tls, connection)
                 } else {

@@ -54,8 +54,8 @@ extension Socket {
         let descriptor = point.descriptor
         while true {
             // A borrowed listener may block in accept4, so poll says first whether somebody is there.
-            if point.ownership == .borrowed, SocketCalls.poll(descriptor, POLLIN) == 0 { return nil }
-            switch SocketCalls.accept(descriptor) {
+            if point.ownership == .borrowed, Syscalls.poll(descriptor, POLLIN) == 0 { return nil }
+            switch Syscalls.accept(descriptor) {
             case .success(let (accepted, peer)):
                 return Accepted(descriptor: accepted, peer: peer)
             case .failure(let number):

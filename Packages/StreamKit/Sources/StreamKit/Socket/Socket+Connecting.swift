@@ -102,7 +102,7 @@ extension Socket {
         if let refusal { throw refusal }
         do throws(StreamError) {
             // Nothing that a datagram socket does when it connects could wait.
-            let step = try SocketCalls.beginConnecting(
+            let step = try Syscalls.beginConnecting(
                 point.descriptor, to: address, isImmediate: !type.needsConnection,
                 mayChangeFlags: point.ownership == .owned)
             let isDone = step == .connected && !inBackground
@@ -121,10 +121,10 @@ extension Socket {
         case .starting: return false
         case .idle, .listening: throw StreamError(posix: ENOTCONN)
         case .connecting(let address, _):
-            let step: SocketCalls.ConnectStep
+            let step: Syscalls.ConnectStep
             do throws(StreamError) {
                 step = try using { (descriptor) throws(StreamError) in
-                    try SocketCalls.connectOutcome(descriptor, to: address)
+                    try Syscalls.connectOutcome(descriptor, to: address)
                 }
             } catch {
                 settle(phase, .failure(error))
@@ -152,7 +152,7 @@ extension Socket {
             state.phase = .idle
             return true
         }
-        if wasUnderWay { _ = point.withDescriptor { SocketCalls.abandonConnecting($0) } }
+        if wasUnderWay { _ = point.withDescriptor { Syscalls.abandonConnecting($0) } }
         guard wasUnderWay, error == .timedOut else { return error }
         return StreamError(posix: ETIMEDOUT, .connectFailed(address.description, ETIMEDOUT))
     }

@@ -84,7 +84,7 @@ extension Socket {
     ///
     /// - Throws: `EADDRINUSE`, `EACCES` (a port below 1024), `EADDRNOTAVAIL`, `EINVAL` (bound already).
     public func bind(to address: SocketAddress) throws(StreamError) {
-        try using { (descriptor) throws(StreamError) in try SocketCalls.bind(descriptor, to: address) }
+        try using { (descriptor) throws(StreamError) in try Syscalls.bind(descriptor, to: address) }
     }
 
     /// Lets others connect. The C name is `listen(2)`.
@@ -94,8 +94,8 @@ extension Socket {
     /// - Throws: `EOPNOTSUPP` if the type knows no connections, `EINVAL` if the socket is connected.
     public func listen(backlog: Int32 = defaultBacklog) throws(StreamError) {
         try using { (descriptor) throws(StreamError) in
-            try SocketCalls.listen(descriptor, backlog: backlog)
-            if point.ownership == .owned { SocketCalls.setNonBlocking(descriptor, true) }
+            try Syscalls.listen(descriptor, backlog: backlog)
+            if point.ownership == .owned { Syscalls.setNonBlocking(descriptor, true) }
             state.withLock { $0.phase = .listening }
         }
         if pump.isActive { pump.arm(self) }

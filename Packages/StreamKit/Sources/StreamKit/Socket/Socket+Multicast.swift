@@ -42,7 +42,7 @@ extension Socket {
         let level = group.family == .v6 ? CInt(IPPROTO_IPV6) : CInt(IPPROTO_IP)
         let value = request
         let failure = try using { (descriptor) throws(StreamError) in
-            SocketCalls.setOption(descriptor, level, option, value)
+            Syscalls.setOption(descriptor, level, option, value)
         }
         if let failure { throw StreamError(posix: failure.value, .optionFailed(name, failure.value)) }
     }

@@ -88,7 +88,7 @@ extension Socket {
     private func receiveOnce(into bytes: UnsafeMutableRawBufferPointer) throws(StreamError) -> SocketReception? {
         if bytes.isEmpty, !type.keepsMessages { throw StreamError(posix: EINVAL, .emptyBuffer) }
         do throws(StreamError) {
-            let reception = try SocketCalls.receive(point.descriptor, into: bytes, keepsMessages: type.keepsMessages)
+            let reception = try Syscalls.receive(point.descriptor, into: bytes, keepsMessages: type.keepsMessages)
             // The end may be that of our own closing, which shuts the socket down to wake us.
             if let reception, reception.count == 0, point.isClosed(.reader) { throw StreamError.closed }
             return reception
@@ -205,7 +205,7 @@ extension Socket {
     private func sendOnce(_ bytes: RawSpan, to address: SocketAddress?) throws(StreamError) -> Int? {
         do throws(StreamError) {
             return try bytes.withUnsafeBytes { (bytes) throws(StreamError) in
-                try SocketCalls.send(point.descriptor, bytes, to: address)
+                try Syscalls.send(point.descriptor, bytes, to: address)
             }
         } catch {
             throw point.isClosed(.writer) ? .closed : error

@@ -52,7 +52,7 @@ public final class Socket: Sendable {
         _ family: SocketFamily = .ipv4, _ type: SocketType = .stream, protocol number: SocketProtocol = .automatic,
         loop: EventLoop = .shared
     ) throws(StreamError) {
-        let descriptor = try SocketCalls.make(family, type, number)
+        let descriptor = try Syscalls.make(family, type, number)
         self.init(family, type, descriptor, .owned, SocketState(), loop)
     }
 
@@ -65,7 +65,7 @@ public final class Socket: Sendable {
         descriptor: Int32, ownership: DescriptorOwnership, loop: EventLoop = .shared
     ) throws(StreamError) {
         func number(_ name: CInt) throws(StreamError) -> CInt {
-            switch SocketCalls.option(descriptor, SOL_SOCKET, name, CInt(0)) {
+            switch Syscalls.option(descriptor, SOL_SOCKET, name, CInt(0)) {
             case .success(let value): return value
             case .failure(let reason):
                 throw StreamError(posix: reason.value, .notAdopted(descriptor, reason.value))
@@ -76,11 +76,11 @@ public final class Socket: Sendable {
         var state = SocketState()
         if type.needsConnection, try number(SO_ACCEPTCONN) != 0 {
             state.phase = .listening
-            if ownership == .owned { SocketCalls.setNonBlocking(descriptor, true) }
-        } else if SocketCalls.isConnected(descriptor) {
+            if ownership == .owned { Syscalls.setNonBlocking(descriptor, true) }
+        } else if Syscalls.isConnected(descriptor) {
             state.phase = .connected
         }
-        if ownership == .owned { SocketCalls.setCloseOnExec(descriptor) }
+        if ownership == .owned { Syscalls.setCloseOnExec(descriptor) }
         self.init(family, type, descriptor, ownership, state, loop)
     }
 
@@ -102,7 +102,7 @@ public final class Socket: Sendable {
     public static func pair(
         _ type: SocketType = .stream, loop: EventLoop = .shared
     ) throws(StreamError) -> (Socket, Socket) {
-        let (left, right) = try SocketCalls.makePair(type)
+        let (left, right) = try Syscalls.makePair(type)
         let state = SocketState(phase: .connected)
         return (
             Socket(.unix, type, left, .owned, state, loop), Socket(.unix, type, right, .owned, state, loop)
@@ -131,21 +131,21 @@ extension Socket {
     ///
     /// - Throws: `EMFILE`; ``StreamError/closed`` after ``invalidate()``.
     public func duplicateDescriptor() throws(StreamError) -> Int32 {
-        try using { (descriptor) throws(StreamError) in try SocketCalls.duplicate(descriptor) }
+        try using { (descriptor) throws(StreamError) in try Syscalls.duplicate(descriptor) }
     }
 
     /// The own address; nil once invalidated. Before binding, an address without host and port.
     ///
     /// Replaces `CFSocketCopyAddress`.
     public var localAddress: SocketAddress? {
-        point.withDescriptor { SocketCalls.ownAddress(of: $0) } ?? nil
+        point.withDescriptor { Syscalls.localAddress($0) } ?? nil
     }
 
     /// The peer's address; nil unless connected. An accepted socket knows it even when the peer has gone.
     ///
     /// Replaces `CFSocketCopyPeerAddress`.
     public var peerAddress: SocketAddress? {
-        state.withLock { $0.peer } ?? point.withDescriptor { SocketCalls.peerAddress(of: $0) } ?? nil
+        state.withLock { $0.peer } ?? point.withDescriptor { Syscalls.peerAddress($0) } ?? nil
     }
 
     /// False after ``invalidate()`` and ``makeStreams()``. Replaces `CFSocketIsValid`.

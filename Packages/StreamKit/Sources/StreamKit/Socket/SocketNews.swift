@@ -58,7 +58,7 @@ extension Socket {
 
     /// The error that the socket has, taken from it (`SO_ERROR`); nil if it has none.
     public func takePendingError() -> StreamError? {
-        let number = point.withDescriptor { SocketCalls.takeError($0) } ?? 0
+        let number = point.withDescriptor { Syscalls.takeError($0) } ?? 0
         return number == 0 ? nil : StreamError(posix: number, type.needsConnection ? .connectionLost(number) : nil)
     }
 
@@ -70,14 +70,14 @@ extension Socket {
         case .starting, .connecting: return false
         case .idle:
             // The caller may have connected the descriptor itself.
-            guard point.withDescriptor({ SocketCalls.isConnected($0) }) == true else { return false }
+            guard point.withDescriptor({ Syscalls.isConnected($0) }) == true else { return false }
             state.withLock { if $0.phase == .idle { $0.phase = .connected } }
             return true
         }
     }
 
     private func polled(_ events: CInt) -> CInt {
-        point.withDescriptor { SocketCalls.poll($0, events) } ?? 0
+        point.withDescriptor { Syscalls.poll($0, events) } ?? 0
     }
 
     /// Whether a connection has something to receive, its end, or a failure.

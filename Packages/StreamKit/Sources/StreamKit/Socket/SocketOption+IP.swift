@@ -11,11 +11,11 @@ extension SocketOption {
         let v6Level = CInt(IPPROTO_IPV6)
         self.init(name) { descriptor in
             isIPv6(descriptor)
-                ? SocketCalls.option(descriptor, v6Level, v6, CInt(0)).map(from)
-                : SocketCalls.option(descriptor, v4Level, v4, CInt(0)).map(from)
+                ? Syscalls.option(descriptor, v6Level, v6, CInt(0)).map(from)
+                : Syscalls.option(descriptor, v4Level, v4, CInt(0)).map(from)
         } write: { descriptor, value in
-            let four = SocketCalls.setOption(descriptor, v4Level, v4, to(value))
-            return isIPv6(descriptor) ? SocketCalls.setOption(descriptor, v6Level, v6, to(value)) : four
+            let four = Syscalls.setOption(descriptor, v4Level, v4, to(value))
+            return isIPv6(descriptor) ? Syscalls.setOption(descriptor, v6Level, v6, to(value)) : four
         }
     }
 }
@@ -65,7 +65,7 @@ extension SocketOption where Value == String? {
     public static var multicastInterface: Self {
         Self("IP_MULTICAST_IF") { descriptor in
             guard isIPv6(descriptor) else { return .success(nil) }
-            return SocketCalls.option(descriptor, CInt(IPPROTO_IPV6), IPV6_MULTICAST_IF, CInt(0)).map { index in
+            return Syscalls.option(descriptor, CInt(IPPROTO_IPV6), IPV6_MULTICAST_IF, CInt(0)).map { index in
                 withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(IFNAMSIZ)) { buffer in
                     buffer.baseAddress.flatMap { if_indextoname(UInt32(index), $0) }.map { String(cString: $0) }
                 }
@@ -74,13 +74,13 @@ extension SocketOption where Value == String? {
             let index = name.map { if_nametoindex($0) } ?? 0
             if name != nil, index == 0 { return SystemNumber(ENODEV) }
             let four = ip_mreqn(imr_multiaddr: in_addr(), imr_address: in_addr(), imr_ifindex: CInt(index))
-            let result = SocketCalls.setOption(descriptor, CInt(IPPROTO_IP), IP_MULTICAST_IF, four)
+            let result = Syscalls.setOption(descriptor, CInt(IPPROTO_IP), IP_MULTICAST_IF, four)
             return isIPv6(descriptor)
-                ? SocketCalls.setOption(descriptor, CInt(IPPROTO_IPV6), IPV6_MULTICAST_IF, CInt(index)) : result
+                ? Syscalls.setOption(descriptor, CInt(IPPROTO_IPV6), IPV6_MULTICAST_IF, CInt(index)) : result
         }
     }
 }
 
 private func isIPv6(_ descriptor: CInt) -> Bool {
-    if case .success(AF_INET6) = SocketCalls.option(descriptor, SOL_SOCKET, SO_DOMAIN, CInt(0)) { true } else { false }
+    if case .success(AF_INET6) = Syscalls.option(descriptor, SOL_SOCKET, SO_DOMAIN, CInt(0)) { true } else { false }
 }

@@ -47,7 +47,7 @@ extension SocketOption where Value == Duration? {
     /// Anything but nil and zero blocks whichever thread closes. Whole seconds. The C name is `SO_LINGER`.
     public static var linger: Self {
         Self("SO_LINGER") { descriptor in
-            SocketCalls.option(descriptor, SOL_SOCKET, SO_LINGER, Glibc.linger()).map {
+            Syscalls.option(descriptor, SOL_SOCKET, SO_LINGER, Glibc.linger()).map {
                 $0.l_onoff == 0 ? nil : .seconds($0.l_linger)
             }
         } write: { descriptor, duration in
@@ -55,7 +55,7 @@ extension SocketOption where Value == Duration? {
                 CInt(clamping: $0.components.seconds + ($0.components.attoseconds > 0 ? 1 : 0))
             }
             let value = Glibc.linger(l_onoff: seconds == nil ? 0 : 1, l_linger: seconds ?? 0)
-            return SocketCalls.setOption(descriptor, SOL_SOCKET, SO_LINGER, value)
+            return Syscalls.setOption(descriptor, SOL_SOCKET, SO_LINGER, value)
         }
     }
 }

@@ -31,9 +31,9 @@ public struct SocketOption<Value: Sendable>: Sendable {
         to: @escaping @Sendable (Value) -> CInt
     ) {
         self.init(name) {
-            SocketCalls.option($0, level, number, CInt(0)).map(from)
+            Syscalls.option($0, level, number, CInt(0)).map(from)
         } write: {
-            SocketCalls.setOption($0, level, number, to($1))
+            Syscalls.setOption($0, level, number, to($1))
         }
     }
 }

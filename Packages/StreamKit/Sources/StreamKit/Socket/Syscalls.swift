@@ -1,8 +1,8 @@
 internal import EventLoops
 internal import Glibc
-internal import HostResolver
 
 /// Every call into the system that moves bytes or makes sockets, each as one thin function; EINTR is retried here only.
+/// Here those that move bytes.
 enum Syscalls {
     /// `recv(2)`. With `waits` the kernel waits for bytes; else EAGAIN becomes `.wouldBlock`.
     @inline(__always)
@@ -71,17 +71,14 @@ enum Syscalls {
 
     /// Which of `interest` a descriptor is ready for, without waiting. A descriptor in error is ready for all.
     static func ready(_ descriptor: CInt, for interest: Interest) -> Interest {
-        var events: Int16 = 0
-        if interest.contains(.readable) { events |= Int16(POLLIN) }
-        if interest.contains(.writable) { events |= Int16(POLLOUT) }
-        var set = pollfd(fd: descriptor, events: events, revents: 0)
-        while poll(&set, 1, 0) < 0 {
-            if errno != EINTR { return interest }
-        }
-        if set.revents & ~(Int16(POLLIN) | Int16(POLLOUT)) != 0 { return interest }
+        var events: CInt = 0
+        if interest.contains(.readable) { events |= POLLIN }
+        if interest.contains(.writable) { events |= POLLOUT }
+        let found = poll(descriptor, events)
+        if found & ~(POLLIN | POLLOUT) != 0 { return interest }
         var ready: Interest = []
-        if set.revents & Int16(POLLIN) != 0 { ready.insert(.readable) }
-        if set.revents & Int16(POLLOUT) != 0 { ready.insert(.writable) }
+        if found & POLLIN != 0 { ready.insert(.readable) }
+        if found & POLLOUT != 0 { ready.insert(.writable) }
         return ready
     }
 
@@ -95,37 +92,6 @@ enum Syscalls {
         }
     }
 
-    private static let dontWait = CInt(MSG_DONTWAIT)
-    private static let noSignal = CInt(MSG_NOSIGNAL)
-}
-
-extension Syscalls {
-    /// A socket's type (`SOCK_STREAM`, …), nil for what is no socket.
-    static func socketType(_ descriptor: CInt) -> CInt? {
-        var kind: CInt = 0
-        var size = socklen_t(MemoryLayout<CInt>.size)
-        return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 ? kind : nil
-    }
-
-    /// `getsockname(2)`.
-    static func localAddress(_ descriptor: CInt) -> SocketAddress? {
-        address { getsockname(descriptor, $0, $1) }
-    }
-
-    /// `getpeername(2)`.
-    static func peerAddress(_ descriptor: CInt) -> SocketAddress? {
-        address { getpeername(descriptor, $0, $1) }
-    }
-
-    private static func address(
-        _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
-    ) -> SocketAddress? {
-        var storage = sockaddr_storage()
-        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        return withUnsafeMutableBytes(of: &storage) { bytes in
-            guard let start = bytes.baseAddress else { return nil }
-            guard call(start.assumingMemoryBound(to: sockaddr.self), &size) == 0 else { return nil }
-            return try? SocketAddress(sockaddr: UnsafeRawBufferPointer(rebasing: bytes[..<min(Int(size), bytes.count)]))
-        }
-    }
+    static let dontWait = CInt(MSG_DONTWAIT)
+    static let noSignal = CInt(MSG_NOSIGNAL)
 }

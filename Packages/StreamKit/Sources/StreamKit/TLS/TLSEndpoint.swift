@@ -193,7 +193,7 @@ extension TLSEndpoint {
         if hasFinished { return .ended }
         try checkOpen()
         if let interest = try flush() { return .wouldBlock(interest) }
-        return try lower.engine.transport.writability()
+        return try lower.engine.writability()
     }
 
     /// Sends what an earlier write took over and the lower transport did not; the interest to wait for if it still does not.

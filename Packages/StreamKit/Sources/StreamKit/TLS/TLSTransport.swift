@@ -61,7 +61,7 @@ final class TLSTransport: StreamTransport {
 
     func close() {
         endpoint.withLock { $0.close() }
-        lower.transport.close()
+        lower.close()
     }
 
     /// What was agreed; nil before the handshake is over.

@@ -1,14 +1,16 @@
 internal import EventLoops
+internal import Glibc
 
 /// The transport of a stream, with the two that matter for speed spelled out: a switch instead of a witness call.
 enum Engine: Sendable {
-    case socket(SocketTransport)
+    /// A connected stream socket: the bottom of most stacks.
+    case socket(WaitPoint)
     case tls(TLSTransport)
     case other(any StreamTransport)
 
     var transport: any StreamTransport {
         switch self {
-        case .socket(let socket): socket
+        case .socket(let point): SocketTransport(point)
         case .tls(let tls): tls
         case .other(let other): other
         }
@@ -16,7 +18,7 @@ enum Engine: Sendable {
 
     var waitPoint: WaitPoint {
         switch self {
-        case .socket(let socket): socket.waitPoint
+        case .socket(let point): point
         case .tls(let tls): tls.waitPoint
         case .other(let other): other.waitPoint
         }
@@ -25,17 +27,18 @@ enum Engine: Sendable {
     @inline(__always)
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         switch self {
-        case .socket(let socket): try socket.tryRead(into: &buffer)
+        case .socket(let point): try point.receive(into: &buffer, waits: false)
         case .tls(let tls): try tls.tryRead(into: &buffer)
         case .other(let other): try other.tryRead(into: &buffer)
         }
     }
 
-    /// As `tryRead`, but may wait in the system call.
+    /// As `tryRead`, but may wait in the system call: on a socket of ours, since only such a one is shut down by
+    /// `WaitPoint.close(_:)`, which wakes the call.
     @inline(__always)
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         switch self {
-        case .socket(let socket): try socket.read(into: &buffer)
+        case .socket(let point): try point.receive(into: &buffer, waits: point.ownership == .owned)
         case .tls(let tls): try tls.tryRead(into: &buffer)
         case .other(let other): try other.read(into: &buffer)
         }
@@ -54,9 +57,61 @@ enum Engine: Sendable {
     @inline(__always)
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         switch self {
-        case .socket(let socket): try socket.tryWrite(bytes)
+        case .socket(let point):
+            try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.send(point.descriptor, bytes) }
         case .tls(let tls): try tls.tryWrite(bytes)
         case .other(let other): try other.tryWrite(bytes)
+        }
+    }
+}
+
+// MARK: - Looking and ending
+
+extension Engine {
+    func peek() throws(StreamError) -> Attempt {
+        switch self {
+        case .socket(let point): try Syscalls.peek(point.descriptor)
+        case .tls(let tls): try tls.peek()
+        case .other(let other): try other.peek()
+        }
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        switch self {
+        case .socket(let point):
+            Syscalls.ready(point.descriptor, for: .writable).isEmpty ? .wouldBlock(.writable) : .moved(1)
+        case .tls(let tls): try tls.writability()
+        case .other(let other): try other.writability()
+        }
+    }
+
+    func tryFinish() throws(StreamError) -> Attempt {
+        switch self {
+        case .socket(let point):
+            guard shutdown(point.descriptor, CInt(SHUT_WR)) == 0 || errno == ENOTCONN else {
+                throw StreamError(posix: errno)
+            }
+            return .ended
+        case .tls(let tls): return try tls.tryFinish()
+        case .other(let other): return try other.tryFinish()
+        }
+    }
+
+    /// Says farewell; a socket says nothing.
+    func close() {
+        switch self {
+        case .socket: break
+        case .tls(let tls): tls.close()
+        case .other(let other): other.close()
+        }
+    }
+}
+
+extension WaitPoint {
+    @inline(__always)
+    fileprivate func receive(into buffer: inout MutableRawSpan, waits: Bool) throws(StreamError) -> Attempt {
+        try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
+            try Syscalls.receive(descriptor, into: bytes, waits: waits)
         }
     }
 }

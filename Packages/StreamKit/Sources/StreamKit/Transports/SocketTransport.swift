@@ -1,7 +1,6 @@
 internal import EventLoops
-internal import Glibc
 
-/// A connected stream socket: the bottom of most stacks.
+/// ``Engine/socket(_:)`` for who wants a transport: made when asked for, since it holds nothing of its own.
 final class SocketTransport: StreamTransport {
     let waitPoint: WaitPoint
 
@@ -9,39 +8,23 @@ final class SocketTransport: StreamTransport {
         waitPoint = point
     }
 
-    @inline(__always)
+    private var engine: Engine { .socket(waitPoint) }
+
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
-            try Syscalls.receive(waitPoint.descriptor, into: bytes)
-        }
+        try engine.tryRead(into: &buffer)
     }
 
-    /// Waits inside `recv`, if the socket is ours: only such a one is shut down by ``WaitPoint/close(_:)``, which wakes the call.
-    @inline(__always)
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        let waits = waitPoint.ownership == .owned
-        return try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
-            try Syscalls.receive(waitPoint.descriptor, into: bytes, waits: waits)
-        }
+        try engine.read(into: &buffer)
     }
 
-    @inline(__always)
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.send(waitPoint.descriptor, bytes) }
+        try engine.tryWrite(bytes)
     }
 
-    func peek() throws(StreamError) -> Attempt {
-        try Syscalls.peek(waitPoint.descriptor)
-    }
+    func peek() throws(StreamError) -> Attempt { try engine.peek() }
 
-    func writability() throws(StreamError) -> Attempt {
-        Syscalls.ready(waitPoint.descriptor, for: .writable).isEmpty ? .wouldBlock(.writable) : .moved(1)
-    }
+    func writability() throws(StreamError) -> Attempt { try engine.writability() }
 
-    func tryFinish() throws(StreamError) -> Attempt {
-        guard shutdown(waitPoint.descriptor, CInt(SHUT_WR)) == 0 || errno == ENOTCONN else {
-            throw StreamError(posix: errno)
-        }
-        return .ended
-    }
+    func tryFinish() throws(StreamError) -> Attempt { try engine.tryFinish() }
 }

@@ -2,8 +2,8 @@ internal import CSockets
 internal import Glibc
 internal import HostResolver
 
-/// The calls of sockets(7) that make, name and question a socket, each as one thin function. None waits.
-enum SocketCalls {
+/// The calls of sockets(7) that make, name and question a socket. None waits.
+extension Syscalls {
     /// `socket(2)`, with CLOEXEC.
     static func make(_ family: SocketFamily, _ type: SocketType, _ number: SocketProtocol) throws(StreamError) -> CInt {
         let descriptor = socket(family.rawValue, type.rawValue | closeOnExec, number.rawValue)
@@ -29,7 +29,7 @@ enum SocketCalls {
     static func listen(_ descriptor: CInt, backlog: CInt) throws(StreamError) {
         if Glibc.listen(descriptor, backlog) == 0 { return }
         let number = errno
-        if number == EADDRINUSE, let address = ownAddress(of: descriptor) {
+        if number == EADDRINUSE, let address = localAddress(descriptor) {
             throw StreamError(posix: number, .bindFailed(address, number))
         }
         throw StreamError(posix: number)
@@ -47,13 +47,18 @@ enum SocketCalls {
         return accepted < 0 ? .failure(SystemNumber(number)) : .success((accepted, peer))
     }
 
+    /// A socket's type (`SOCK_STREAM`, …), nil for what is no socket.
+    static func socketType(_ descriptor: CInt) -> CInt? {
+        if case .success(let type) = option(descriptor, SOL_SOCKET, SO_TYPE, CInt(0)) { type } else { nil }
+    }
+
     /// `getsockname(2)`.
-    static func ownAddress(of descriptor: CInt) -> SocketAddress? {
+    static func localAddress(_ descriptor: CInt) -> SocketAddress? {
         address { getsockname(descriptor, $0, $1) == 0 }
     }
 
     /// `getpeername(2)`.
-    static func peerAddress(of descriptor: CInt) -> SocketAddress? {
+    static func peerAddress(_ descriptor: CInt) -> SocketAddress? {
         address { getpeername(descriptor, $0, $1) == 0 }
     }
 

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import HostResolver
 
-extension SocketCalls {
+/// Connecting, and messages with their addresses. None waits.
+extension Syscalls {
     /// What one step of `connect(2)` came to.
     enum ConnectStep {
         case connected
@@ -92,7 +93,7 @@ extension SocketCalls {
     static func send(
         _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, to address: SocketAddress?
     ) throws(StreamError) -> Int? {
-        let flags = dontWait | CInt(MSG_NOSIGNAL)
+        let flags = dontWait | noSignal
         while true {
             let count =
                 if let address {
@@ -110,6 +111,5 @@ extension SocketCalls {
         }
     }
 
-    private static let dontWait = CInt(MSG_DONTWAIT)
     private static let truncation = CInt(MSG_TRUNC)
 }
