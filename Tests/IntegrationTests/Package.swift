@@ -36,6 +36,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "stream-probe",
+            dependencies: [.product(name: "NetKit", package: "NetKit")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "diagnose-here",
             dependencies: [.product(name: "NetDiag", package: "NetDiag")],
             swiftSettings: settings
@@ -82,10 +87,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NetworkTests",
-            dependencies: [
-                "watch-network",
-                .product(name: "Peers", package: "Peers"),
-            ],
+            dependencies: ["stream-probe", "watch-network", .product(name: "Peers", package: "Peers")],
             swiftSettings: settings
         ),
         .testTarget(
@@ -185,7 +187,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ServiceDiscoveryPeerTests",
-            dependencies: ["discovery-probe", .product(name: "Peers", package: "Peers")],
+            dependencies: ["discovery-probe", "stream-probe", .product(name: "Peers", package: "Peers")],
             swiftSettings: settings
         ),
     ],

@@ -22,10 +22,13 @@ extension Connection {
         noteEnd(.reader)
     }
 
-    /// A read that our own close woke looks like an end, and so does one after a write took the news of a reset away.
+    /// A read that our own close or failure woke looks like an end, and so does one after a write took the news of a reset
+    /// away.
     func verifyReadEnd() throws(StreamError) {
         if point.isClosed(.reader) { throw .closed }
-        if let error = details.withLock({ $0.writeError }), error.isPOSIX(ECONNRESET) { throw error }
+        let (error, writeError) = details.withLock { ($0.error, $0.writeError) }
+        if let error { throw error }
+        if let writeError, writeError.isPOSIX(ECONNRESET) { throw writeError }
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {

@@ -31,6 +31,8 @@ final class Connection: Sendable {
         /// While opening goes on: where callers wait, since the wait point itself then belongs to the opening.
         var opening: Opening?
         private(set) var audience: StreamAudience?
+        /// ``OwnAddressWatch`` knows this connection.
+        var isAddressWatched = false
         var isReaderClosed = false
         var isWriterClosed = false
         var recorder = ReportRecorder()
@@ -149,7 +151,7 @@ extension Connection {
 
     /// The end of opening, whatever came of it.
     func finishOpening(_ result: Result<Engine, StreamError>) {
-        let (opening, unwanted) = details.withLock { details -> (Opening?, Engine?) in
+        let (opening, unwanted, isWatched) = details.withLock { details -> (Opening?, Engine?, Bool) in
             var unwanted: Engine?
             switch result {
             case .success(let engine):
@@ -158,14 +160,16 @@ extension Connection {
                 } else {
                     slot = engine
                     endOpening(with: .open)
+                    details.isAddressWatched = details.properties[.failsWhenAddressGoes] == true
                 }
             case .failure(let error):
                 if details.error == nil { details.error = error }
                 endOpening(with: .error)
             }
-            return (details.opening.take(), unwanted)
+            return (details.opening.take(), unwanted, details.isAddressWatched)
         }
         unwanted?.close()
+        if isWatched { OwnAddressWatch.shared.add(self) }
         if let opening {
             opening.signal([.readable, .writable])
             // A layer above may have asked where to wait just before, or just after.
@@ -191,9 +195,10 @@ extension Connection {
             return (client, details.opening, isLast)
         }
         client?.invalidate()
-        let (engine, unopened) = details.withLock { details in
-            (self.engine, details.opener == nil ? nil : details.transport)
+        let (engine, unopened, isWatched) = details.withLock { details in
+            (self.engine, details.opener == nil ? nil : details.transport, details.isAddressWatched)
         }
+        if isLast, isWatched { OwnAddressWatch.shared.remove(self) }
         if isLast, let engine {
             // The farewell goes out while the descriptor is surely still there.
             _ = point.whileOpen { engine.close() }
@@ -241,6 +246,19 @@ extension Connection {
             if [.open, .opening, .atEnd].contains(settledStatus(.writer)) { setStatus(.error, .writer) }
             return error
         }
+    }
+
+    /// Fails both halves for a reason that none of their calls has met, and ends those that wait.
+    func failUnasked(_ error: StreamError) {
+        let engine = details.withLock { details -> Engine? in
+            if details.error == nil { details.error = error }
+            return self.engine
+        }
+        markFailed()
+        if point.ownership == .owned { _ = point.withDescriptor { shutdown($0, CInt(SHUT_RDWR)) } }
+        engine?.waitPoint.signal([.readable, .writable])
+        client(.reader)?.arm()
+        client(.writer)?.arm()
     }
 
     /// Puts every half that was going on into error.

@@ -10,10 +10,10 @@ extension StreamError {
     /// | `posix` | `NSPOSIXErrorDomain` | `errno` |
     /// | `ssl` | `NSStreamSocketSSLErrorDomain` | SecureTransport's |
     /// | `socks` | `NSStreamSOCKSErrorDomain` | sub-domain and value |
-    /// | `netDB` | `kCFErrorDomainCFNetwork` | 2, with `kCFGetAddrInfoFailureKey` in `userInfo` |
-    /// | `http`, `ftp`, … | `kCFStreamErrorDomainHTTP`, … | the same number |
+    /// | `netDB`, `http`, `ftp`, `netServices` | `kCFErrorDomainCFNetwork` | `StreamError.networkErrorNumber` |
     ///
-    /// `localizedDescription` is the sentence, and `NSUnderlyingErrorKey` this error.
+    /// `localizedDescription` is the sentence, `NSUnderlyingErrorKey` this error, and `StreamError.details` stand under
+    /// CFNetwork's keys.
     public var foundationError: NSError {
         var code = code
         var details: [String: Any] = [NSLocalizedDescriptionKey: description, NSUnderlyingErrorKey: self]
@@ -22,14 +22,16 @@ extension StreamError {
         case .posix: domain = NSPOSIXErrorDomain
         case .ssl: domain = NSStreamSocketSSLErrorDomain
         case .socks: domain = NSStreamSOCKSErrorDomain
-        case .netDB:
-            domain = "kCFErrorDomainCFNetwork"
-            details["kCFGetAddrInfoFailureKey"] = code
-            code = 2  // kCFHostErrorUnknown
-        case .http: domain = "kCFStreamErrorDomainHTTP"
-        case .ftp: domain = "kCFStreamErrorDomainFTP"
-        case .netServices: domain = "kCFStreamErrorDomainNetServices"
+        case .netDB, .http, .ftp, .netServices:
+            domain = NetworkErrorNumber.domain
+            code = networkErrorNumber?.rawValue ?? code
         default: domain = "kCFStreamErrorDomain\(self.domain.rawValue)"
+        }
+        for (key, value) in self.details {
+            switch value {
+            case .number(let number): details[key.rawValue] = number
+            case .text(let text): details[key.rawValue] = text
+            }
         }
         return NSError(domain: domain, code: code, userInfo: details)
     }

@@ -21,7 +21,9 @@ enum DaemonNumber {
         // Avahi's library says "unknown" where there is no bus, or no daemon on it.
         case unknown, notRunning: ServiceDiscoveryError(.daemonUnavailable, name: name)
         case refused: ServiceDiscoveryError(.tooMuch, detail: "the daemon takes no further operation of this process")
-        default: ServiceDiscoveryError(.daemonFailed, name: name, detail: "error \(number) of dns_sd.h")
+        default:
+            ServiceDiscoveryError(
+                .daemonFailed, name: name, detail: "error \(number) of dns_sd.h", daemonNumber: Int(number))
         }
     }
 }

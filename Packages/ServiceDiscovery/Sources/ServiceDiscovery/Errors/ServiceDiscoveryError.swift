@@ -21,13 +21,21 @@ public struct ServiceDiscoveryError: Error, Hashable, Sendable {
     /// The error's number in ``domain``: CFNetwork's, or this machine's `errno` for ``Domain/posix``.
     public let number: Int
 
+    /// The number of dns_sd.h, where the daemon failed with one that has no better name here. Replaces
+    /// `kCFDNSServiceFailureKey`.
+    public let daemonNumber: Int?
+
     /// Makes an error whose domain and number are those that belong to `code`.
-    public init(_ code: Code, name: String? = nil, detail: String? = nil) {
-        self.init(code, name: name, detail: detail, domain: .netServices, number: code.number)
+    public init(_ code: Code, name: String? = nil, detail: String? = nil, daemonNumber: Int? = nil) {
+        self.init(
+            code, name: name, detail: detail, domain: .netServices, number: code.number, daemonNumber: daemonNumber)
     }
 
     /// Makes an error with a domain and number of its own.
-    public init(_ code: Code, name: String? = nil, detail: String? = nil, domain: Domain, number: Int) {
+    public init(
+        _ code: Code, name: String? = nil, detail: String? = nil, domain: Domain, number: Int, daemonNumber: Int? = nil
+    ) {
+        self.daemonNumber = daemonNumber
         self.code = code
         self.name = name
         self.detail = detail

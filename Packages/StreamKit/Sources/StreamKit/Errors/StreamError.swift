@@ -23,18 +23,29 @@ public struct StreamError: Error, Hashable, Sendable {
         let code: Int
         let sentence: Sentence
         let underlying: (any Error)?
+        let details: [StreamErrorDetail: StreamErrorDetail.Value]
 
-        init(domain: StreamErrorDomain, code: Int, sentence: Sentence, underlying: (any Error)?) {
+        init(
+            domain: StreamErrorDomain, code: Int, sentence: Sentence, underlying: (any Error)?,
+            details: [StreamErrorDetail: StreamErrorDetail.Value]
+        ) {
             self.domain = domain
             self.code = code
             self.sentence = sentence
             self.underlying = underlying
+            self.details = details
         }
     }
 
     /// Makes an error; `sentence` says in plain words what failed, where, and what to do.
-    public init(domain: StreamErrorDomain, code: Int, sentence: Sentence, underlying: (any Error)? = nil) {
-        content = Content(domain: domain, code: code, sentence: sentence, underlying: underlying)
+    ///
+    /// - Parameter details: what ``details`` tells that is not in domain and code.
+    public init(
+        domain: StreamErrorDomain, code: Int, sentence: Sentence, underlying: (any Error)? = nil,
+        details: [StreamErrorDetail: StreamErrorDetail.Value] = [:]
+    ) {
+        content = Content(
+            domain: domain, code: code, sentence: sentence, underlying: underlying, details: details)
     }
 
     /// Whose numbers ``code`` is one of.
@@ -48,6 +59,9 @@ public struct StreamError: Error, Hashable, Sendable {
 
     /// The error of the layer below, of which this is the consequence.
     public var underlying: (any Error)? { content.underlying }
+
+    /// What was given as details when the error was made.
+    var ownDetails: [StreamErrorDetail: StreamErrorDetail.Value] { content.details }
 
     /// True for this `errno` value.
     public func isPOSIX(_ number: Int32) -> Bool {

@@ -17,10 +17,10 @@ extension StreamProperty where Value == Bool {
         .init("StreamKit.allowsExpensiveAccess", access: .beforeOpen, default: true)
     }
 
-    /// Whether the connection's interface costs money: false, since nothing tells.
+    /// Whether the connection's interface costs money: nil before it is connected, then false, since nothing tells.
     ///
     /// Replaces `kCFStreamPropertyConnectionIsExpensive`.
-    public static var isExpensive: Self { .init("StreamKit.isExpensive", access: .readOnly, default: false) }
+    public static var isExpensive: Self { .init("StreamKit.isExpensive", access: .readOnly) }
 
     /// Use interfaces in data-saving mode, too. No effect. Default true.
     ///

@@ -45,11 +45,26 @@ import Testing
         #expect(pair[.remoteHostName] == nil)
     }
 
-    @Test("SK-061: what Linux does not know is kept and told") func interfaceCost() throws {
-        let pair = StreamPair(addresses: [], name: nil)
-        #expect(pair[.isCellular] == false && pair[.isExpensive] == false && pair[.forbidsCellular] == false)
+    @Test("SK-061: what Linux does not know is kept and told") func interfaceCost() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let pair = StreamPair(address: listener.address)
+        defer { pair.close() }
+        #expect(pair[.isCellular] == false && pair[.forbidsCellular] == false && pair[.extendsBackgroundIdle] == false)
         #expect(pair[.allowsExpensiveAccess] == true && pair[.allowsConstrainedAccess] == true)
-        try pair.set(.forbidsCellular, to: true)
-        #expect(pair[.forbidsCellular] == true)
+        #expect(pair[.isExpensive] == nil, "nobody can know before there is a connection")
+        for property in [
+            StreamProperty<Bool>.forbidsCellular, .extendsBackgroundIdle, .allowsExpensiveAccess,
+            .allowsConstrainedAccess,
+        ] {
+            let other = pair[property] == false
+            try pair.set(property, to: other)
+            #expect(pair[property] == other)
+        }
+        for property in [StreamProperty<Bool>.isCellular, .isExpensive] {
+            #expect(throws: StreamError.self) { try pair.set(property, to: true) }
+        }
+        try pair.open()
+        try await pair.input.opened()
+        #expect(pair[.isExpensive] == false && pair[.isCellular] == false)
     }
 }

@@ -1,0 +1,32 @@
+import NetKit
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ServiceStreamTests {
+    @Test("SK-012: streams are TCP: a service over UDP is refused")
+    func datagrams() async throws {
+        let service = try ServiceInstance(name: "Clock", type: try ServiceType("_ntp._udp"))
+        let pair = StreamPair(service: service, engine: .embedded)
+        #expect(pair.input.status == .notOpen && pair.report.steps.isEmpty, "nothing is asked before open")
+        try pair.open()
+        do throws(StreamError) {
+            try await pair.input.opened()
+            Issue.record("it opened")
+        } catch {
+            #expect(error.domain == .netServices && error.networkErrorNumber == .serviceBadArgument)
+            #expect("\(error)".contains("Clock._ntp._udp") && "\(error)".contains("streams are TCP"))
+            #expect((error.underlying as? ServiceDiscoveryError)?.code == .invalidType)
+        }
+    }
+
+    @Test("SK-048: the numbers of HTTP are the same everywhere", arguments: HTTPErrorNumber.allCases)
+    func numbers(_ number: HTTPErrorNumber) {
+        let error = StreamError(domain: .http, code: number.rawValue, sentence: Sentence("test", "test"))
+        #expect(error.networkErrorNumber?.rawValue == number.cfErrorCode)
+    }
+
+    @Test("SK-048: so are those of proxies", arguments: HTTPErrorNumber.ProxyError.allCases)
+    func proxies(_ number: HTTPErrorNumber.ProxyError) {
+        let error = StreamError(domain: .http, code: number.rawValue, sentence: Sentence("test", "test"))
+        #expect(error.networkErrorNumber?.rawValue == number.rawValue)
+    }
+}

@@ -1,0 +1,110 @@
+internal import EventLoops
+internal import HostResolver
+
+extension StreamProperty where Value == Bool {
+    /// Fail the open stream when the address that it has on this machine goes: with `EADDRNOTAVAIL`, at once, instead of
+    /// whenever the kernel has given up sending. Default false.
+    ///
+    /// Costs one netlink descriptor for all streams together. Replaces `kCFStreamPropertyAutoErrorOnSystemChange`, which
+    /// is on by default.
+    public static var failsWhenAddressGoes: Self {
+        .init("StreamKit.failsWhenAddressGoes", access: .beforeOpen, default: false)
+    }
+}
+
+/// The connections that want to fail when their own address goes.
+final class OwnAddressWatch: Sendable {
+    static let shared = OwnAddressWatch()
+
+    private struct Watched {
+        weak var connection: Connection?
+        let address: IPAddress
+    }
+
+    private struct State {
+        var connections: [ObjectIdentifier: Watched] = [:]
+        /// While there is somebody to watch for.
+        var monitor: NetworkMonitor?
+        var subscription: NetworkSubscription?
+    }
+
+    private let state = Locked(State())
+
+    /// Watches from now on, if the connection's address is one that an interface has: most of 127.0.0.0/8 is on none.
+    func add(_ connection: Connection) {
+        guard let own = connection.point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress,
+            OwnAddressWatch.present()?.contains(address.withoutZone) == true
+        else { return }
+        let isFirst = state.withLock { state in
+            state.connections[ObjectIdentifier(connection)] = Watched(connection: connection, address: address)
+            return state.monitor == nil
+        }
+        if isFirst { begin() }
+        look()
+    }
+
+    func remove(_ connection: Connection) {
+        let unused = state.withLock { state -> State? in
+            state.connections[ObjectIdentifier(connection)] = nil
+            guard state.connections.isEmpty, state.monitor != nil else { return nil }
+            return exchange(&state, with: State())
+        }
+        unused?.subscription?.cancel()
+        unused?.monitor?.close()
+    }
+
+    private func begin() {
+        // Without a netlink socket there is nothing to be told; the stream works as others do.
+        guard let monitor = try? NetworkMonitor() else { return }
+        let subscription = monitor.onChange(on: .loop(.shared)) { [self] change in
+            if change.contains(.addresses) { look() }
+        }
+        let isKept = state.withLock { state in
+            guard state.monitor == nil, !state.connections.isEmpty else { return false }
+            state.monitor = monitor
+            state.subscription = subscription
+            return true
+        }
+        if !isKept {
+            subscription.cancel()
+            monitor.close()
+        }
+    }
+
+    /// Fails the connections whose address is no longer there.
+    private func look() {
+        guard let present = OwnAddressWatch.present() else { return }
+        let stranded = state.withLock { state in
+            state.connections.values.filter { !present.contains($0.address.withoutZone) }
+        }
+        for entry in stranded {
+            guard let connection = entry.connection else { continue }
+            remove(connection)
+            connection.failUnasked(StreamError(posix: 99, .addressGone(entry.address)))  // EADDRNOTAVAIL
+        }
+    }
+
+    /// The addresses of this machine's interfaces; nil if the kernel cannot be asked.
+    private static func present() -> Set<IPAddress>? {
+        let network = try? NetworkSnapshot.current()
+        return network.map { Set($0.interfaces.flatMap(\.addresses).map { $0.address.withoutZone }) }
+    }
+}
+
+extension IPAddress {
+    /// A zone is written as a name or as a number; the address alone says whether it is there.
+    fileprivate var withoutZone: IPAddress {
+        switch self {
+        case .v4: self
+        case .v6(let address): .v6(IPv6Address(rawValue: address.rawValue))
+        }
+    }
+}
+
+extension Sentence {
+    fileprivate static func addressGone(_ address: IPAddress) -> Sentence {
+        Sentence(
+            "connection.addressGone", "The address %1, which the connection uses, has gone from this machine.",
+            address.description)
+    }
+}

@@ -1,0 +1,45 @@
+public import EventLoops
+public import HostResolver
+
+/// Finds out, when a stream opens, where it leads to: a discovered service, an entry of a registry, the server whose turn it is.
+///
+/// ```swift
+/// let pair = StreamPair(finder: ServerOfTheDay())
+/// try pair.open()          // begins to look; reads and writes wait for it
+/// ```
+///
+/// Looking has no time limit of its own; ``StreamProperty/openLimit``, if it is set, counts for looking and connecting together.
+public protocol PlaceFinder: Sendable {
+    /// What is looked for, for reports and messages.
+    var description: String { get }
+
+    /// Begins to look, and returns at once; `handler` is told once, on any thread, of the place or of why there is none.
+    ///
+    /// - Returns: takes the search back; must not wait. Closing the stream calls it.
+    func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken
+}
+
+/// Where a stream is to lead to.
+public struct FoundPlace: Sendable, Hashable {
+    /// The addresses, tried as RFC 8305 says.
+    public var addresses: [SocketAddress]
+    /// The host's name, for TLS; nil if it has none.
+    public var name: String?
+
+    /// Names a place.
+    public init(addresses: [SocketAddress], name: String?) {
+        self.addresses = addresses
+        self.name = name
+    }
+}
+
+extension StreamPair {
+    /// A connection to a place that is found at open.
+    ///
+    /// It is connected to straight, not through a proxy.
+    public init(
+        finder: some PlaceFinder, properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
+    ) {
+        self.init(Connection(finder: finder, properties, loop: loop))
+    }
+}

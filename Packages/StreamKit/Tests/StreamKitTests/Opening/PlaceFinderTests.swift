@@ -1,0 +1,116 @@
+import EventLoops
+import Glibc
+import HostResolver
+import Testing
+
+@testable import StreamKit
+
+/// Gives what it is told to give, or nothing.
+private final class ScriptedFinder: PlaceFinder {
+    let description = "the place"
+    private let place: Result<FoundPlace, StreamError>?
+    let started = Locked(0)
+    let cancelled = Locked(0)
+
+    init(place: Result<FoundPlace, StreamError>? = nil) {
+        self.place = place
+    }
+
+    func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken {
+        started.withLock { $0 += 1 }
+        if let place { EventLoop.shared.execute { handler(place) } }
+        return LookupToken { [self] in
+            cancelled.withLock { $0 += 1 }
+            return true
+        }
+    }
+}
+
+@Suite("streams to a place that is found at open", .timeLimit(.minutes(1))) struct PlaceFinderTests {
+    @Test("a place that is found is connected to, in all styles", arguments: [false, true])
+    func found(_ blocks: Bool) async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let pair = StreamPair(
+            finder: ScriptedFinder(place: .success(FoundPlace(addresses: [listener.address], name: "www.test"))))
+        try pair.open()
+        if blocks {
+            try await onThread { try pair.input.opened() }
+        } else {
+            try await pair.input.opened()
+        }
+        #expect(pair[.remoteAddress] == listener.address)
+        #expect(pair.report.steps.map(\.kind) == [.lookup("the place"), .connect(listener.address)])
+        #expect(pair.report.steps.first?.outcome == .succeeded("1 address"))
+        pair.close()
+    }
+
+    @Test("the finder's failure is the stream's")
+    func failed() async throws {
+        let failure = StreamError(domain: .netServices, code: -72002, sentence: Sentence("test", "not there"))
+        let pair = StreamPair(finder: ScriptedFinder(place: .failure(failure)))
+        try pair.open()
+        await #expect(throws: failure) { try await pair.output.opened() }
+        #expect(pair.report.failure?.kind == .lookup("the place"))
+    }
+
+    @Test("a place without addresses is an error, not a wait")
+    func nothing() async throws {
+        let pair = StreamPair(finder: ScriptedFinder(place: .success(FoundPlace(addresses: [], name: nil))))
+        try pair.open()
+        await #expect(throws: StreamError.self) { try await pair.output.opened() }
+    }
+
+    @Test("closing takes the search back")
+    func closed() async throws {
+        let finder = ScriptedFinder()
+        let pair = StreamPair(finder: finder)
+        try pair.open()
+        let opening = Task { try await pair.input.opened() }
+        while finder.started.withLock({ $0 }) == 0 { await Task.yield() }
+        pair.close()
+        await #expect(throws: StreamError.closed) { try await opening.value }
+        while finder.cancelled.withLock({ $0 }) == 0 { await Task.yield() }
+        #expect(finder.cancelled.withLock { $0 } == 1)
+    }
+
+    @Test("a limit for opening holds for the search")
+    func late() async throws {
+        let finder = ScriptedFinder()
+        var properties = StreamProperties()
+        properties[.openLimit] = .milliseconds(20)
+        let pair = StreamPair(finder: finder, properties: properties)
+        try pair.open()
+        do throws(StreamError) {
+            try await pair.input.opened()
+            Issue.record("it opened")
+        } catch {
+            #expect(error == .timedOut && "\(error)".contains("looking for the place"))
+        }
+        #expect(finder.cancelled.withLock { $0 } == 1)
+    }
+
+    @Test("SK-062: a failure from outside ends calls that wait, and is told", arguments: [false, true])
+    func unasked(_ blocks: Bool) async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let pair = StreamPair(address: listener.address)
+        try pair.set(.failsWhenAddressGoes, to: true)
+        try pair.open()
+        try await pair.input.opened()
+        let gone = StreamError(posix: EADDRNOTAVAIL)
+        let input = pair.input
+        async let reading: (any Error)? = {
+            do {
+                _ = blocks ? try await onThread { try input.read(upTo: 1) } : try await input.read(upTo: 1)
+                return nil
+            } catch {
+                return error
+            }
+        }()
+        while pair.input.status != .reading { await Task.yield() }
+        pair.input.connection.failUnasked(gone)
+        #expect(await reading as? StreamError == gone)
+        #expect(pair.input.status == .error && pair.output.status == .error)
+        #expect(pair.output.error == gone)
+        pair.close()
+    }
+}
