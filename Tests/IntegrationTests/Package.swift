@@ -36,11 +36,6 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
-            name: "stream-probe",
-            dependencies: [.product(name: "NetKit", package: "NetKit")],
-            swiftSettings: settings
-        ),
-        .executableTarget(
             name: "diagnose-here",
             dependencies: [.product(name: "NetDiag", package: "NetDiag")],
             swiftSettings: settings
@@ -87,7 +82,10 @@ let package = Package(
         ),
         .testTarget(
             name: "NetworkTests",
-            dependencies: ["stream-probe", "watch-network", .product(name: "Peers", package: "Peers")],
+            dependencies: [
+                "watch-network",
+                .product(name: "Peers", package: "Peers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -187,7 +185,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ServiceDiscoveryPeerTests",
-            dependencies: ["discovery-probe", "stream-probe", .product(name: "Peers", package: "Peers")],
+            dependencies: ["discovery-probe", .product(name: "Peers", package: "Peers")],
             swiftSettings: settings
         ),
     ],
