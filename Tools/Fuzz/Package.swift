@@ -18,6 +18,8 @@ let package = Package(
         .package(path: "../../Packages/FTPStream"),
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
+        .package(path: "../../Packages/HostResolver"),
+        .package(path: "../../Packages/ServiceDiscovery"),
     ],
     targets: [
         .executableTarget(
@@ -27,6 +29,8 @@ let package = Package(
                 .product(name: "FTPStream", package: "FTPStream"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
             ],
             swiftSettings: settings
         )

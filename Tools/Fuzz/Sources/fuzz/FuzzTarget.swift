@@ -10,6 +10,6 @@ struct FuzzTarget: Sendable {
 
     /// All of them.
     static let all: [FuzzTarget] = [
-        .challenges, .ntlmChallenge, .spnego, .httpRequest, .httpResponse, .ftpListing, .ftpReplies,
+        .challenges, .ntlmChallenge, .spnego, .httpRequest, .httpResponse, .ftpListing, .ftpReplies, .multicastPackets,
     ]
 }

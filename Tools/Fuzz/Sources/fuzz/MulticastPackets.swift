@@ -1,0 +1,57 @@
+internal import HostResolver
+
+@testable internal import ServiceDiscovery
+
+extension FuzzTarget {
+    /// Packets of multicast DNS to a host that publishes and asks: each behind two bytes of length, the first bit of which says
+    /// that it comes from a plain resolver, the second that it came to this host alone.
+    static let multicastPackets = FuzzTarget(name: "multicast-packets") { bytes in
+        var now = DiscoveryTime.now
+        var machine = DiscoveryMachine(hostLabel: "h", seed: 1)
+        let link = MulticastLink(
+            index: 1, name: "eth0", addresses: [.init(address: .v4(IPv4Address(10, 0, 0, 1)), prefixLength: 24)])
+        machine.setLinks([link], now: now)
+        guard let type = try? ServiceType("_http._tcp,_sub"), let browsed = DNSName("_http._tcp.local"),
+            let service = try? ServiceInstance(name: "Web", type: type),
+            (try? machine.publish(ServiceAdvertisement(name: "Web", type: type, port: 80), now: now)) != nil,
+            (try? machine.ask(RecordKey(browsed, .ptr), interface: nil, now: now)) != nil,
+            (try? machine.ask(RecordKey(service.fullName, .srv), interface: nil, now: now)) != nil
+        else { preconditionFailure("a host") }
+        var rest = bytes[...]
+        for _ in 0..<16 where rest.count >= 2 {
+            let head = (rest.removeFirst(), rest.removeFirst())
+            let packet = Array(rest.prefix(Int(head.0 & 0x0F) << 8 | Int(head.1)))
+            rest = rest.dropFirst(packet.count)
+            machine.receive(
+                Datagram(
+                    bytes: packet, source: .v4(IPv4Address(10, 0, 0, 2)),
+                    sourcePort: head.0 & 0x80 == 0 ? 5353 : 40_000,
+                    isMulticast: head.0 & 0x40 == 0, interface: 1), now: now)
+            settle(&machine, now)
+            now += .milliseconds(400)
+            settle(&machine, now)
+        }
+        now += .seconds(20)
+        settle(&machine, now)
+        let limits = EngineLimits()
+        precondition(machine.statistics.cachedRecords <= limits.cachedRecords)
+        // What a daemon's library hands over, and what a service tells about itself.
+        for type in [DNSRecordType.a, .aaaa, .ptr, .srv, .txt] { _ = DNSRecordData(wire: bytes, type: type) }
+        let record = TXTRecord(wire: bytes)
+        precondition(TXTRecord(wire: record.wireForm) == record)
+    }
+
+    /// Carries out what the machine says. It must come to rest, and send nothing that it would not read itself.
+    private static func settle(_ machine: inout DiscoveryMachine, _ now: DiscoveryTime) {
+        for _ in 0..<10_000 {
+            switch machine.next(now: now) {
+            case .send(let transmission):
+                precondition((try? DNSMessage(wire: transmission.bytes)) != nil, "a packet of ours")
+                precondition(transmission.bytes.count <= MulticastRules.largestPayload, "a packet of ours")
+            case .report: break
+            case .wait: return
+            }
+        }
+        preconditionFailure("it does not come to rest")
+    }
+}
