@@ -26,6 +26,24 @@ import Testing
         #expect(system.calls.isEmpty)
     }
 
+    @Test(arguments: ["x.invalid", "X.y.Onion.", "invalid"])
+    func asksNobodyForWhatNobodyMayHearOf(text: String) async throws {
+        let system = HeldSystem()
+        let name = try HostName(text)
+        await #expect(throws: ResolverError(.hostNotFound, name: name.description)) {
+            try await system.resolver.addresses(of: text)
+        }
+        #expect(system.calls.isEmpty)
+    }
+
+    @Test func blocksForNobodyEither() throws {
+        let system = HeldSystem()
+        #expect(throws: ResolverError(.hostNotFound, name: "x.onion")) {
+            try system.resolver.blockingAddresses(AddressRequest(HostName("x.onion")))
+        }
+        #expect(system.calls.isEmpty)
+    }
+
     @Test func refusesTheOtherFamilyOfANumericName() async throws {
         let request = AddressRequest(try HostName("::1"), families: .v4)
         await #expect(throws: ResolverError(.noData, name: "::1")) {

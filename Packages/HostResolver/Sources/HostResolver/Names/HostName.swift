@@ -118,3 +118,10 @@ extension HostName {
         return isDecimal || isHexadecimal
     }
 }
+
+extension HostName {
+    /// In `.invalid`, which nobody has, or `.onion`, which a name server is not to hear of (RFC 6761 §6.4, RFC 7686 §2).
+    var isNeverAsked: Bool {
+        ascii.hasSuffix(".invalid") || ascii.hasSuffix(".onion") || ascii == "invalid" || ascii == "onion"
+    }
+}

@@ -11,6 +11,8 @@ internal import EventLoops
 /// call is abandoned, and its thread serves others again when the C library gives up. Equal lookups in flight are one
 /// call. Nothing is cached. Blocking calls without a deadline run on the calling thread and cost what the C library's cost.
 ///
+/// Names in `.invalid` and `.onion` are looked for in the hosts file and nowhere else (RFC 6761 §6.4, RFC 7686 §2).
+///
 /// Of two families asked for, one that no interface of this machine has an address of is left out, as `AI_ADDRCONFIG` does
 /// it; but not if the host has no others, nor on a machine that has loopback addresses only.
 public final class SystemResolver: Resolver, ReverseResolver {
@@ -56,7 +58,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
         _ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void
     ) -> LookupToken {
         let delivery = AddressDelivery(request: request, handler: handler)
-        if let answer = request.immediateAnswer {
+        if let answer = Self.localAnswer(to: request) {
             EventLoop.shared.execute { delivery.receive(answer, for: request.families) }
             return LookupToken { delivery.close() }
         }
@@ -76,7 +78,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
     /// - Throws: ``ResolverError``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func blockingAddresses(_ request: AddressRequest) throws(ResolverError) -> [IPAddress] {
-        if let answer = request.immediateAnswer { return try answer.get() }
+        if let answer = Self.localAnswer(to: request) { return try answer.get() }
         let question = Question(name: request.name.description, families: request.families)
         if request.deadline == nil {
             return try lookups.askHere(question) { Self.addresses(question, calls) }.get()
@@ -103,6 +105,16 @@ public final class SystemResolver: Resolver, ReverseResolver {
 }
 
 extension SystemResolver {
+    /// Answers that need no call of the C library, which would ask a name server even for what no server may hear of; nil
+    /// for all other requests.
+    private static func localAnswer(to request: AddressRequest) -> Result<[IPAddress], ResolverError>? {
+        if let answer = request.immediateAnswer { return answer }
+        let name = request.name
+        guard name.isNeverAsked else { return nil }
+        let known = HostsFile.system.addresses(of: name.ascii).filter { request.families.contains($0.family) }
+        return known.isEmpty ? .failure(ResolverError(.hostNotFound, name: name.description)) : .success(known)
+    }
+
     /// What is asked for apart: both families, if the fast one shall not wait for the slow one and none is left out.
     private func parts(of request: AddressRequest) -> [AddressFamilies] {
         guard request.delivery == .asTheyCome, request.families == .all else { return [request.families] }

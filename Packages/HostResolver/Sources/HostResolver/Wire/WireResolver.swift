@@ -143,15 +143,10 @@ extension WireResolver {
         let name = request.name
         let known = hosts.addresses(of: name.ascii).filter { request.families.contains($0.family) }
         if !known.isEmpty { return .success(known) }
-        switch name.labels.last {
-        case "localhost":
-            let loopback: [IPAddress] = [.v6(.loopback), .v4(.loopback)]
-            return .success(loopback.filter { request.families.contains($0.family) })
-        case "invalid", "onion":
-            return .failure(ResolverError(.hostNotFound, name: name.description))
-        default:
-            return nil
-        }
+        if name.isNeverAsked { return .failure(ResolverError(.hostNotFound, name: name.description)) }
+        guard name.labels.last == "localhost" else { return nil }
+        let loopback: [IPAddress] = [.v6(.loopback), .v4(.loopback)]
+        return .success(loopback.filter { request.families.contains($0.family) })
     }
 
     private static func belongsToSystem(_ name: HostName) -> Bool {
