@@ -36,6 +36,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "stream-probe",
+            dependencies: [.product(name: "NetKit", package: "NetKit")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "diagnose-here",
             dependencies: [.product(name: "NetDiag", package: "NetDiag")],
             swiftSettings: settings
@@ -67,6 +72,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "JourneyTests",
+            dependencies: [
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ListingTests",
             dependencies: [
                 "Listings", "listing",
@@ -82,10 +95,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NetworkTests",
-            dependencies: [
-                "watch-network",
-                .product(name: "Peers", package: "Peers"),
-            ],
+            dependencies: ["stream-probe", "watch-network", .product(name: "Peers", package: "Peers")],
             swiftSettings: settings
         ),
         .testTarget(
@@ -185,7 +195,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ServiceDiscoveryPeerTests",
-            dependencies: ["discovery-probe", .product(name: "Peers", package: "Peers")],
+            dependencies: ["discovery-probe", "stream-probe", .product(name: "Peers", package: "Peers")],
             swiftSettings: settings
         ),
     ],

@@ -8,13 +8,20 @@ import Testing
 /// What cannot work, and what it is called: domain, code and a sentence (HM-062, HM-105…HM-107).
 @Suite(.serialized) struct FailureTests {
     @Test(
-        arguments: ["ftp://127.0.0.1/", "file:///etc/passwd", "http:///path", "http://127.0.0.1:0/"],
+        arguments: ["gopher://127.0.0.1/", "file:///etc/passwd", "http:///path", "http://127.0.0.1:0/"],
         Style.allCases)
     func badURLs(_ url: String, _ style: Style) async throws {
         let loaded = try await get(url, style)
         #expect(loaded.error?.domain == .http)
         #expect(loaded.error?.code == HTTPErrorNumber.badURL.rawValue)
         #expect(loaded.error?.description.hasPrefix("The URL cannot be requested") == true)
+    }
+
+    @Test(arguments: Style.allCases)
+    func ftpWithoutProxy(_ style: Style) async throws {
+        let loaded = try await get("ftp://127.0.0.1/", style)
+        #expect(loaded.error?.code == HTTPErrorNumber.badURL.rawValue)
+        #expect(loaded.error?.description.contains("HTTP proxy") == true)
     }
 
     @Test(arguments: Style.allCases)

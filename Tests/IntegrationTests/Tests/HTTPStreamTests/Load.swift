@@ -89,7 +89,7 @@ private func loadPolling(_ stream: ReadStream, _ piece: Int) -> Loaded {
         try stream.open()
         while true {
             guard stream.hasBytesAvailable || stream.status == .error || stream.status == .atEnd else {
-                usleep(300)  // what somebody who polls does between two looks
+                Bell().wait(for: stream)
                 continue
             }
             guard let count = try stream.tryRead(into: &buffer) else { continue }
@@ -101,6 +101,19 @@ private func loadPolling(_ stream: ReadStream, _ piece: Int) -> Loaded {
     }
     stream.close()
     return loaded
+}
+
+/// What somebody who polls does between two looks: sleeps until something may have changed.
+private final class Bell: Watcher, @unchecked Sendable {
+    // Unchecked in name only: the semaphore never changes.
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    override func fire() { semaphore.signal() }
+
+    func wait(for stream: ReadStream) {
+        // Anything but nil says: look at once.
+        if stream.waitPoint.watch(.reader, for: [.readable, .writable], with: self) == nil { semaphore.wait() }
+    }
 }
 
 /// Reads a stream in its event callbacks.

@@ -1,0 +1,87 @@
+import Foundation
+import NetKit
+import Peers
+import Testing
+
+/// Journeys across packages.
+@Suite(.serialized) struct JourneyTests {
+    private func trustingPeers() throws -> TLSConfiguration {
+        var tls = TLSConfiguration()
+        tls.trust = .only(file: try CertificateAuthority.shared().root)
+        return tls
+    }
+
+    /// FTP with TLS on both connections, each of them in a tunnel of its own through an HTTP proxy.
+    @Test func secureFTPBehindConnect() async throws {
+        let squid = Squid()
+        let vsftpd = Vsftpd(.explicit)
+        try squid.start()
+        defer { squid.stop() }
+        try vsftpd.start()
+        defer { vsftpd.stop() }
+        let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
+        let route = ProxyRoute(HTTPProxy(host: "127.0.0.1", port: UInt16(squid.port)))
+        let pool = FTPSessionPool()
+        defer { pool.drain() }
+
+        let upload = try WriteStream(ftpURL: url(vsftpd.url("files/there.bin")))
+        try upload.set(.ftpPool, to: pool)
+        try upload.set(.ftpSecurity, to: .required)
+        try upload.set(.tls, to: try trustingPeers())
+        try upload.set(.proxies, to: [route])
+        try upload.open()
+        try await upload.writeAll(bytes)
+        try await upload.finish()
+        #expect(try vsftpd.read("there.bin") == bytes)
+
+        let download = try ReadStream(ftpURL: url(vsftpd.url("files/there.bin")))
+        try download.set(.ftpPool, to: pool)
+        try download.set(.ftpSecurity, to: .required)
+        try download.set(.tls, to: try trustingPeers())
+        try download.set(.proxies, to: [route])
+        try download.open()
+        #expect(try await download.readAll(limit: 1 << 20) == bytes)
+        #expect(download[.ftpDataTLSInformation]?.isVerified == true)
+        pool.drain()
+        // A tunnel for the control connection, and one for the data of each transfer.
+        let end = ContinuousClock.now + .seconds(10)
+        var tunnels = 0
+        while tunnels < 3, ContinuousClock.now < end {
+            tunnels = squid.log.split(separator: "\n").count { $0.contains("CONNECT 127.0.0.1:") }
+            await Task.yield()
+        }
+        #expect(tunnels >= 3, "\(squid.log)")
+    }
+
+    /// Streams that fail at one rung each, and what is said with nothing but the stream.
+    @Test func streamsThatFailedAreDiagnosed() async throws {
+        let nginx = Nginx(listeners: [.plain, .tls(.expired), .tls(.wrongHost)])
+        try nginx.start()
+        defer { nginx.stop() }
+        let closed = try PortPool.take()
+        let tls = try trustingPeers()
+        var options = NetDiagnostic.Options()
+        options.tls = tls
+        options.nameServers = []
+
+        func fail(_ text: String) async throws -> Diagnosis {
+            let stream = try ReadStream(httpURL: url(text))
+            if text.hasPrefix("https") { try stream.set(.tls, to: tls) }
+            await #expect(throws: StreamError.self) {
+                try stream.open()
+                _ = try await stream.readAll(limit: 1000)
+            }
+            let error = stream.error
+            let diagnosis = await NetDiagnostic(read: stream, write: nil, options: options).diagnose()
+            #expect(stream.error?.code == error?.code)
+            return diagnosis
+        }
+
+        let refused = try await fail("http://127.0.0.1:\(closed)/")
+        #expect(refused.cause?.code == .portRefused && refused.brokenRung == .connection, "\(refused)")
+        let expired = try await fail(nginx.url(.tls(.expired), "/hello"))
+        #expect(expired.cause?.code == .certificateExpired && expired.brokenRung == .security, "\(expired)")
+        let elsewhere = try await fail(nginx.url(.tls(.wrongHost), "/hello"))
+        #expect(elsewhere.cause?.code == .certificateWrongName, "\(elsewhere)")
+    }
+}

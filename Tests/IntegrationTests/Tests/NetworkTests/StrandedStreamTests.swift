@@ -1,0 +1,28 @@
+import Foundation
+import Peers
+import Testing
+
+/// What becomes of a stream whose own address goes, in a network of its own.
+@Suite struct StrandedStreamTests {
+    /// SwiftPM puts executables beside the bundle of tests.
+    private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appendingPathComponent("stream-probe").path
+
+    @Test(
+        "SK-062: the stream that wants to know fails, another one stays",
+        arguments: ["192.0.2.7/32", "2001:db8::7/128"])
+    func addressGoes(_ network: String) async throws {
+        let namespace = try NetworkNamespace(addresses: ["198.51.100.1/24"])
+        defer { namespace.remove() }
+        let address = try #require(network.split(separator: "/").first)
+        let script = """
+            ip address add \(network) dev lo nodad
+            exec \(Self.tool) stranded \(address) 'ip address delete \(network) dev lo'
+            """
+        let result = try await Command(Program("sh", package: "dash"), ["-ec", script], in: namespace).run()
+        #expect(
+            result.text
+                == "The address \(address), which the connection uses, has gone from this machine.\nerror open\n",
+            "\(result)")
+    }
+}
