@@ -93,6 +93,8 @@ public final class NetDiagnostic: Sendable {
     ///   - report: what opening did, as far as it got.
     ///   - error: what the load ended with; nil if it did not fail.
     ///   - response: the head of the server's answer, or of the proxy's if `isFromProxy`.
+    ///   - isFromProxy: a proxy answered in the server's place.
+    ///   - options: limits, name servers, what may be asked.
     /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
     public convenience init(
         url: URL, report: ConnectionReport, error: StreamError?, response: HTTPResponse? = nil,

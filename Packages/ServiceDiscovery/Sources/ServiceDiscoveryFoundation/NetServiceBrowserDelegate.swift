@@ -8,14 +8,11 @@ public protocol NetServiceBrowserDelegate: AnyObject {
     func netServiceBrowserDidStopSearch(_ browser: NetServiceBrowser)
     /// The search could not begin, or has failed; why stands under ``NetService/errorCode``.
     func netServiceBrowser(_ browser: NetServiceBrowser, didNotSearch errorDict: [String: NSNumber])
-    /// A domain was found; its text ends with a dot.
-    ///
-    /// - Parameter moreComing: true if the next call is at hand: wait with drawing until it is false.
+    /// A domain was found; its text ends with a dot. While `moreComing` is true the next call is at hand: wait with drawing.
     func netServiceBrowser(
         _ browser: NetServiceBrowser, didFindDomain domainString: String, moreComing: Bool)
-    /// A service was found, of which name, type and domain are known. Keep it, and resolve it when it is needed.
-    ///
-    /// - Parameter moreComing: true if the next call is at hand: wait with drawing until it is false.
+    /// A service was found, of which name, type and domain are known. Keep it, and resolve it when it is needed. While
+    /// `moreComing` is true the next call is at hand: wait with drawing.
     func netServiceBrowser(_ browser: NetServiceBrowser, didFind service: NetService, moreComing: Bool)
     /// A domain has gone.
     func netServiceBrowser(

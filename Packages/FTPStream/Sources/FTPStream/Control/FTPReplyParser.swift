@@ -32,7 +32,9 @@ public struct FTPReplyParser: Sendable {
 
     /// Takes bytes up to the end of a reply.
     ///
-    /// - Parameter count: how many bytes were used.
+    /// - Parameters:
+    ///   - bytes: what has come, from the first byte that was not used yet.
+    ///   - count: how many of them were used.
     /// - Returns: the reply; nil if more bytes are needed.
     /// - Throws: ``FTPError/Code/notAReply``, ``FTPError/Code/replyTooLong``; the dialogue is then out of step for good.
     public mutating func parse(_ bytes: ArraySlice<UInt8>, used count: inout Int) throws(FTPError) -> FTPReply? {

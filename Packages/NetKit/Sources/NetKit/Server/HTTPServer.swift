@@ -33,6 +33,7 @@ public final class HTTPServer: Sendable {
     /// - Parameters:
     ///   - port: the port; 0 takes a free one, which ``port`` tells.
     ///   - isLocal: listen on the loopback addresses only.
+    ///   - configuration: TLS, limits and time limits.
     /// - Throws: as `StreamListener`.
     public convenience init(
         port: UInt16, isLocal: Bool = false, configuration: Configuration = Configuration()

@@ -143,6 +143,7 @@ extension HTTPServerExchange {
     /// Answers with a status and a body.
     ///
     /// - Parameters:
+    ///   - status: the status of the answer.
     ///   - fields: further fields; `Content-Length`, `Date` and `Connection` are added.
     ///   - body: the body, which a `HEAD` request, a 204 or a 304 does not get.
     /// - Throws: `EINVAL` if the request was answered already, or the answer cannot be sent; what the connection throws.

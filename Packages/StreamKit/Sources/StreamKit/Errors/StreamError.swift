@@ -37,9 +37,14 @@ public struct StreamError: Error, Hashable, Sendable {
         }
     }
 
-    /// Makes an error; `sentence` says in plain words what failed, where, and what to do.
+    /// Makes an error.
     ///
-    /// - Parameter details: what ``details`` tells that is not in domain and code.
+    /// - Parameters:
+    ///   - domain: whose number `code` is.
+    ///   - code: the number.
+    ///   - sentence: says in plain words what failed, where, and what to do.
+    ///   - underlying: the error behind this one.
+    ///   - details: what ``details`` tells that is not in domain and code.
     public init(
         domain: StreamErrorDomain, code: Int, sentence: Sentence, underlying: (any Error)? = nil,
         details: [StreamErrorDetail: StreamErrorDetail.Value] = [:]

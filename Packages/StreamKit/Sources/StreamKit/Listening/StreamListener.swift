@@ -39,6 +39,7 @@ public final class StreamListener: Sendable {
     /// - Parameters:
     ///   - port: the port; 0 takes a free one, which ``port`` tells.
     ///   - isLocal: listen on the loopback addresses only.
+    ///   - configuration: TLS, limits, and the loops that serve.
     /// - Throws: `EADDRINUSE`, `EACCES` (a port below 1024); a ``Configuration/tls`` without an identity.
     public convenience init(
         port: UInt16, isLocal: Bool = false, configuration: Configuration = Configuration()
