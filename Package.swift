@@ -75,6 +75,9 @@ let rows: [Row] = [
             "EventLoops", "FTPStream", "HTTPAuth", "HTTPMessage", "HostResolver", "NetDiag", "ServiceDiscovery",
             "StreamKit",
         ]),
+    Row(
+        "NetKit", .library, "NetKitFoundation",
+        ["NetKit", "ServiceDiscovery", "ServiceDiscoveryFoundation", "StreamKitFoundation"]),
     Row("NetKit", .tests, "NetKitTests", ["NetKit"]),
 ]
 

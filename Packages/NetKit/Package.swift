@@ -12,7 +12,8 @@ let settings: [SwiftSetting] =
 let package = Package(
     name: "NetKit",
     products: [
-        .library(name: "NetKit", targets: ["NetKit"])
+        .library(name: "NetKit", targets: ["NetKit"]),
+        .library(name: "NetKitFoundation", targets: ["NetKitFoundation"]),
     ],
     dependencies: [
         .package(path: "../EventLoops"),
@@ -36,6 +37,16 @@ let package = Package(
                 .product(name: "NetDiag", package: "NetDiag"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
                 .product(name: "StreamKit", package: "StreamKit"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "NetKitFoundation",
+            dependencies: [
+                "NetKit",
+                .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
+                .product(name: "ServiceDiscoveryFoundation", package: "ServiceDiscovery"),
+                .product(name: "StreamKitFoundation", package: "StreamKit"),
             ],
             swiftSettings: settings
         ),

@@ -31,6 +31,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "service-streams",
+            dependencies: [.product(name: "NetKitFoundation", package: "NetKit")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "watch-network",
             dependencies: [.product(name: "HostResolver", package: "HostResolver")],
             swiftSettings: settings
@@ -195,7 +200,9 @@ let package = Package(
         ),
         .testTarget(
             name: "ServiceDiscoveryPeerTests",
-            dependencies: ["discovery-probe", "stream-probe", .product(name: "Peers", package: "Peers")],
+            dependencies: [
+                "discovery-probe", "service-streams", "stream-probe", .product(name: "Peers", package: "Peers"),
+            ],
             swiftSettings: settings
         ),
     ],

@@ -1,5 +1,4 @@
 public import Foundation
-internal import Glibc
 internal import ServiceDiscovery
 
 extension NetService {
@@ -66,25 +65,20 @@ extension NetService {
                 .unsupported, name: type, detail: "NetKitFoundation is not linked", domain: .netServices,
                 number: ErrorCode.missingRequiredConfigurationError.rawValue)
         }
-        let listener = try connecting.listen(port: advertisement.port) { [weak self] descriptor in
-            guard let self, self.take(accepted: descriptor) else { return Self.refuse(descriptor) }
+        let listener = try connecting.listen(port: advertisement.port) { [weak self] connection in
+            guard let self, self.take(connection) else { return }
             self.loops.ring()
         }
         state.withLock { state in (state.listener, state.port) = (listener, Int(listener.port)) }
         return listener.port
     }
 
-    private func take(accepted descriptor: CInt) -> Bool {
+    private func take(_ connection: @escaping @Sendable () -> (InputStream, OutputStream)) -> Bool {
         state.withLock { state in
             guard state.listener != nil, state.accepted.count < Self.mostAccepted else { return false }
-            state.accepted.append(descriptor)
+            state.accepted.append(connection)
             return true
         }
-    }
-
-    /// Ends a connection that nobody wants.
-    static func refuse(_ descriptor: CInt) {
-        close(descriptor)
     }
 
     /// Who has streams, if they are linked.

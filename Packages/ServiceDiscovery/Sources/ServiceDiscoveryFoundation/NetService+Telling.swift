@@ -16,8 +16,8 @@ extension NetService {
             case .didNotResolve(let error): delegate?.netService(self, didNotResolve: Self.dictionary(of: error))
             case .didStop: delegate?.netServiceDidStop(self)
             case .didUpdate(let data): delegate?.netService(self, didUpdateTXTRecord: data)
-            case .didAccept(let descriptor):
-                guard let (input, output) = Self.connecting?.streams(adopting: descriptor) else { continue }
+            case .didAccept(let connection):
+                let (input, output) = connection()
                 delegate?.netService(self, didAcceptConnectionWith: input, outputStream: output)
             }
         }

@@ -23,7 +23,8 @@ open class NetService: NSObject, @unchecked Sendable {
     public let type: String
     /// The domain, such as `local.`, as it was given.
     public let domain: String
-    let engine: DiscoveryEngine
+    /// Who does the work.
+    public let engine: DiscoveryEngine
     // Everything that changes is behind this lock.
     let state: Locked<NetServiceState>
     let loops = RunLoopPlaces()
@@ -157,8 +158,7 @@ extension NetService {
         names?.stop()
         places?.stop()
         publisher?.stop()
-        for descriptor in accepted { Self.refuse(descriptor) }
-        withExtendedLifetime(anchor) {}
+        withExtendedLifetime((accepted, anchor)) {}  // let go of after the lock
         return listener
     }
 }

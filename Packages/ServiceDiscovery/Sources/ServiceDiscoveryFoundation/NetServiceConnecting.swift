@@ -8,13 +8,11 @@ public protocol NetServiceConnecting {
     ///
     /// - Parameters:
     ///   - port: 0 for a free one.
-    ///   - accepted: gets the descriptor of each connection, which is its own from then on; on any thread.
+    ///   - accepted: gets each connection, on any thread, as what makes its two streams, not open; letting go of that refuses
+    ///     the connection.
     static func listen(
-        port: UInt16, accepted: @escaping @Sendable (CInt) -> Void
+        port: UInt16, accepted: @escaping @Sendable (@escaping @Sendable () -> (InputStream, OutputStream)) -> Void
     ) throws(ServiceDiscoveryError) -> any NetServiceListener
-
-    /// Two streams that are not open, over a connection that is theirs from now on.
-    static func streams(adopting descriptor: CInt) -> (InputStream, OutputStream)
 }
 
 /// Listens until it is closed.

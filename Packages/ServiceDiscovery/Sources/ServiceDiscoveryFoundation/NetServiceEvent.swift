@@ -11,5 +11,5 @@ enum NetServiceEvent {
     case didNotResolve(ServiceDiscoveryError)
     case didStop
     case didUpdate(Data)
-    case didAccept(CInt)
+    case didAccept(@Sendable () -> (InputStream, OutputStream))
 }

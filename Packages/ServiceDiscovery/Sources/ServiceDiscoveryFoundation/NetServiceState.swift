@@ -18,7 +18,8 @@ struct NetServiceState {
     var names: RunningFeed<ServiceInstance>?
     var isVisible = false
     var listener: (any NetServiceListener)?
-    var accepted: [CInt] = []
+    /// Connections that wait for the run loop.
+    var accepted: [@Sendable () -> (InputStream, OutputStream)] = []
     var places: RunningFeed<ResolvedService>?
     var timer: LoopTimer?
     var hasResolved = false

@@ -52,12 +52,17 @@ struct DiscoveryHost {
         try run(["--auto"] + arguments)
     }
 
+    /// Has streams to services run there.
+    func startStreams(_ arguments: String...) throws -> LineProgram {
+        try run((engine == .embedded ? ["--embedded"] : []) + arguments, Probes.path(of: "service-streams"))
+    }
+
     func stop() {
         avahi?.stop()
     }
 
-    private func run(_ arguments: [String]) throws -> LineProgram {
-        let words = environment + [Probes.path] + arguments
+    private func run(_ arguments: [String], _ path: String = Probes.path) throws -> LineProgram {
+        let words = environment + [path] + arguments
         let probe = LineProgram(words[0], Array(words.dropFirst()), in: namespace)
         try probe.start()
         return probe

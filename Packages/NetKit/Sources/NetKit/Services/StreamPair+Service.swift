@@ -13,7 +13,8 @@ extension StreamPair {
     ///
     /// Finding it has no time limit of its own (a service that is not there does not answer);
     /// `StreamProperty/openLimit`, if it is set, counts for finding and connecting together. The service's host name is the one
-    /// that TLS expects. Replaces `CFStreamCreatePairWithSocketToNetService` and `NetService.getInputStream`.
+    /// that TLS expects. If none of its addresses can be connected to, the engine asks for the service again: one that is gone
+    /// goes from all browsers (`ServiceResolver.reconfirm()`). Replaces `CFStreamCreatePairWithSocketToNetService` and `NetService.getInputStream`.
     ///
     /// - Parameters:
     ///   - service: which one. Streams are TCP: one over `_udp` cannot be opened.

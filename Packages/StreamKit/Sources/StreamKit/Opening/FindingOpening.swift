@@ -28,6 +28,7 @@ struct FindingOpening: OpeningWork {
 
     private let finder: any PlaceFinder
     private var search: Search?
+    private var place: FoundPlace?
     private var connector: StreamConnector?
 
     init(_ finder: any PlaceFinder) {
@@ -42,10 +43,14 @@ struct FindingOpening: OpeningWork {
         case .success(let place):
             let count = place.addresses.count
             connection.endStep(search.step, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
-            var properties = connection.details.withLock { $0.properties }
+            var properties = connection.details.withLock { details in
+                details.properties[.remoteHostName] = place.name
+                return details.properties
+            }
             if let deadline = search.deadline {
                 properties[.openLimit] = max(.milliseconds(1), Moment.now.duration(to: deadline))
             }
+            self.place = place
             let endpoint = Endpoint.addresses(place.addresses, name: place.name)
             connector = StreamConnector(ConnectPlan(to: endpoint, properties))
             return try connect(connection)
@@ -78,8 +83,13 @@ struct FindingOpening: OpeningWork {
     }
 
     private mutating func connect(_ connection: Connection) throws(StreamError) -> OpeningStep {
-        guard let step = try connector?.advance(connection) else { throw .closed }
-        return step
+        do throws(StreamError) {
+            guard let step = try connector?.advance(connection) else { throw .closed }
+            return step
+        } catch {
+            if let place, connector?.hasConnected == false { finder.couldNotConnect(to: place) }
+            throw error
+        }
     }
 }
 

@@ -17,6 +17,15 @@ public protocol PlaceFinder: Sendable {
     ///
     /// - Returns: takes the search back; must not wait. Closing the stream calls it.
     func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken
+
+    /// Hears that none of the addresses of what it found could be connected to, so that it need not give them again; must not
+    /// wait. A handshake of TLS that fails is not told: there somebody answered. By default nothing is done.
+    func couldNotConnect(to place: FoundPlace)
+}
+
+extension PlaceFinder {
+    /// Does nothing.
+    public func couldNotConnect(to place: FoundPlace) {}
 }
 
 /// Where a stream is to lead to.

@@ -22,6 +22,14 @@ struct StreamConnector: OpeningWork {
         self.plan = plan
     }
 
+    /// True once somebody answered; what fails then is the handshake.
+    var hasConnected: Bool {
+        switch phase {
+        case .begins, .connecting, .racing: false
+        case .connected, .securing, .open: true
+        }
+    }
+
     /// TLS on the connection's descriptor, which is a connected socket already.
     init(securing plan: ConnectPlan) {
         self.plan = plan

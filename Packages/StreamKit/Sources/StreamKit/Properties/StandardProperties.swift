@@ -40,7 +40,8 @@ extension StreamProperty where Value == Int32 {
 }
 
 extension StreamProperty where Value == String {
-    /// The name the stream was made with; nil if it was made with an address or a descriptor.
+    /// The name the stream was made with, or that was found for it at open (``PlaceFinder``); nil if it was made with an address or a
+    /// descriptor.
     ///
     /// Replaces `kCFStreamPropertySocketRemoteHostName`.
     public static var remoteHostName: Self { .init("StreamKit.remoteHostName", access: .readOnly) }

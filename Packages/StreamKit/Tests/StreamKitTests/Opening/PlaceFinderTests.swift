@@ -11,6 +11,7 @@ private final class ScriptedFinder: PlaceFinder {
     private let place: Result<FoundPlace, StreamError>?
     let started = Locked(0)
     let cancelled = Locked(0)
+    let doubted = Locked<[FoundPlace]>([])
 
     init(place: Result<FoundPlace, StreamError>? = nil) {
         self.place = place
@@ -23,6 +24,10 @@ private final class ScriptedFinder: PlaceFinder {
             cancelled.withLock { $0 += 1 }
             return true
         }
+    }
+
+    func couldNotConnect(to place: FoundPlace) {
+        doubted.withLock { $0.append(place) }
     }
 }
 
@@ -38,7 +43,7 @@ private final class ScriptedFinder: PlaceFinder {
         } else {
             try await pair.input.opened()
         }
-        #expect(pair[.remoteAddress] == listener.address)
+        #expect(pair[.remoteAddress] == listener.address && pair[.remoteHostName] == "www.test")
         #expect(pair.report.steps.map(\.kind) == [.lookup("the place"), .connect(listener.address)])
         #expect(pair.report.steps.first?.outcome == .succeeded("1 address"))
         pair.close()
@@ -58,6 +63,23 @@ private final class ScriptedFinder: PlaceFinder {
         let pair = StreamPair(finder: ScriptedFinder(place: .success(FoundPlace(addresses: [], name: nil))))
         try pair.open()
         await #expect(throws: StreamError.self) { try await pair.output.opened() }
+    }
+
+    @Test("a finder hears of places that nobody answers at, not of handshakes that fail", arguments: [false, true])
+    func doubted(_ answers: Bool) async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let port = try #require(listener.address.port)
+        let refusing: SocketAddress = .ip(.v4(IPv4Address(127, 0, 0, 2)), port: port)
+        let place = FoundPlace(addresses: [answers ? listener.address : refusing], name: "www.test")
+        let finder = ScriptedFinder(place: .success(place))
+        var properties = StreamProperties()
+        if answers { properties[.tls] = TLSConfiguration() }
+        let pair = StreamPair(finder: finder, properties: properties)
+        try pair.open()
+        let opening = Task { try await pair.input.opened() }
+        if answers { _ = try await onThread { Glibc.close(try listener.accept()) } }
+        await #expect(throws: StreamError.self) { try await opening.value }
+        #expect(finder.doubted.withLock { $0 } == (answers ? [] : [place]))
     }
 
     @Test("closing takes the search back")

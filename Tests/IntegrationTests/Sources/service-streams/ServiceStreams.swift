@@ -1,0 +1,121 @@
+import Foundation
+import NetKitFoundation
+
+/// What the tests run inside of network namespaces: streams to services, told in lines.
+///
+///     service-streams serve NAME TYPE         published NAME; then echoes what connections bring
+///     service-streams call NAME TYPE TEXT     heard TEXT, through Foundation's streams
+///     service-streams stream NAME TYPE TEXT   heard TEXT from HOST, and whether its address has a port
+///     service-streams find TYPE               + NAME; NAME at HOST, and whether it has a port; - NAME of how many
+///     service-streams insist NAME TYPE        + NAME; connects again and again, until - NAME
+///
+/// In front of that, `--embedded` has the embedded engine do it, not the one that is taken by default.
+@main struct ServiceStreams {
+    private static let engine =
+        CommandLine.arguments.contains("--embedded") ? DiscoveryEngine.embedded : DiscoveryEngine.automatic
+
+    static func main() {
+        let arguments = CommandLine.arguments.dropFirst().filter { $0 != "--embedded" }
+        switch arguments.first {
+        case "serve": serve(arguments[1], arguments[2])
+        case "call": call(arguments[1], arguments[2], arguments[3])
+        case "find": find(arguments[1])
+        case "stream":
+            run { try await stream(service(arguments[1], arguments[2]), arguments[3]) }
+        case "insist":
+            run { try await insist(service(arguments[1], arguments[2])) }
+        default:
+            say("error: unknown verb")
+            exit(64)
+        }
+    }
+
+    /// A line at once, however little it is.
+    static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    private static func service(_ name: String, _ type: String) throws -> ServiceInstance {
+        try ServiceInstance(name: name, type: ServiceType(type))
+    }
+
+    private static func run(_ body: @escaping @Sendable () async throws -> Void) {
+        Task {
+            do { try await body() } catch { say("error: \(error)") }
+            exit(0)
+        }
+        dispatchMain()
+    }
+
+    // MARK: Foundation's shape
+
+    private static func serve(_ name: String, _ type: String) {
+        let delegate = EchoDelegate()
+        let service = NetService(domain: "", type: type, name: name, port: 0, engine: engine)
+        service.delegate = delegate
+        service.publish(options: .listenForConnections)
+        while true { _ = RunLoop.current.run(mode: .default, before: .distantFuture) }
+    }
+
+    private static func call(_ name: String, _ type: String, _ text: String) {
+        let service = NetService(domain: "local.", type: type, name: name, engine: engine)
+        var input: InputStream?
+        var output: OutputStream?
+        guard service.getInputStream(&input, outputStream: &output), let input, let output else {
+            return say("error: no service")
+        }
+        input.open()
+        output.open()
+        guard output.write(Array(text.utf8), maxLength: text.utf8.count) == text.utf8.count else {
+            return say("error: \(output.streamError?.localizedDescription ?? "")")
+        }
+        var buffer = [UInt8](repeating: 0, count: 1000)
+        let count = input.read(&buffer, maxLength: buffer.count)
+        say(
+            count < 0
+                ? "error: \(input.streamError?.localizedDescription ?? "")"
+                : "heard \(String(decoding: buffer[..<count], as: UTF8.self))")
+    }
+
+    private static func find(_ type: String) {
+        let delegate = FinderDelegate()
+        let browser = NetServiceBrowser(engine: engine)
+        browser.delegate = delegate
+        browser.searchForServices(ofType: type, inDomain: "")
+        while true { _ = RunLoop.current.run(mode: .default, before: .distantFuture) }
+    }
+
+    // MARK: NetKit's own
+
+    private static func stream(_ service: ServiceInstance, _ text: String) async throws {
+        let pair = StreamPair(service: service, engine: engine)
+        defer { pair.close() }
+        try pair.open()
+        try await pair.output.writeAll(Array(text.utf8))
+        let heard = String(decoding: try await pair.input.read(upTo: 1000), as: UTF8.self)
+        say("heard \(heard) from \(pair[.remoteHostName] ?? "") \(pair[.remoteAddress]?.port ?? 0 > 0)")
+    }
+
+    private static func insist(_ service: ServiceInstance) async throws {
+        let search = try ServiceBrowser(service.type, engine: engine).start()
+        var isThere = false
+        while true {
+            do throws(ServiceDiscoveryError) {
+                guard let change = try await search.next(until: .now + .milliseconds(200)) else { return }
+                say("\(change.kind == .found ? "+" : "-") \(change.value.name)")
+                if change.value == service { isThere = change.kind == .found }
+            } catch {
+                if error.code != .timedOut { throw error }
+            }
+            guard isThere else { continue }
+            let pair = StreamPair(service: service, engine: engine)
+            do throws(StreamError) {
+                try pair.open()
+                try await pair.input.opened()
+            } catch {
+                say("failed: \(error)")
+            }
+            pair.close()
+        }
+    }
+}
