@@ -1,0 +1,36 @@
+import Peers
+import Testing
+
+/// Streams to a service that is known by name alone, and that Avahi publishes on another host.
+@Suite(.serialized) struct ServiceStreamTests {
+    private static let probe = Probes.path(of: "stream-probe")
+
+    @Test("SK-012: host, port and addresses are found at open")
+    func connects() async throws {
+        let network = try WiredNamespaces()
+        defer { network.remove() }
+        let avahi = Avahi(
+            hostName: "avahi-host", services: [Avahi.Service("Greeter", type: "_greet._tcp", port: 7007)],
+            in: network.left)
+        try avahi.start()
+        defer { avahi.stop() }
+        let server = try Probes.start("answer", "7007", "hello", program: Self.probe, in: network.left)
+        defer { server.stop() }
+        #expect(await server.says("ready"), "\(server.log)")
+        let client = try Probes.start(
+            "service", "Greeter", "_greet._tcp", "120", program: Self.probe, in: network.right)
+        defer { client.stop() }
+        #expect(await client.says("hello"), "\(client.log)")
+        #expect(await client.shows("lookup Greeter._greet._tcp.local", "address"), "\(client.log)")
+        #expect(await client.shows("connect ", ":7007", "connected"), "\(client.log)")
+    }
+
+    @Test("SK-012: a service that nobody has is looked for until the limit")
+    func nobody() async throws {
+        let network = try WiredNamespaces()
+        defer { network.remove() }
+        let client = try Probes.start("service", "Nobody", "_greet._tcp", "1", program: Self.probe, in: network.right)
+        defer { client.stop() }
+        #expect(await client.shows("error: ", "not open within its time limit", "Nobody"), "\(client.log)")
+    }
+}
