@@ -41,6 +41,10 @@ static inline void netkit_SSL_CTX_set_read_ahead(SSL_CTX *context, int on) {
     SSL_CTX_set_read_ahead(context, on);
 }
 
+static inline void netkit_SSL_set_read_ahead(SSL *ssl, int on) {
+    SSL_set_read_ahead(ssl, on);
+}
+
 static inline void netkit_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long mode) {
     SSL_CTX_set_session_cache_mode(context, mode);
 }

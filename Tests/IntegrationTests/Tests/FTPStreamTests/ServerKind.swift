@@ -36,6 +36,11 @@ enum ServerKind: String, CaseIterable, CustomTestStringConvertible {
         (.vsftpd, .explicit), (.vsftpd, .implicit), (.proftpd, .explicit), (.proftpd, .implicit),
         (.pureFTPd, .explicit),
     ]
+
+    /// Those of them that know CCC.
+    static let clearing: [(ServerKind, FTPServerSecurity)] = [
+        (.proftpd, .explicit), (.proftpd, .implicit), (.pureFTPd, .explicit),
+    ]
 }
 
 extension FTPServer {

@@ -99,6 +99,28 @@ struct ServerTests {
         if kind.logsCommands { #expect(try server.loginCount() == 2) }  // one session for each mode
     }
 
+    /// CCC: who is on the way may read the commands, but not the password, and not the files.
+    @Test(arguments: ServerKind.clearing, [false, true])
+    func theControlConnectionGoesBackToClearText(
+        _ server: (ServerKind, FTPServerSecurity), _ isNewest: Bool
+    ) async throws {
+        let server = try await server.0.started(server.1)
+        let client = try server.client(isNewest ? .tls13 : .tls12)
+        var security = try server.protection(isNewest ? .tls13 : .tls12)
+        security.clearsControl = true
+        client.set(.ftpSecurity, to: security)
+        let bytes = patterned(100_000)
+        for isPassive in [true, false] {
+            client.set(.ftpUsesPassiveMode, to: isPassive)
+            let output = client.writer("files/a.bin")
+            try await Style.async.writeAll(bytes, to: output)
+            #expect(output[.ftpDataTLSInformation]?.version == (isNewest ? .tls13 : .tls12))
+            #expect(try await Style.async.readAll(client.reader("files/a.bin")) == bytes)
+            #expect(try await client.list("files").map(\.name) == ["a.bin"])
+        }
+        #expect(client.pool.idleCount == 2)
+    }
+
     @Test(arguments: ServerKind.secure, Style.allCases)
     func everyStyleOverTLS(_ server: (ServerKind, FTPServerSecurity), _ style: Style) async throws {
         let server = try await server.0.started(server.1, isIPv6: true)

@@ -9,7 +9,7 @@ final class FTPControl: @unchecked Sendable {
 
     let key: FTPSessionKey
     var pair: StreamPair
-    /// The connection before TLS; nil if TLS was there from the start, or is not.
+    /// What ``pair`` stands on, be it the connection before TLS or that with it; nil if it stands on nothing.
     var plain: StreamPair?
     var machine: FTPMachine
     var parser = FTPReplyParser()

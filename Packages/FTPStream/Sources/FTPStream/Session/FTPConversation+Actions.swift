@@ -18,6 +18,7 @@ extension FTPConversation {
             }
             var configuration = control.key.configuration
             configuration.sessionGroup = control.sessionGroup
+            configuration.returnsToPlain = control.key.login.clearsControl
             let secured = try StreamPair(
                 securing: control.pair, with: configuration, peerName: control.key.proxy?.host ?? control.key.host,
                 port: control.key.port)
@@ -26,16 +27,14 @@ extension FTPConversation {
             control.pair = secured
             try go { (machine) throws(FTPError) in try machine.didStartTLS() }
         case .endTLS:
-            guard let plain = control.plain else { throw .closed }
             if try !control.pair.output.tryFinish() { return blocked(.writable, control.pair) }
             var rest = [UInt8](repeating: 0, count: 64)
             guard let count = try control.pair.input.tryRead(into: &rest) else {
                 return blocked(.readable, control.pair)
             }
             guard count == 0 else { throw StreamError(.injected) }
-            // The TLS layer stays as the owner of the connection; what it protected now goes through in clear.
-            control.plain = control.pair
-            control.pair = plain
+            if control.plain == nil { control.plain = control.pair }
+            control.pair = try StreamPair(afterTLSOf: control.pair)
             try go { (machine) throws(FTPError) in machine.didEndTLS() }
         case .connect(let port):
             let pair = try control.dataPair(to: port, settings.properties, loop: loop)

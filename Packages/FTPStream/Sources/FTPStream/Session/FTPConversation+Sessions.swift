@@ -25,6 +25,7 @@ extension FTPConversation {
         if key.login.control == .implicit {
             var configuration = key.configuration
             configuration.sessionGroup = group
+            configuration.returnsToPlain = key.login.clearsControl
             properties[.tls] = configuration
         }
         let pair = StreamPair(

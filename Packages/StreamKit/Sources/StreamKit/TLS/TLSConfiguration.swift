@@ -133,6 +133,12 @@ public struct TLSConfiguration: Sendable, Hashable {
     /// Default false: such an end is an error, ``TLSFailure/closedWithoutNotify``.
     public var allowsTruncation = false
 
+    /// Take no byte from the connection that is not TLS's own, so that it can go on in plain when TLS has ended: see
+    /// ``StreamPair/init(afterTLSOf:)``.
+    ///
+    /// Costs a second system call for each record. Default false: what follows a record is read together with it.
+    public var returnsToPlain = false
+
     /// Where secrets are written for debugging. Default nil: nowhere.
     public var keyLog: TLSKeyLog?
 

@@ -15,6 +15,7 @@ final class TLSContextCache: Sendable {
             shared.serverNameIndication = .peerName
             shared.sessionGroup = nil
             shared.allowsTruncation = false
+            shared.returnsToPlain = false
             self.configuration = shared
             let trust = configuration.trust
             let places = trust.includesSystemRoots ? SystemRoots.places() : []

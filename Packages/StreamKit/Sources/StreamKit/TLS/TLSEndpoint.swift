@@ -1,5 +1,6 @@
 internal import COpenSSL
 internal import EventLoops
+internal import Glibc
 
 /// One side of a TLS connection: the owner of an `SSL`, and everything that is done with it. Knows no locks and no waiting.
 ///
@@ -26,6 +27,7 @@ final class TLSEndpoint {
     private let lower: TLSLower
     private let verification: PeerVerification
     private let allowsTruncation: Bool
+    private let returnsToPlain: Bool
     private var phase = Phase.handshake
     private var hasBegun = false
     private var hasFinished = false
@@ -46,11 +48,13 @@ final class TLSEndpoint {
         self.lower = below
         verification = PeerVerification(context, peer)
         allowsTruncation = configuration.allowsTruncation
+        returnsToPlain = configuration.returnsToPlain
         guard let bio = below.makeBIO() else {
             throw StreamError(.internalFailure, .internalFailure(OpenSSLErrors.take().text))
         }
         SSL_set_bio(ssl, bio, bio)
         SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
+        if returnsToPlain { netkit_SSL_set_read_ahead(ssl, 0) }
         try tellNames(configuration)
         requestStatus()
         if configuration.role == .client { SSL_set_connect_state(ssl) } else { SSL_set_accept_state(ssl) }
@@ -214,6 +218,13 @@ extension TLSEndpoint {
         }
         if let interest = try flush() { return .wouldBlock(interest) }
         return .ended
+    }
+
+    /// Throws unless both sides have said farewell, and nothing of what follows was read.
+    func checkEnded() throws(StreamError) {
+        try checkOpen()
+        guard returnsToPlain else { throw StreamError(.badConfiguration, .doesNotReturnToPlain) }
+        guard hasFinished, hasReadEnd, !lower.hasUnsent else { throw StreamError(posix: EBUSY, .notAtEndOfTLS) }
     }
 
     /// Sends close_notify if that takes no waiting.

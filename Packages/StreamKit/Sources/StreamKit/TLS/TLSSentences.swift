@@ -243,6 +243,18 @@ extension Sentence {
     static let startTLSTooLong = Sentence(
         "startTLS.long", "The server says more than such a server may before TLS begins.")
 
+    static let doesNotReturnToPlain = Sentence(
+        "tls.noReturn",
+        "The connection can't go on in plain: bytes that follow TLS may have been read with it. Set `returnsToPlain` of its TLS configuration."
+    )
+
+    static let notAtEndOfTLS = Sentence(
+        "tls.notEnded",
+        "TLS has not ended in both directions: finish the output and read the input to its end first.")
+
+    static let dataAfterFarewell = Sentence(
+        "tls.dataAfterFarewell", "The peer goes on sending in TLS, though both were to end it.")
+
     static let startTLSEnded = Sentence("startTLS.ended", "The server closed the connection before TLS began.")
 
     /// What a person can read of a line that came from a server.

@@ -7,7 +7,7 @@ internal import EventLoops
 /// A write may be taken over whole though the lower transport takes only a part of it; the rest, one encrypted record,
 /// is sent by whatever is called next, or by ``tryFlush()``.
 final class TLSTransport: StreamTransport {
-    private let lower: Engine
+    let lower: Engine
     private let endpoint: Locked<TLSEndpoint>
 
     /// Prepares a connection; ``tryOpen()`` does the handshake. `lower` must be open by then.
@@ -57,6 +57,11 @@ final class TLSTransport: StreamTransport {
 
     func tryFinish() throws(StreamError) -> Attempt {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.finish() }
+    }
+
+    /// Throws unless TLS has ended in both directions, so that what comes below belongs to somebody else.
+    func checkEnded() throws(StreamError) {
+        try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.checkEnded() }
     }
 
     func close() {

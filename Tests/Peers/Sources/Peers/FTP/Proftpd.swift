@@ -69,7 +69,7 @@ public final class Proftpd: FTPServer {
                 settings += [
                     "TLSEngine on", "TLSLog \(scratch.file("tls.log"))", "TLSProtocol TLSv1.2 TLSv1.3",
                     "TLSECCertificateFile \(identity.chain)", "TLSECCertificateKeyFile \(identity.key)",
-                    "TLSCertificateChainFile \(identity.chain)", "TLSRequired on",
+                    "TLSCertificateChainFile \(identity.chain)", "TLSRequired auth+data",
                 ]
             }
             if security == .implicit { settings.append("TLSOptions UseImplicitSSL") }

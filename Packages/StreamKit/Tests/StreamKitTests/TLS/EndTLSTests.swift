@@ -1,0 +1,102 @@
+import Testing
+
+@testable import StreamKit
+
+/// TLS that ends before its connection does.
+@Suite struct EndTLSTests {
+    static let authority = SharedAuthority()
+
+    /// Both ends of one wire, with TLS on it.
+    private func openPairs(
+        _ version: TLSVersion = .tls13, most: Int = .max, returnsToPlain: Bool = true
+    ) async throws -> (client: StreamPair, server: StreamPair) {
+        let (clientWire, serverWire) = TestWire.pair()
+        clientWire.set { $0.most = most }
+        var configurations = (client: Self.authority.client, server: Self.authority.server)
+        configurations.client.minimumVersion = version
+        configurations.client.maximumVersion = version
+        configurations.client.returnsToPlain = returnsToPlain
+        configurations.server.returnsToPlain = returnsToPlain
+        let plain = (client: StreamPair(transport: clientWire), server: StreamPair(transport: serverWire))
+        try plain.client.open()
+        try plain.server.open()
+        let client = try StreamPair(
+            securing: plain.client, with: configurations.client, peerName: "www.example.org", port: 443)
+        let server = try StreamPair(securing: plain.server, with: configurations.server, peerName: nil)
+        try client.open()
+        try server.open()
+        async let opened: Void = client.input.opened()
+        try await server.input.opened()
+        try await opened
+        return (client, server)
+    }
+
+    @Test(arguments: TLSVersion.allCases, [1, 3, .max])
+    func bothGoOnInPlain(_ version: TLSVersion, _ most: Int) async throws {
+        let (client, server) = try await openPairs(version, most: most)
+        try await client.output.writeAll([1, 2, 3])
+        #expect(try await bytes(3, from: server) == [1, 2, 3])
+        async let ended = client.endingTLS()
+        let plainServer = try await server.endingTLS()
+        let plainClient = try await ended
+        try await plainClient.output.writeAll(Array("in plain".utf8))
+        #expect(try await bytes(8, from: plainServer) == Array("in plain".utf8))
+        try await plainServer.output.writeAll([9])
+        #expect(try await bytes(1, from: plainClient) == [9])
+        plainServer.close()
+        #expect(try await plainClient.input.read(upTo: 1) == [])
+        #expect(server.input.status == .closed)
+        plainClient.close()
+        #expect(client.output.status == .closed)
+    }
+
+    /// The peer need not wait for our farewell before it goes on; what it sends then must be there.
+    @Test(arguments: TLSVersion.allCases)
+    func nothingThatFollowsTheFarewellIsLost(_ version: TLSVersion) async throws {
+        let (client, server) = try await openPairs(version)
+        // The server has heard the client's farewell, so everything it sends is on the wire before the client looks.
+        try await client.output.finish()
+        try await server.output.writeAll([7])
+        let plainServer = try await server.endingTLS()
+        try await plainServer.output.writeAll(Array("at once".utf8))
+        #expect(try await bytes(1, from: client) == [7])
+        #expect(try await client.input.read(upTo: 100) == [])
+        let plainClient = try StreamPair(afterTLSOf: client)
+        #expect(try await bytes(7, from: plainClient) == Array("at once".utf8))
+        plainClient.close()
+        plainServer.close()
+    }
+
+    @Test func notBeforeBothEnds() async throws {
+        let (client, server) = try await openPairs()
+        #expect(throws: StreamError(posix: 16)) { try StreamPair(afterTLSOf: client) }
+        try await client.output.finish()
+        #expect(throws: StreamError(posix: 16)) { try StreamPair(afterTLSOf: client) }
+        try await server.output.writeAll([1])
+        let error = await #expect(throws: StreamError.self) { try await client.endingTLS() }
+        #expect(error?.code == TLSFailure.protocolViolation.rawValue)
+        server.close()
+        client.close()
+    }
+
+    @Test func notWithoutBeingPrepared() async throws {
+        let (client, server) = try await openPairs(returnsToPlain: false)
+        try await client.output.finish()
+        let error = await #expect(throws: StreamError.self) { try await server.endingTLS() }
+        #expect(error?.code == TLSFailure.badConfiguration.rawValue)
+        #expect(error?.description.contains("returnsToPlain") == true)
+        #expect(throws: StreamError(posix: 95)) { try StreamPair(afterTLSOf: StreamPair.bound()) }
+        client.close()
+        server.close()
+    }
+
+    private func bytes(_ count: Int, from pair: StreamPair) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let more = try await pair.input.read(upTo: count - bytes.count)
+            try #require(!more.isEmpty)
+            bytes += more
+        }
+        return bytes
+    }
+}
