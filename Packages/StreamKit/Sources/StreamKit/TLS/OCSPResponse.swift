@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Glibc
 
 /// An authority's answer about one certificate, as a server sent it along.
 struct OCSPResponse {
@@ -10,7 +11,7 @@ struct OCSPResponse {
     }
 
     /// How much a clock may be wrong, in seconds.
-    static let tolerance = 300
+    static let tolerance: Int64 = 300
 
     let der: [UInt8]
 
@@ -20,8 +21,10 @@ struct OCSPResponse {
     ///   - certificate: whom it is to be about, and `issuer`, who signed that one.
     ///   - chain: where the answer's signer may be found.
     ///   - store: whom to trust.
+    ///   - moment: when it must hold, in seconds since 1970.
     func verdict(
-        about certificate: OpaquePointer, issuer: OpaquePointer, chain: OpaquePointer?, store: OpaquePointer?
+        about certificate: OpaquePointer, issuer: OpaquePointer, chain: OpaquePointer?, store: OpaquePointer?,
+        at moment: Int64
     ) -> Verdict {
         defer { ERR_clear_error() }
         let parsed = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
@@ -45,9 +48,7 @@ struct OCSPResponse {
             var from: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
             var until: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
             guard OCSP_resp_find_status(basic, name, &status, nil, nil, &from, &until) == 1 else { continue }
-            guard OCSP_check_validity(from, until, OCSPResponse.tolerance, -1) == 1 else {
-                return .worthless("it is out of date")
-            }
+            guard OCSPResponse.holds(from, until, at: moment) else { return .worthless("it is out of date") }
             switch status {
             case V_OCSP_CERTSTATUS_GOOD: return .good
             case V_OCSP_CERTSTATUS_REVOKED: return .revoked
@@ -55,5 +56,17 @@ struct OCSPResponse {
             }
         }
         return .worthless("it is about another certificate")
+    }
+
+    /// Whether a moment lies between two others; without an end, whether it lies after the first (RFC 6960 §4.2.2.1).
+    private static func holds(
+        _ from: UnsafePointer<ASN1_GENERALIZEDTIME>?, _ until: UnsafePointer<ASN1_GENERALIZEDTIME>?, at moment: Int64
+    ) -> Bool {
+        var latest = time_t(moment &+ tolerance)
+        var earliest = time_t(moment &- tolerance)
+        // -1 for not after, 1 for after, 0 for what is no time.
+        guard X509_cmp_time(from, &latest) == -1 else { return false }
+        guard let until else { return true }
+        return X509_cmp_time(until, &earliest) == 1 && ASN1_TIME_compare(from, until) <= 0
     }
 }

@@ -109,6 +109,8 @@ extension TLSContext {
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         if let time = configuration.verificationTime, let parameters = SSL_CTX_get0_param(context) {
             X509_VERIFY_PARAM_set_time(parameters, time_t(time))
+            // Who signed an OCSP answer is judged by the store's own.
+            X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(SSL_CTX_get_cert_store(context)), time_t(time))
         }
         let trust = configuration.trust
         for root in trust.roots {

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Glibc
 
 /// OCSP answers that servers send along.
 extension TLSEndpoint {
@@ -30,7 +31,8 @@ extension TLSEndpoint {
         }
         switch response.verdict(
             about: OpaquePointer(own), issuer: OpaquePointer(issuer), chain: chain,
-            store: SSL_CTX_get_cert_store(context.pointer))
+            store: SSL_CTX_get_cert_store(context.pointer),
+            at: configuration.verificationTime ?? Int64(time(nil)))
         {
         case .good: return true
         case .revoked: return refuse(.certificateRevoked, .certificateRevoked(peer.name))

@@ -98,6 +98,10 @@ import Testing
             ("revoked", authority.status(of: certificate, V_OCSP_CERTSTATUS_REVOKED), .certificateRevoked),
             ("unknown", authority.status(of: certificate, V_OCSP_CERTSTATUS_UNKNOWN), .badCertificateStatus),
             ("old", authority.status(of: certificate, from: -7200, until: -3600), .badCertificateStatus),
+            ("still to come", authority.status(of: certificate, from: 900, until: 3600), .badCertificateStatus),
+            ("of a clock that is ahead", authority.status(of: certificate, from: 120, until: 3600), nil),
+            ("just over", authority.status(of: certificate, from: -7200, until: -120), nil),
+            ("over before it began", authority.status(of: certificate, from: 60, until: -60), .badCertificateStatus),
             ("of another", authority.status(of: authority.issue()), .badCertificateStatus),
             ("by another", TestAuthority().status(of: certificate), .badCertificateStatus),
             ("rubbish", [0x30, 0x03, 1, 2], .badCertificateStatus),
@@ -122,6 +126,18 @@ import Testing
                     }
                 #expect(error?.tlsFailure == expected, "\(answer.name), \(wish): \(error?.description ?? "")")
             }
+        }
+    }
+
+    @Test("An answer must hold at the moment that certificates must be valid at")
+    func atAnotherMoment() throws {
+        var server = TLSConfiguration(server: try certificate.identity())
+        server.ocspResponse = authority.status(of: certificate, from: -60, until: 600)
+        var client = authority.client
+        client.ocspStapling = .required
+        for (offset, verdict) in [(-1800, TLSFailure.badCertificateStatus), (300, nil), (1800, .badCertificateStatus)] {
+            client.verificationTime = Int64(time(nil)) + Int64(offset)
+            #expect(try failure(client, server)?.tlsFailure == verdict, "\(offset)")
         }
     }
 
