@@ -23,6 +23,10 @@ extension HTTPServer {
         /// The longest wait for a further piece of a request's body. Default 30 s; then the answer is 408.
         public var bodyLimit: Duration = .seconds(30)
 
+        /// How fast a client must send a request's body, in bytes a second: every wait counts but for the first ``bodyLimit`` of
+        /// them. Default 500; 0 for any rate. Below, the answer is 408.
+        public var minimumBodyRate = 500
+
         /// The longest wait until the client takes a further piece of a response. Default 30 s; then the connection is closed.
         public var writeLimit: Duration = .seconds(30)
 

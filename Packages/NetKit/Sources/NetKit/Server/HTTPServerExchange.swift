@@ -1,3 +1,4 @@
+internal import EventLoops
 public import HTTPMessage
 public import HostResolver
 public import StreamKit
@@ -33,6 +34,7 @@ public final class HTTPServerExchange {
     private let intake: RequestIntake
     private let connection: ServerConnection
     private var decoder: BodyDecoder
+    private var pace: BodyPace
     private var awaitsContinue: Bool
     private var refusal: RequestRefusal?
     private var answer = Answer.none
@@ -42,7 +44,9 @@ public final class HTTPServerExchange {
     init(_ intake: RequestIntake, on connection: ServerConnection) {
         self.intake = intake
         self.connection = connection
-        decoder = BodyDecoder(intake.framing, limits: connection.configuration.limits)
+        let configuration = connection.configuration
+        decoder = BodyDecoder(intake.framing, limits: configuration.limits)
+        pace = BodyPace(limit: configuration.bodyLimit, rate: configuration.minimumBodyRate)
         awaitsContinue = intake.expectsContinue
     }
 
@@ -73,14 +77,21 @@ extension HTTPServerExchange {
                 try await send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
             }
             do throws(StreamError) {
-                if try await connection.fill(within: connection.configuration.bodyLimit) == 0 {
-                    throw .requestCutShort
-                }
+                try await receive()
             } catch {
                 if error == .timedOut { refusal = RequestRefusal(408) } else { isClientGone = true }
                 throw error
             }
         }
+    }
+
+    private func receive() async throws(StreamError) {
+        let limit = pace.allowance
+        guard limit > .zero else { throw .timedOut }
+        let start = Moment.now
+        let count = try await connection.fill(within: limit)
+        if count == 0 { throw .requestCutShort }
+        pace.note(count, after: start.duration(to: .now))
     }
 
     /// The rest of the request's body, all at once.

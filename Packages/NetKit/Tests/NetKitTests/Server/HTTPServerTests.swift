@@ -164,6 +164,29 @@ import Testing
         #expect(idle == "")
     }
 
+    /// Each byte comes as soon as the one before it was taken, so no wait is long; but all of them together are.
+    @Test func neverLateButSlow() async throws {
+        let server = try server {
+            $0.bodyLimit = .milliseconds(50)
+            $0.minimumBodyRate = .max
+        }
+        let count = 200_000
+        let acknowledge: HTTPServer.Handler = { exchange in
+            try await exchange.begin(HTTPResponse(status: .ok))
+            while case let piece = try await exchange.readBody(), !piece.isEmpty { try await exchange.write([33]) }
+        }
+        let sent = try await serving(server, acknowledge) { pair in
+            try await pair.output.writeAll(Array("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: \(count)\r\n\r\n".utf8))
+            var sent = 0
+            while sent < count, try await !pair.input.read(upTo: 1000).isEmpty {
+                guard (try? await pair.output.write([32])) != nil else { break }
+                sent += 1
+            }
+            return sent
+        }
+        #expect(sent < count)
+    }
+
     // MARK: Bodies
 
     @Test func expectations() async throws {
