@@ -57,6 +57,23 @@ run_tests() {
         awk '{ print; fflush() } / Test run with 0 tests / { none = 1 } END { if (none) print "error: there is no such test"; exit none }'
 }
 
+# Tests one package from its own folder, as its users build it: test_package FOLDER [OPTION OF SWIFT…]
+test_package() {
+    local folder=$1 targets target
+    shift
+    targets=("$folder"/Tests/*Tests/)
+    if ((${#targets[@]} < 2)); then
+        step "tests of $(basename "$folder")" run_tests --package-path "$folder" "$@"
+        return
+    fi
+    # Servers are many and machines are small: one target's tests at a time.
+    step "build of $(basename "$folder")" swift build --package-path "$folder" --build-tests "$@" || return
+    for target in "${targets[@]}"; do
+        target=$(basename "$target")
+        step "$target" run_tests --package-path "$folder" --skip-build --filter "^$target\\." "$@"
+    done
+}
+
 # Prints "passed failed skipped" of a log of Swift Testing.
 count_tests() {
     awk '/^(✔|━) Test .* passed after/ && !/ Test run with / { p++ }
