@@ -15,7 +15,7 @@ public import HTTPMessage
 ///
 /// It climbs the ladder from this machine's links to an answer of the server and names the lowest rung that is broken. What
 /// a stream's `ConnectionReport` knows already is not tried again. Nothing is sent to anybody but the target, the
-/// configured name servers and the routers on the way; nothing is changed; no privileges are needed.
+/// configured name servers and proxies and the routers on the way; nothing is changed; no privileges are needed.
 ///
 /// Replaces `CFNetDiagnosticRef`. One diagnostic may be used from several threads, and several at once.
 public final class NetDiagnostic: Sendable {
@@ -31,8 +31,9 @@ public final class NetDiagnostic: Sendable {
         public var answerLimit: Duration = .seconds(10)
         /// For pings, and for looking at the way. Default 1.5 s.
         public var pathLimit: Duration = .milliseconds(1500)
-        /// Through which proxies targets are to be reached. Nil (default): as the environment says
-        /// (`ProxySettings.environment()`). No credentials of theirs are sent.
+        /// Through which proxies targets are to be reached. Nil (default): as this machine's settings say
+        /// (`ProxySettings.system()`). No credentials of theirs are sent. A script that chooses among them is loaded and run,
+        /// as `ProxyScript` does it.
         public var proxies: ProxySettings?
         /// Whom to trust. Default: the machine's roots.
         public var tls = TLSConfiguration()
@@ -48,7 +49,8 @@ public final class NetDiagnostic: Sendable {
         public init() {}
     }
 
-    private let target: DiagnosisTarget
+    /// The ways to the target, in the order in which they are taken; at least one.
+    private let ways: [DiagnosisTarget]
     private let read: ReadStream?
     private let write: WriteStream?
     /// What is known from elsewhere.
@@ -56,10 +58,10 @@ public final class NetDiagnostic: Sendable {
     private let options: Options
 
     private init(
-        _ target: DiagnosisTarget, read: ReadStream? = nil, write: WriteStream? = nil,
+        _ ways: [DiagnosisTarget], read: ReadStream? = nil, write: WriteStream? = nil,
         knowing facts: LadderFacts = LadderFacts(), _ options: Options
     ) {
-        self.target = target
+        self.ways = ways
         self.read = read
         self.write = write
         known = facts
@@ -68,7 +70,7 @@ public final class NetDiagnostic: Sendable {
 
     /// For this machine's network in general.
     public convenience init(options: Options = Options()) {
-        self.init(.machine, options)
+        self.init([.machine], options)
     }
 
     /// For the way to a URL. Its user name, password and query are not used and not told to anyone.
@@ -104,7 +106,7 @@ public final class NetDiagnostic: Sendable {
         var facts = LadderFacts(report, error: error, of: target)
         facts.learn(error, of: target)
         if let response { facts.learn(response, isFromProxy: isFromProxy, of: target) }
-        self.init(target, knowing: facts, options)
+        self.init([target], knowing: facts, options)
     }
 
     /// For streams, failed or not: where they go, and what their errors and reports know. With neither, for this machine.
@@ -116,7 +118,7 @@ public final class NetDiagnostic: Sendable {
             name: read?[.remoteHostName] ?? write?[.remoteHostName], port: read?[.remotePort] ?? write?[.remotePort],
             address: read?[.remoteAddress] ?? write?[.remoteAddress], report: report
         ).through(report)
-        self.init(target, read: read, write: write, options)
+        self.init([target], read: read, write: write, options)
     }
 
     /// The status of the network on the way to the target, at once and without a packet.
@@ -138,31 +140,10 @@ public final class NetDiagnostic: Sendable {
 
     /// Finds out what is broken. Ends by itself, within the longest single limit of ``Options``; cancelling the task ends it
     /// early, with what is known by then.
+    ///
+    /// Where the settings name several ways and the first one's proxy cannot be reached, the others are looked at as well.
     public func diagnose() async -> Diagnosis {
-        let noise = String((0..<14).map { _ in "bcdfghjkmnpqrstvwxz".randomElement() ?? "q" })
-        var machine = LadderMachine(
-            target, knowing: knownFacts, limits: LadderLimits(options), noise: noise, now: .now)
-        let runner = ProbeRunner(target: target, options: options, noise: noise)
-        await withTaskGroup(of: (Probe, ProbeResult)?.self) { group in
-            var alarm: ContinuousClock.Instant?
-            while true {
-                for order in machine.next(now: .now) { group.addTask { (order.probe, await runner.run(order)) } }
-                guard machine.isWaiting, !Task.isCancelled else { break }
-                if let wake = machine.wake(now: .now), alarm == nil {
-                    alarm = wake
-                    group.addTask {
-                        try? await Task.sleep(until: wake, clock: .continuous)
-                        return nil
-                    }
-                }
-                guard let event = await group.next() else { break }
-                if let (probe, result) = event { machine.receive(result, of: probe) } else { alarm = nil }
-            }
-            group.cancelAll()
-        }
-        return Diagnosis(
-            target: target.place, findings: machine.findings, checked: machine.checked, needed: target.rungs,
-            uncheckable: machine.uncheckable, families: machine.families)
+        await LadderClimb(options).diagnose(ways, knowing: knownFacts)
     }
 
     /// Starts a diagnosis for a person, and returns at once: the presenter is told, and the task gives the result to the
@@ -181,6 +162,8 @@ public final class NetDiagnostic: Sendable {
         }
     }
 
+    private var target: DiagnosisTarget { ways.first ?? .machine }
+
     private var knownFacts: LadderFacts {
         guard read != nil || write != nil else { return known }
         let error = read?.error ?? write?.error
@@ -198,7 +181,7 @@ extension NetDiagnostic.Options {
     fileprivate var proxySettings: Result<ProxySettings, StreamError> {
         if let proxies { return .success(proxies) }
         do throws(StreamError) {
-            return .success(try ProxySettings.environment())
+            return .success(try ProxySettings.system() ?? ProxySettings())
         } catch {
             return .failure(error)
         }
@@ -219,7 +202,7 @@ extension DiagnosisTarget {
         if host == nil { return [.link, .address, .route] }
         var rungs: [Rung] = [.link, .address, .route, .gateway]
         if firstLiteral == nil { rungs.append(.name) }
-        if proxy != nil || proxyScript != nil || proxyError != nil { rungs.append(.proxy) }
+        if proxy != nil || proxyScript != nil || proxyFault != nil { rungs.append(.proxy) }
         if port > 0 { rungs.append(.connection) }
         if isSecure { rungs.append(.security) }
         if service != .bytes { rungs += [.answer, .authentication] }

@@ -6,33 +6,6 @@ import Testing
 
 /// What a diagnosis must never do, whoever answers it.
 @Suite struct DiagnosisSecurityTests {
-    /// Answers each connection alike and keeps what it was asked.
-    private final class Listener: Sendable {
-        let socket: Socket
-        let port: UInt16
-        private let heard = Locked<[String]>([])
-        var requests: [String] { heard.withLock { $0 } }
-
-        init(_ answer: String) throws {
-            socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-            guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
-            self.port = port
-            let socket = socket
-            Task { [weak self] in
-                while let pair = try? await socket.accept().makeStreams() {
-                    try pair.open()
-                    let request = (try? await pair.input.read(upTo: 8192)) ?? []
-                    if !request.isEmpty { self?.heard.withLock { $0.append(String(decoding: request, as: UTF8.self)) } }
-                    try? await pair.output.writeAll(Array(answer.utf8))
-                    try? await pair.output.finish()
-                    pair.close()
-                }
-            }
-        }
-
-        deinit { socket.invalidate() }
-    }
-
     private func diagnose(_ url: String, _ options: NetDiagnostic.Options = .init()) async throws -> Diagnosis {
         try await NetDiagnostic(url: URL(string: url)!, options: options).diagnose()
     }
@@ -66,6 +39,17 @@ import Testing
             #expect(!(try everything(diagnosis)).contains("hunter2"))
         }
         #expect(proxy.requests.count == 2 && proxy.requests.allSatisfy { !$0.lowercased().contains("authorization") })
+    }
+
+    /// The methods that are offered are those without a password (RFC 1928 §3).
+    @Test func credentialsOfASOCKSProxyAreNotOffered() async throws {
+        let proxy = try Listener("\u{5}\u{7f}")
+        var options = NetDiagnostic.Options()
+        var settings = ProxySettings()
+        settings.others = [ProxyServer(.socks5h, host: "127.0.0.1", port: proxy.port, user: "ann", password: "hunter2")]
+        options.proxies = settings
+        _ = try await diagnose("http://www.example.test/", options)
+        #expect(proxy.requests == ["\u{5}\u{1}\u{0}"])
     }
 
     /// A portal's page is not content: nobody goes where another host's redirect leads.

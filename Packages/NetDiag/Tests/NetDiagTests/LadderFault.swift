@@ -51,6 +51,11 @@ struct LadderFault: Sendable, CustomStringConvertible {
             ]
             cutOff(&$0)
         },
+        LadderFault(.leaseExpired) {
+            $0.surroundings.network.interfaces[1].addresses = []
+            $0.surroundings.lapsedLeases = [DHCPLease(interface: "eth0", address: World.host, expiry: 0)]
+            cutOff(&$0)
+        },
         LadderFault(.duplicateAddress) {
             $0.surroundings.network.interfaces[1].addresses[0].isDuplicate = true
             $0.lookup = .failure(World.temporary)
@@ -256,9 +261,5 @@ struct LadderFault: Sendable, CustomStringConvertible {
 
 extension DiagnosisTarget {
     /// With proxy settings that nobody can read.
-    fileprivate static let unreadable: DiagnosisTarget = {
-        var target = DiagnosisTarget.page
-        target.proxyError = StreamError(posix: EINVAL)
-        return target
-    }()
+    fileprivate static let unreadable = DiagnosisTarget.page.through(.failure(StreamError(posix: EINVAL)))[0]
 }

@@ -16,8 +16,9 @@ import Testing
     /// What is no fault of a whole world, or comes from elsewhere, has tests of its own below.
     @Test func everyCodeHasATest() {
         let elsewhere: Set<FindingCode> = [
-            .nameServerBad, .nameServerInvents, .familyBroken, .leaseOverdue, .proxyScript, .ledElsewhere,
-            .credentialsRefused,
+            .nameServerBad, .nameServerInvents, .familyBroken, .leaseOverdue, .ledElsewhere, .credentialsRefused,
+            .proxyScript,
+            .proxyScriptUnreachable, .proxyScriptBroken,
         ]
         #expect(Set(FindingCode.allCases) == Set(LadderFault.all.map(\.code)).union(elsewhere))
     }
@@ -276,10 +277,8 @@ import Testing
         }
     }
 
-    @Test func aScriptThatChoosesTheProxyIsNotGuessed() {
-        var target = DiagnosisTarget.page
-        target.proxyScript = "script at http://wpad/wpad.dat"
-        let run = World().run(target)
+    @Test func aScriptThatCannotBeRunIsNotGuessed() {
+        let run = World().run(.page.without(Finding(.proxyScript, .note, .proxyScript("A script", "Nobody can."))))
         #expect(run.probes == [.surroundings])
         #expect(run.diagnosis.remarks.map(\.code) == [.proxyScript])
         #expect(run.diagnosis.unchecked.contains(.connection))

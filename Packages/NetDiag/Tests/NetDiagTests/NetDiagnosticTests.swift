@@ -192,4 +192,60 @@ import Testing
         #expect(presenter.began.load(ordering: .relaxed) == 1)
         #expect(presenter.finished.load(ordering: .relaxed) == 1)
     }
+
+    private final class Naming: DiagnosisPresenter {
+        let names = Locked<[String]>([])
+        func began(_ target: String, for name: String) { names.withLock { $0.append(name) } }
+        func finished(_ diagnosis: Diagnosis) {}
+    }
+
+    @Test("ND-004: the program's name is that of the process, and the last one that was set")
+    func theNameThatIsShown() async throws {
+        let presenter = Naming()
+        let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
+        var options = NetDiagnostic.Options()
+        #expect(CommandLine.arguments[0].hasSuffix(options.name) && !options.name.contains("/"))
+        options.name = "first"
+        options.name = "second"
+        let diagnostic = try NetDiagnostic(url: url, options: options)
+        options.name = "too late"
+        _ = await diagnostic.diagnoseInteractively(with: presenter).value
+        #expect(presenter.names.withLock { $0 } == ["second"])
+    }
+
+    @Test("ND-014: one diagnostic in many tasks, and many at once, all say the same")
+    func manyAtOnce() async throws {
+        let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
+        let shared = try NetDiagnostic(url: url)
+        let codes = await withTaskGroup(of: FindingCode?.self, returning: [FindingCode?].self) { group in
+            for number in 0..<24 {
+                group.addTask {
+                    if number % 3 == 0 { return await shared.diagnose().cause?.code }
+                    if number % 3 == 1 { return shared.passiveStatus().status == .up ? .portRefused : nil }
+                    return await (try? NetDiagnostic(url: url))?.diagnose().cause?.code
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes == Array(repeating: .portRefused, count: 24))
+    }
+
+    @Test("ND-016: it keeps its streams, and goes with its last user; a diagnosis under way keeps it until it ends")
+    func nothingStays() async throws {
+        weak var stream: ReadStream?
+        weak var diagnostic: NetDiagnostic?
+        var task: Task<Diagnosis, Never>?
+        do {
+            let pair = StreamPair(host: "127.0.0.1", port: try freePort())
+            try pair.open()
+            await #expect(throws: StreamError.self) { try await pair.input.opened() }
+            let made = NetDiagnostic(read: pair.input, write: nil)
+            stream = pair.input
+            diagnostic = made
+            task = made.diagnoseInteractively(with: SilentPresenter())
+        }
+        #expect(await task?.value.cause?.code == .portRefused)
+        task = nil
+        #expect(diagnostic == nil && stream == nil)
+    }
 }

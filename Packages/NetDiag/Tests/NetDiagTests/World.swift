@@ -137,10 +137,7 @@ struct World {
             now = max(now, time)
             machine.receive(answer(probe), of: probe)
         }
-        let diagnosis = Diagnosis(
-            target: target.place, findings: machine.findings, checked: machine.checked, needed: target.rungs,
-            uncheckable: machine.uncheckable, families: machine.families)
-        return Run(diagnosis: diagnosis, probes: probes, time: start.duration(to: now))
+        return Run(diagnosis: machine.diagnosis, probes: probes, time: start.duration(to: now))
     }
 
     func diagnose(_ target: DiagnosisTarget = .page, knowing facts: LadderFacts = LadderFacts()) -> Diagnosis {

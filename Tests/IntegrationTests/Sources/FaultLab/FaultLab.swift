@@ -13,7 +13,7 @@ public struct FaultLab: Sendable {
         /// Everything that the diagnosis wrote.
         public var report: String
         /// It named what it must, and nothing else.
-        public var isRight: Bool { verdict == fault.verdict }
+        public var isRight: Bool { verdict == fault.verdict && (fault.says.isEmpty || report.contains(fault.says)) }
     }
 
     /// How many networks are diagnosed at the same time: most of them wait for what never comes.

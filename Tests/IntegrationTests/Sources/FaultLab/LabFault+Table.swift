@@ -1,7 +1,7 @@
 /// The table. Each network differs from a healthy one in exactly what its row says.
 extension LabFault {
     /// Networks with one fault.
-    public static let single: [LabFault] = lower + names + proxies + connections + security + answers
+    public static let single: [LabFault] = lower + names + proxies + scripts + connections + security + answers
 
     private static let https = "https://www.peers.test/"
 
@@ -14,6 +14,22 @@ extension LabFault {
         LabFault(
             "no DHCP server: an address of its own making", "linkLocalOnly",
             ["ip address flush dev outside", "ip address add 169.254.7.7/16 dev outside"]),
+        LabFault(
+            "a lease that ran out", "leaseExpired",
+            [
+                "mount -t tmpfs lab /var/lib", "mkdir /var/lib/dhcp",
+                "echo 'lease { interface \"outside\"; fixed-address 192.0.2.1; expire 6 2025/01/04 08:00:00; }' >/var/lib/dhcp/dhclient.outside.leases",
+                "ip -6 address flush dev outside",
+                "ip address change 192.0.2.1/24 dev outside valid_lft 1 preferred_lft 1",
+                "while ip address show outside | grep -q 192.0.2.1; do sleep 0.02; done",
+            ]),
+        LabFault(
+            "a lease that ran out, and no record of it", "noAddress",
+            [
+                "ip -6 address flush dev outside",
+                "ip address change 192.0.2.1/24 dev outside valid_lft 1 preferred_lft 1",
+                "while ip address show outside | grep -q 192.0.2.1; do sleep 0.02; done",
+            ]),
         LabFault(
             "another machine has the same address", "duplicateAddress", url: "http://[2001:db8:2::7]/",
             [
@@ -41,7 +57,8 @@ extension LabFault {
             ["sysctl -qw net.ipv4.ping_group_range='0 2147483647'", "R ip address delete 192.0.2.254/24 dev far"]),
         LabFault(
             "router off, without any rights", "gatewaySilent", ["R ip address delete 192.0.2.254/24 dev far"],
-            wrapper: ["setpriv", "--bounding-set", "-all", "--no-new-privs"]),
+            wrapper: ["setpriv", "--bounding-set", "-all", "--no-new-privs"],
+            says: "not looked at: This machine does not let programs ping"),
         LabFault("nobody at an address of the link", "hostSilent", url: "http://192.0.2.99/"),
     ]
 
@@ -97,6 +114,22 @@ extension LabFault {
         LabFault(
             "SOCKS proxy, and the target off", "proxyFails", url: "https://www.peers.test:81/",
             environment: ["all_proxy": "socks5h://198.51.100.99:1080"]),
+    ]
+
+    private static let scripts = [
+        scripted("a proxy script that is gone", "proxyScriptUnreachable", "http://www.peers.test/gone.pac"),
+        scripted("a proxy script for who is known", "proxyScriptUnreachable", "http://www.peers.test/private"),
+        scripted("the proxy script's server off", "proxyScriptUnreachable", "http://198.51.100.9/proxy.pac"),
+        scripted(
+            "a proxy script at a host that nobody knows", "proxyScriptUnreachable", "http://wpad.peers.test/wpad.dat"),
+        scripted(
+            "a proxy script by a server of an unknown root", "proxyScriptUnreachable",
+            "https://www.peers.test:8444/proxy.pac"),
+        scripted("a proxy script with a mistake", "proxyScriptBroken", "http://www.peers.test/broken.pac"),
+        scripted("a proxy script that answers nonsense", "proxyScriptBroken", "http://www.peers.test/nonsense.pac"),
+        scripted("a proxy script without an end", "proxyScriptBroken", "http://www.peers.test/endless.pac"),
+        scripted("a proxy script that names a dead proxy", "proxyUnreachable", "http://www.peers.test/dead.pac"),
+        scripted("a proxy script that is not there at all", "proxyScriptUnreachable", "file:///nowhere.pac"),
     ]
 
     private static let connections = [
@@ -158,6 +191,21 @@ extension LabFault {
         LabFault("a page for others", "accessForbidden", url: "http://www.peers.test/forbidden"),
     ]
 
+    // MARK: Settings
+
+    /// A network whose machine has a settings file that leaves the proxy to a script.
+    private static func scripted(
+        _ name: String, _ verdict: String, _ script: String, url: String = https, _ commands: [String] = [],
+        nameServers: [String] = ["198.51.100.53"]
+    ) -> LabFault {
+        let file = [
+            "mount -t tmpfs lab /mnt", "mkdir /mnt/netkit", "echo 'auto_config_url = \(script)' >/mnt/netkit/proxies",
+        ]
+        return LabFault(
+            name, verdict, url: url, file + commands, nameServers: nameServers, environment: ["XDG_CONFIG_HOME": "/mnt"]
+        )
+    }
+
     // MARK: Firewalls
 
     private static let rules =
@@ -187,6 +235,16 @@ extension LabFault {
         LabFault(
             "proxy is off, and the page is gone", "proxyUnreachable", url: "http://www.peers.test/nothing",
             environment: ["http_proxy": "http://198.51.100.99:3199"]),
+        scripted(
+            "router off, and a proxy script that is gone", "gatewaySilent", "http://198.51.100.7/gone.pac",
+            ["R ip address delete 192.0.2.254/24 dev far"]),
+        scripted(
+            "dead name server, and a proxy script with a mistake", "nameServersSilent",
+            "http://www.peers.test/broken.pac",
+            nameServers: ["198.51.100.9"]),
+        scripted(
+            "a proxy script that is gone, and an expired certificate", "proxyScriptUnreachable",
+            "http://www.peers.test/gone.pac", url: "https://www.peers.test:8441/"),
         LabFault(
             "a filtered port, and a certificate of an unknown root", "portFiltered",
             url: "https://www.peers.test:8444/",
@@ -254,6 +312,14 @@ extension LabFault {
         LabFault(
             "a proxy whose credentials are in the settings", "fine", url: https,
             environment: ["https_proxy": "http://ann:secret@198.51.100.99:3129"]),
+        scripted("a proxy script", "fine", "http://www.peers.test/proxy.pac"),
+        scripted("a proxy script that wants no proxy", "fine", "http://www.peers.test/direct.pac"),
+        scripted(
+            "a proxy script for a machine without a way out", "fine", "http://198.51.100.7/proxy.pac",
+            [
+                "ip route delete default", "ip route add 198.51.100.99/32 via 192.0.2.254",
+                "ip route add 198.51.100.7/32 via 192.0.2.254",
+            ], nameServers: ["192.0.2.98"]),
         LabFault(
             "a dead proxy for everybody else", "fine",
             environment: ["http_proxy": "http://198.51.100.99:3199", "no_proxy": ".peers.test"]),
@@ -278,6 +344,8 @@ extension LabFault {
             "a smaller MTU that is told", "fine", url: https,
             ["R ip link set far mtu 1300", "ip link set outside mtu 1300"]),
         // Healthy for this target, and worth a word.
+        scripted(
+            "a proxy script that names a dead proxy first", "fine proxyUnreachable", "http://www.peers.test/spare.pac"),
         LabFault(
             "one of two name servers dead", "fine nameServerBad", nameServers: ["198.51.100.53", "198.51.100.9"]),
         LabFault(

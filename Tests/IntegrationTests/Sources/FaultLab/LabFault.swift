@@ -15,11 +15,13 @@ public struct LabFault: Sendable {
     var environment: [String: String]
     /// What runs the diagnosis, if something does.
     var wrapper: [String]
+    /// Words that must stand in the report.
+    var says: String
 
     init(
         _ name: String, _ verdict: String, url: String = "http://www.peers.test/", _ commands: [String] = [],
         nameServers: [String] = ["198.51.100.53"], hosts: String = "", environment: [String: String] = [:],
-        wrapper: [String] = []
+        wrapper: [String] = [], says: String = ""
     ) {
         self.name = name
         self.verdict = verdict
@@ -29,5 +31,6 @@ public struct LabFault: Sendable {
         self.hosts = hosts
         self.environment = environment
         self.wrapper = wrapper
+        self.says = says
     }
 }

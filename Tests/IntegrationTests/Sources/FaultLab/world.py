@@ -67,9 +67,20 @@ PAGES = {
     "/cookie": "302 Found\r\nSet-Cookie: seen=1\r\nLocation: /cookie",
 }
 
+# What a proxy script decides.
+SCRIPTS = {
+    "/direct.pac": "return 'DIRECT';",
+    "/proxy.pac": f"return 'PROXY {PROXY}:3128';",
+    "/dead.pac": f"return 'PROXY {PROXY}:3199';",
+    "/spare.pac": f"return 'PROXY {PROXY}:3199; PROXY {PROXY}:3128';",
+    "/broken.pac": "return undefinedThing.name;",
+    "/nonsense.pac": "return 'GOPHER somewhere';",
+    "/endless.pac": "for (;;) {}",
+}
 
-def answer(connection, status):
-    connection.sendall(f"HTTP/1.1 {status}\r\nDate: {email.utils.formatdate(usegmt=True)}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+
+def answer(connection, status, body=""):
+    connection.sendall(f"HTTP/1.1 {status}\r\nDate: {email.utils.formatdate(usegmt=True)}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode())
 
 
 def web(connection):
@@ -77,7 +88,10 @@ def web(connection):
     if request:
         target = request.split()[1].decode()
         path = "/" + target.split("/", 3)[3] if "://" in target else target
-        answer(connection, PAGES.get(path, "404 Not Found"))
+        if path in SCRIPTS:
+            answer(connection, "200 OK", f"function FindProxyForURL(url, host) {{ {SCRIPTS[path]} }}")
+        else:
+            answer(connection, PAGES.get(path, "404 Not Found"))
 
 
 def always(status):

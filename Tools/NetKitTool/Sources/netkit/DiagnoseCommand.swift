@@ -27,7 +27,8 @@ struct DiagnoseCommand: AsyncParsableCommand {
             remarks, unchecked, uncheckable and families; a finding has code, rung, severity,
             sentence, key, advice, evidence and dependsOn. Scripts go by schema and code.
 
-            Proxies are those of the environment (http_proxy, https_proxy, all_proxy, no_proxy).
+            Proxies are those of --pac; else of the environment (http_proxy, https_proxy, all_proxy,
+            no_proxy), then of the files ~/.config/netkit/proxies and /etc/netkit/proxies.
             Nothing is changed, no credentials are sent, and nobody is asked but the target, the
             proxy, the configured name servers and the routers on the way.
             """
@@ -35,6 +36,12 @@ struct DiagnoseCommand: AsyncParsableCommand {
 
     @Argument(help: "The URL that does not work; without one, this machine's network is looked at.")
     var url: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask this proxy auto-configuration script which proxies to use: a file, or a URL of http, https or file.",
+            valueName: "URL|FILE"))
+    var pac: String?
 
     @Flag(help: "Lead through the repair: wait after each advice, and look again.")
     var assist = false
@@ -55,6 +62,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
         if [assist, passive, watch].count(where: { $0 }) > 1 {
             throw ValidationError("only one of --assist, --passive and --watch.")
         }
+        if pac != nil, url == nil { throw ValidationError("--pac needs a URL that the script decides about.") }
         if assist, json { throw ValidationError("--assist does not go with --json.") }
     }
 
@@ -62,7 +70,8 @@ struct DiagnoseCommand: AsyncParsableCommand {
         let diagnostic: NetDiagnostic
         do throws(StreamError) {
             diagnostic =
-                try url.map { (text) throws(StreamError) in try DiagnoseCommand.diagnostic(text) } ?? NetDiagnostic()
+                try url.map { (text) throws(StreamError) in try DiagnoseCommand.diagnostic(text, pac) }
+                ?? NetDiagnostic()
         } catch {
             Terminal.say("netkit: \(Terminal.shown("\(error)"))")
             throw ExitStatus.badURL.exitCode
@@ -109,11 +118,19 @@ struct DiagnoseCommand: AsyncParsableCommand {
         }
     }
 
-    private static func diagnostic(_ text: String) throws(StreamError) -> NetDiagnostic {
+    private static func diagnostic(_ text: String, _ pac: String?) throws(StreamError) -> NetDiagnostic {
         guard let url = URL(string: text) ?? URL(string: "https://\(text)"), url.host != nil else {
             throw StreamError(posix: 22, Sentence("tool.badURL", "'%1' is no URL; write https://HOST/.", text))
         }
-        return try NetDiagnostic(url: url)
+        var options = NetDiagnostic.Options()
+        if let pac {
+            var settings = ProxySettings()
+            settings.bypass = try ProxySettings.environment().bypass
+            let isURL = URL(string: pac)?.scheme != nil
+            settings.script = .url(isURL ? pac : URL(fileURLWithPath: pac).absoluteString)
+            options.proxies = settings
+        }
+        return try NetDiagnostic(url: url, options: options)
     }
 
     private func end(_ status: NetworkStatus) throws {

@@ -10,7 +10,7 @@ extension FindingCode {
             case .noCarrier: "Check the cable at both ends, the switch, or the wireless connection."
             case .duplicateAddress:
                 "Give one of the two machines another address; with DHCP, renew the lease and look for a second DHCP server."
-            case .linkLocalOnly, .noAddress:
+            case .linkLocalOnly, .noAddress, .leaseExpired:
                 "Renew the DHCP lease and check that the DHCP server or router is on; or set an address by hand."
             case .familyMissing:
                 "Have this machine given an address of that family, or ask for a name that has addresses of both."
@@ -53,7 +53,12 @@ extension FindingCode {
             case .proxyForbids: "Ask whoever runs the proxy, or exempt the host with `no_proxy`."
             case .proxyFails:
                 "If the target is inside your network, exempt it with `no_proxy`; else tell whoever runs the proxy."
-            case .proxyScript: "Name the proxy itself to have it looked at, as in `https_proxy=http://HOST:PORT`."
+            case .proxyScript:
+                "Install what is missing, or name the proxy itself, as in `https_proxy=http://HOST:PORT`."
+            case .proxyScriptUnreachable:
+                "Check the script's URL in the proxy settings, and whether you are in its network."
+            case .proxyScriptBroken:
+                "Tell whoever wrote the script; until then name the proxy itself, as in `https_proxy=http://HOST:PORT`."
             case .portRefused: "Check the port number, and that the service runs on that machine."
             case .noAnswer:
                 "Check that the machine is on; otherwise a firewall on the way drops the packets: ask who runs it."

@@ -18,6 +18,8 @@ public enum FindingCode: String, Sendable, Hashable, CaseIterable {
     case familyMissing
     /// An address was given for a time that is nearly over, and nobody has renewed it.
     case leaseOverdue
+    /// The address was given for a time that is over, and nobody has given another one.
+    case leaseExpired
 
     // MARK: Route and gateway
 
@@ -79,8 +81,12 @@ public enum FindingCode: String, Sendable, Hashable, CaseIterable {
     case proxyForbids
     /// The proxy cannot reach the target.
     case proxyFails
-    /// A script chooses the proxy; it was not run.
+    /// A script chooses the proxy, and this machine cannot run it.
     case proxyScript
+    /// The script that chooses the proxy cannot be loaded.
+    case proxyScriptUnreachable
+    /// The script that chooses the proxy fails, takes too long or answers nonsense.
+    case proxyScriptBroken
 
     // MARK: Connection
 
@@ -158,7 +164,8 @@ public enum FindingCode: String, Sendable, Hashable, CaseIterable {
     public var rung: Rung {
         switch self {
         case .noInterface, .linkOff, .noCarrier: .link
-        case .duplicateAddress, .linkLocalOnly, .noAddress, .familyMissing, .leaseOverdue: .address
+        case .duplicateAddress, .linkLocalOnly, .noAddress, .familyMissing, .leaseOverdue, .leaseExpired:
+            .address
         case .noRoute, .routeRefused: .route
         case .gatewaySilent, .hostSilent: .gateway
         case .noNameServers, .nameServersSilent, .nameServersRefuse, .nameServersFail, .nameServersOnlyTCP,
@@ -166,7 +173,7 @@ public enum FindingCode: String, Sendable, Hashable, CaseIterable {
             .nameServerInvents, .nameBlocked, .hostsEntryStale, .nameLookupFailed:
             .name
         case .proxySettingsUnreadable, .proxyUnknown, .proxyUnreachable, .proxyWrong, .proxyCredentialsWanted,
-            .proxyForbids, .proxyFails, .proxyScript:
+            .proxyForbids, .proxyFails, .proxyScript, .proxyScriptUnreachable, .proxyScriptBroken:
             .proxy
         case .portRefused, .noAnswer, .portFiltered, .connectionForbidden, .hostUnreachable, .connectionBroken,
             .familyBroken, .connectionFailed:

@@ -45,6 +45,11 @@ extension Sentence {
             "diag.leaseOverdue", "The address %1 will be taken away in %2 s: nobody has renewed its lease.", address,
             seconds)
     }
+    static func leaseExpired(_ address: String, _ interface: String, _ time: String) -> Sentence {
+        Sentence(
+            "diag.leaseExpired", "The lease of %1 on %2 ran out on %3, and no DHCP server has given another address.",
+            address, interface, time)
+    }
 
     // MARK: Route and gateway
 
@@ -139,8 +144,15 @@ extension Sentence {
     static func proxyFails(_ proxy: String, _ target: String, _ reason: String) -> Sentence {
         Sentence("diag.proxyFails", "The proxy %1 cannot reach %2: %3", proxy, target, reason)
     }
-    static func proxyScript(_ place: String) -> Sentence {
-        Sentence("diag.proxyScript", "A %1 chooses the proxy; it was not run.", place)
+    static let settingsScript = Sentence("diag.settingsScript", "The script in the proxy settings")
+    static func proxyScript(_ place: String, _ reason: String) -> Sentence {
+        Sentence("diag.proxyScript", "%1 chooses the proxy and was not run. %2", place, reason)
+    }
+    static func proxyScriptUnreachable(_ place: String, _ reason: String) -> Sentence {
+        Sentence("diag.proxyScriptUnreachable", "%1, which chooses the proxy, cannot be had: %2", place, reason)
+    }
+    static func proxyScriptBroken(_ place: String, _ reason: String) -> Sentence {
+        Sentence("diag.proxyScriptBroken", "%1 cannot say which proxy to use: %2", place, reason)
     }
     static func proxyStatus(_ status: String) -> Sentence {
         Sentence("diag.proxyStatus", "it answers %1.", status)

@@ -13,7 +13,7 @@ extension FindingCode {
                     "Try another cable, or another socket of the switch.",
                     "Look whether the switch or the access point is on.",
                 ]
-            case .linkLocalOnly, .noAddress:
+            case .linkLocalOnly, .noAddress, .leaseExpired:
                 [
                     "Switch the network off and on again, which asks for an address anew.",
                     "Look whether the router is on, and restart it.",
@@ -74,7 +74,8 @@ extension FindingCode {
                 .nameServersOnlyUDP, .nameServerBad, .nameWithoutAddress, .nameServerLies, .nameServerInvents,
                 .nameBlocked,
                 .nameLookupFailed, .proxySettingsUnreadable, .proxyCredentialsWanted, .proxyForbids, .proxyFails,
-                .proxyScript, .portFiltered, .connectionForbidden, .hostUnreachable, .connectionBroken, .familyBroken,
+                .proxyScript, .proxyScriptUnreachable, .proxyScriptBroken, .portFiltered, .connectionForbidden,
+                .hostUnreachable, .connectionBroken, .familyBroken,
                 .connectionFailed, .certificateExpired, .certificateUntrusted, .certificateIntercepted,
                 .certificateRevoked, .certificateWrongName, .notTLS, .nothingInCommon, .securityFailed, .notHTTP,
                 .notFTP,

@@ -4,8 +4,7 @@ internal import Glibc
 extension LadderMachine {
     func wanted(_ now: ContinuousClock.Instant) -> [Probe] {
         var probes: [Probe] = [.surroundings]
-        guard let host = target.firstHost, target.proxyScript == nil, target.proxyError == nil, facts.verdict == nil
-        else {
+        guard let host = target.firstHost, target.proxyFault == nil, facts.verdict == nil else {
             // The machine alone: its routers are the only ones to be asked.
             if target.host == nil { probes += pings(of: defaultGateways) + neighborsAfterPings }
             return probes

@@ -2,6 +2,12 @@ internal import Glibc
 
 /// The verdict: what the facts mean.
 extension LadderMachine {
+    var diagnosis: Diagnosis {
+        Diagnosis(
+            target: target.place, findings: findings, checked: checked, needed: target.rungs, uncheckable: uncheckable,
+            families: families)
+    }
+
     /// The lowest rung first.
     var findings: [Finding] {
         var findings = LadderMachine.findings(facts, target)
@@ -23,13 +29,14 @@ extension LadderMachine {
         if let surroundings = facts.surroundings, !isLocal {
             let families = addresses.reduce(into: AddressFamilies()) { $0.formUnion($1.family) }
             let link = LinkRules.findings(
-                surroundings.network, families: families.isEmpty ? .all : families, host: target.firstHost)
+                surroundings.network, families: families.isEmpty ? .all : families, host: target.firstHost,
+                lapsed: surroundings.lapsedLeases)
             findings += link.filter { !works || $0.severity != .failure }
             if !works { findings += RouteRules.findings(facts, target) }
         }
         let names = NameRules.findings(facts, target)
         findings += target.proxy == nil ? names : ProxyRules.ofName(names, target)
-        findings += ProxyRules.ofSettings(target)
+        if let fault = target.proxyFault { findings.append(fault) }
         let connection = ConnectionRules.findings(facts, target)
         findings += target.proxy == nil ? connection : ProxyRules.ofConnection(connection, target)
         return findings
@@ -79,7 +86,7 @@ extension LadderMachine {
                 sentences.append(.noPathCheck(PublicText.of(failure)))
             }
         }
-        if let script = target.proxyScript { sentences.append(.proxyScript(script)) }
+        if let fault = target.proxyFault, fault.severity == .note { sentences.append(fault.sentence) }
         return sentences + TalkRules.uncheckable(facts, target)
     }
 
@@ -98,7 +105,7 @@ extension LadderMachine {
         if !facts.connections.isEmpty || facts.breakage != nil {
             rungs.insert(target.proxy == nil ? .connection : .proxy)
         }
-        if target.proxyError != nil { rungs.insert(.proxy) }
+        if target.proxyFault?.severity == .failure { rungs.insert(.proxy) }
         rungs.formUnion(TalkRules.checked(facts, target))
         if let verdict = facts.verdict { rungs.formUnion(Rung.allCases.filter { $0 <= verdict.rung }) }
         return rungs

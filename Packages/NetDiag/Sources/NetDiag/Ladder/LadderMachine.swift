@@ -31,13 +31,13 @@ struct LadderMachine: Sendable {
 
     init(
         _ target: DiagnosisTarget, knowing facts: LadderFacts = LadderFacts(), limits: LadderLimits = LadderLimits(),
-        noise: String, now: ContinuousClock.Instant
+        noise: String, now: ContinuousClock.Instant, until end: ContinuousClock.Instant? = nil
     ) {
         self.target = target
         self.limits = limits
         self.noise = noise
         self.facts = facts
-        end = now + limits.total
+        self.end = end ?? now + limits.total
     }
 
     /// What can be looked at now.

@@ -62,6 +62,8 @@ struct Surroundings: Sendable, Hashable {
     var isFallbackServer = false
     /// What the hosts file says of the target's name.
     var hostsEntry: [IPAddress] = []
+    /// Addresses that were given to this machine for a time that is over.
+    var lapsedLeases: [DHCPLease] = []
 }
 
 /// What one name server said.

@@ -39,7 +39,8 @@ struct ProbeRunner: Sendable {
                     network: try NetworkSnapshot.current(),
                     nameServers: options.nameServers ?? system.servers,
                     isFallbackServer: options.nameServers == nil && system.isFallback,
-                    hostsEntry: target.firstHost.map { HostsFile.system.addresses(of: $0) } ?? []))
+                    hostsEntry: target.firstHost.map { HostsFile.system.addresses(of: $0) } ?? [],
+                    lapsedLeases: DHCPLease.lapsed()))
         } catch {
             return .surroundingsUnknown(error)
         }

@@ -186,22 +186,44 @@ struct Talk: Sendable {
         let end = min(deadline, .now + options.answerLimit)
         var interim = 0
         while true {
+            var final: HTTPResponse?
             do throws(HTTPMessageError) {
-                while case .complete(let length) = try parser.parse(bytes.span.bytes) {
+                while final == nil, case .complete(let length) = try parser.parse(bytes.span.bytes) {
                     let head = try parser.makeResponse(from: bytes.span.bytes)
-                    if head.status.code >= 200 { return .answered(TalkAnswer(head)) }
-                    interim += 1
-                    if interim > Talk.mostInterimResponses { return .otherProtocol }
-                    bytes.removeFirst(length)  // the final answer follows (RFC 9110 §15.2)
+                    bytes.removeFirst(length)
                     parser.reset()
+                    if head.status.code >= 200 { final = head }
+                    interim += 1  // the final answer follows (RFC 9110 §15.2)
+                    if interim > Talk.mostInterimResponses { return .otherProtocol }
                 }
             } catch {
                 return .otherProtocol
+            }
+            if let final {
+                var answer = TalkAnswer(final)
+                if let most = target.bodyLimit, answer.status == 200 {
+                    answer.body = try await body(of: final, upTo: most, from: input, after: bytes, until: end)
+                }
+                return .answered(answer)
             }
             try input.set(.readLimit, to: try left(until: end))
             let count = try await input.read(into: &buffer)
             guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .otherProtocol }
             bytes += buffer[..<count]
+        }
+    }
+
+    /// The body of an answer, as far as it is wanted; `bytes` of it have come with the head.
+    private func body(
+        of head: HTTPResponse, upTo limit: Int, from input: ReadStream, after bytes: [UInt8],
+        until end: ContinuousClock.Instant
+    ) async throws(StreamError) -> [UInt8] {
+        var body = try TalkBody(of: head, upTo: limit)
+        if try body.receive(bytes) { return body.bytes }
+        while true {
+            try input.set(.readLimit, to: try left(until: end))
+            let more = try await input.read(upTo: 65536)
+            if try more.isEmpty ? body.receiveEnd() : body.receive(more) { return body.bytes }
         }
     }
 

@@ -31,6 +31,8 @@ struct TalkAnswer: Sendable, Hashable {
     var time: Int64?
     /// It wants to be shown a cookie from now on.
     var setsCookie = false
+    /// What came with it, where that is wanted.
+    var body: [UInt8] = []
 
     init(status: Int, location: String? = nil, schemes: [String] = [], time: Int64? = nil, setsCookie: Bool = false) {
         self.status = status

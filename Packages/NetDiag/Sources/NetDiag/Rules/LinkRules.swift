@@ -1,7 +1,9 @@
 /// Interfaces, carriers, addresses.
 enum LinkRules {
     /// What is wrong with this machine's links and addresses, seen by who wants to send over `families` to `host`.
-    static func findings(_ network: NetworkSnapshot, families: AddressFamilies, host: String? = nil) -> [Finding] {
+    static func findings(
+        _ network: NetworkSnapshot, families: AddressFamilies, host: String? = nil, lapsed: [DHCPLease] = []
+    ) -> [Finding] {
         let interfaces = network.interfaces.filter { !$0.isLoopback }
         if interfaces.isEmpty { return [Finding(.noInterface, .failure, .noInterface)] }
         let evidence = interfaces.map(describe)
@@ -29,6 +31,11 @@ enum LinkRules {
                 Finding(
                     .familyMissing, .failure, .familyMissing(PublicText.of(host), there, here), evidence: evidence)
             ]
+        }
+        if let lease = lapsed.first(where: { lease in carried.contains { $0.name == lease.interface } }) {
+            let sentence = Sentence.leaseExpired(
+                "\(lease.address)", lease.interface, HTTPClock.text(lease.expiry))
+            return findings + [Finding(.leaseExpired, .failure, sentence, evidence: evidence)]
         }
         let linkLocal = carried.flatMap(\.addresses).filter(\.address.isLinkLocal)
         return findings + [

@@ -1,11 +1,17 @@
 /// The proxy in the target's place.
 enum ProxyRules {
-    /// The settings themselves.
-    static func ofSettings(_ target: DiagnosisTarget) -> [Finding] {
-        if let error = target.proxyError {
-            return [Finding(.proxySettingsUnreadable, .failure, .proxySettingsUnreadable(PublicText.of("\(error)")))]
+    /// What is wrong with the server of a proxy script: what lies below it, and what a person must sign in to or set right
+    /// before anything works, is so for the target as well.
+    static func ofScript(_ findings: [Finding], at place: String) -> [Finding] {
+        findings.map { finding in
+            let isItsOwn =
+                [.nameUnknown, .nameWithoutAddress].contains(finding.code)
+                || (finding.rung >= .connection && ![.captivePortal, .clockWrong].contains(finding.code))
+            guard finding.severity == .failure, isItsOwn else { return finding }
+            return Finding(
+                .proxyScriptUnreachable, .failure, .proxyScriptUnreachable(place, "\(finding.sentence)"),
+                evidence: finding.evidence)
         }
-        return target.proxyScript.map { [Finding(.proxyScript, .note, .proxyScript($0))] } ?? []
     }
 
     /// What is wrong with the proxy's name: if the name servers do answer, it is the settings' fault.

@@ -19,10 +19,12 @@ struct DiagnosisTarget: Sendable, Hashable {
     var service: Service
     /// Whom this machine connects to in the target's place.
     var proxy: ProxyServer?
-    /// A script that would choose the proxy.
-    var proxyScript: String?
+    /// A script that is to choose the proxy.
+    var proxyScript: ProxyScriptSource?
     /// Why nobody knows which proxy to use.
-    var proxyError: StreamError?
+    var proxyFault: Finding?
+    /// Most bytes of the answer's body that are kept; one more tells that there are more. Nil for none.
+    var bodyLimit: Int?
 
     /// No target: the machine alone.
     static let machine = DiagnosisTarget(host: nil, port: 0, isSecure: false, service: .bytes)
@@ -84,21 +86,52 @@ struct DiagnosisTarget: Sendable, Hashable {
             isSecure: known?.isSecure ?? false, service: service)
     }
 
-    /// The same, by the way that the settings say.
-    func through(_ settings: Result<ProxySettings, StreamError>) -> DiagnosisTarget {
-        var target = self
-        guard let host else { return target }
+    /// The server of a proxy script; nil for a URL of another scheme than `http` and `https`.
+    init?(scriptAt place: String) {
+        guard let url = URL(string: place), ["http", "https"].contains(url.scheme?.lowercased()),
+            let target = try? DiagnosisTarget(url),
+            case .http(let path, _) = target.service
+        else { return nil }
+        self = target
+        // The query is part of the setting, and this server alone is told.
+        service = .http(path: path + (url.query(percentEncoded: true).map { "?\($0)" } ?? ""))
+        bodyLimit = ProxyScript.largestScript
+    }
+
+    /// The same, by each way that the settings name, in order; never none.
+    func through(_ settings: Result<ProxySettings, StreamError>) -> [DiagnosisTarget] {
+        guard let host else { return [self] }
         do throws(StreamError) {
-            switch try settings.get().choices(scheme: scheme, host: host, port: port).first {
-            case .server(let server)?: target.proxy = server
-            case .script(.url(let url))?: target.proxyScript = PublicText.of("script at \(url)")
-            case .script(.text)?: target.proxyScript = "script"
-            case .direct?, nil: break
-            }
+            return try settings.get().choices(scheme: scheme, host: host, port: port).map { through($0) }
         } catch {
-            target.proxyError = error
+            let why = Sentence.proxySettingsUnreadable(PublicText.of("\(error)"))
+            return [without(Finding(.proxySettingsUnreadable, .failure, why))]
+        }
+    }
+
+    /// The same, by one way.
+    func through(_ choice: ProxyChoice) -> DiagnosisTarget {
+        var target = self
+        switch choice {
+        case .direct: (target.proxy, target.proxyScript) = (nil, nil)
+        case .server(let server): (target.proxy, target.proxyScript) = (server, nil)
+        case .script(let source): (target.proxy, target.proxyScript) = (nil, source)
         }
         return target
+    }
+
+    /// The same, and nobody knows the way to it.
+    func without(_ fault: Finding) -> DiagnosisTarget {
+        var target = self
+        target.proxyFault = fault
+        return target
+    }
+
+    /// What a proxy script is asked about: without a query, which may hold a secret.
+    var url: URL? {
+        guard host != nil else { return nil }
+        let path = if case .http(let path, _) = service { path } else { "/" }
+        return URL(string: "\(scheme.isEmpty ? "tcp" : scheme)://\(authority)\(path)")
     }
 
     private var scheme: String {

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+@testable import NetDiag
+
+@Suite struct DHCPLeaseTests {
+    private static let file = """
+        default-duid "\\000\\001";
+        lease {
+          interface "eth0";
+          fixed-address 192.0.2.7;
+          option subnet-mask 255.255.255.0;
+          renew 5 2026/11/20 12:00:00;
+          expire 5 2026/11/20 18:30:00;
+        }
+        lease {
+          interface "wlan0";
+          fixed-address 192.0.2.80;
+          expire epoch 1795200000; # Fri Nov 20 18:40:00 2026
+        }
+        lease {
+          interface "eth0";
+          fixed-address 192.0.2.8;
+          expire 6 2026/11/21 18:30:00;
+        }
+        lease {
+          interface "tun0";
+          fixed-address 192.0.2.90;
+          expire never;
+        }
+
+        """
+
+    @Test func theNewestOfEachInterface() {
+        #expect(
+            DHCPLease.parse(Self.file) == [
+                DHCPLease(interface: "eth0", address: IPAddress("192.0.2.8")!, expiry: 1_795_285_800),
+                DHCPLease(interface: "wlan0", address: IPAddress("192.0.2.80")!, expiry: 1_795_200_000),
+            ])
+        // One that never ends takes the place of one that did.
+        #expect(
+            DHCPLease.parse(Self.file + "lease { interface \"eth0\"; expire never; }").map(\.interface) == ["wlan0"])
+    }
+
+    /// A file that is just being written, or is none.
+    @Test func everyPrefixIsRead() {
+        for length in 0...Self.file.count { _ = DHCPLease.parse(String(Self.file.prefix(length))) }
+        for text in [
+            "lease {", "lease { interface; expire; fixed-address }", "lease { expire 9 a/b/c d:e:f; interface x; }",
+        ] {
+            #expect(DHCPLease.parse(text).isEmpty)
+        }
+        let beyond = "lease { interface x; fixed-address 192.0.2.1; expire 1 9999/12/99 99:99:2147483647; }"
+        #expect(DHCPLease.parse(beyond).count == 1)
+        #expect(DHCPLease.parse(beyond.replacing("9999/12", with: "99999/12")).isEmpty)
+    }
+
+    @Test func whatHasRunOutOfTheFilesThatAreThere() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("leases-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Self.file.write(toFile: folder + "/dhclient.eth0.leases", atomically: true, encoding: .utf8)
+        try Self.file.write(toFile: folder + "/dhcpd.leases", atomically: true, encoding: .utf8)
+        #expect(DHCPLease.lapsed(in: folder, now: 1_795_200_001).map(\.interface) == ["wlan0"])
+        #expect(DHCPLease.lapsed(in: folder, now: 1_795_285_801).count == 2)
+        #expect(DHCPLease.lapsed(in: folder + "/nowhere", now: .max).isEmpty)
+    }
+
+    /// Named only where an address is missing on the very interface.
+    @Test func itExplainsAMissingAddress() {
+        let lease = DHCPLease(interface: "eth0", address: IPAddress("192.0.2.7")!, expiry: 1_795_200_000)
+        var fault = LadderFault.all.first { $0.code == .linkLocalOnly }!
+        fault.world.surroundings.lapsedLeases = [lease]
+        let cause = fault.world.diagnose().cause
+        #expect(cause?.code == .leaseExpired)
+        #expect(cause.map { "\($0.sentence)" }?.contains("Fri, 20 Nov 2026 18:40:00 GMT") == true)
+        #expect(World.changed { $0.surroundings.lapsedLeases = [lease] }.diagnose().cause == nil)
+        fault.world.surroundings.lapsedLeases[0].interface = "eth1"
+        #expect(fault.world.diagnose().cause?.code == .linkLocalOnly)
+    }
+}

@@ -1,0 +1,150 @@
+import FoundationEssentials
+import Testing
+
+@testable import NetDiag
+
+/// Diagnoses of targets whose proxy a script chooses. What becomes of scripts on broken networks, the fault lab shows.
+@Suite struct ProxyScriptDiagnosisTests {
+    private func diagnose(_ script: ProxyScriptSource, _ url: String = "http://www.example.test/") async throws
+        -> Diagnosis
+    {
+        var options = NetDiagnostic.Options()
+        var settings = ProxySettings()
+        settings.script = script
+        options.proxies = settings
+        return try await NetDiagnostic(url: URL(string: url)!, options: options).diagnose()
+    }
+
+    private func script(_ decision: String) -> ProxyScriptSource {
+        .text("function FindProxyForURL(url, host) { \(decision) }")
+    }
+
+    @Test func theProxyThatItNamesIsLookedAt() async throws {
+        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        #expect(try await diagnose(script("return 'PROXY 127.0.0.1:\(proxy.port)';")).cause == nil)
+        #expect(proxy.requests.count == 1)
+        let dead = try Listener.closedPort()
+        #expect(try await diagnose(script("return 'PROXY 127.0.0.1:\(dead)';")).cause?.code == .proxyUnreachable)
+    }
+
+    /// As a stream does it: passed by if it cannot be reached or makes no sense, not if it says no.
+    @Test func theNextProxyIsTakenAndTheFirstIsToldOf() async throws {
+        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let noProxy = try Listener("SSH-2.0-x\r\n\r\n")
+        for (first, code) in [(try Listener.closedPort(), .proxyUnreachable), (noProxy.port, .proxyWrong)]
+            as [(UInt16, FindingCode)]
+        {
+            let both = "return 'PROXY 127.0.0.1:\(first); PROXY 127.0.0.1:\(proxy.port)';"
+            let diagnosis = try await diagnose(script(both))
+            #expect(diagnosis.cause == nil && diagnosis.status == .up)
+            #expect(diagnosis.remarks.map(\.code) == [code] && diagnosis.remarks.map(\.severity) == [.warning])
+        }
+        #expect(proxy.requests.count == 2)
+        let refusing = try Listener("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
+        let final = "return 'PROXY 127.0.0.1:\(refusing.port); PROXY 127.0.0.1:\(proxy.port)';"
+        #expect(try await diagnose(script(final), "https://www.example.test/").cause?.code == .proxyForbids)
+        #expect(proxy.requests.count == 2)
+        // None of them: the first is the cause.
+        let dead = "return 'PROXY 127.0.0.1:\(try Listener.closedPort()); PROXY 127.0.0.1:\(noProxy.port)';"
+        #expect(try await diagnose(script(dead)).cause?.code == .proxyUnreachable)
+    }
+
+    @Test(arguments: ["return nothing.here;", "return 'GOPHER x';", "syntax error", "return '';"])
+    func aScriptThatIsBroken(_ decision: String) async throws {
+        let diagnosis = try await diagnose(script(decision))
+        #expect(diagnosis.cause?.code == .proxyScriptBroken || diagnosis.brokenRung ?? .proxy < .proxy, "\(diagnosis)")
+        #expect(diagnosis.unchecked.contains(.connection) && !diagnosis.unchecked.contains(.proxy))
+    }
+
+    @Test func aScriptFromAServer() async throws {
+        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let text = "function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(proxy.port)'; }"
+        let server = try Listener("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
+        let place = ProxyScriptSource.url("http://ann:hunter2@127.0.0.1:\(server.port)/proxy.pac?key=hunter3")
+        #expect(try await diagnose(place).cause == nil)
+        // The query is part of where the script is; the password is nobody's business.
+        #expect(server.requests.count == 1 && server.requests[0].hasPrefix("GET /proxy.pac?key=hunter3 HTTP/1.1\r\n"))
+        #expect(!server.requests[0].lowercased().contains("authorization"))
+    }
+
+    @Test(
+        arguments: [
+            ("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", .proxyScriptUnreachable),
+            ("HTTP/1.1 401 Who\r\nContent-Length: 0\r\n\r\n", .proxyScriptUnreachable),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\ncut", .proxyScriptUnreachable),
+            ("HTTP/1.1 200 OK\r\n\r\n<html>", .proxyScriptBroken), ("SSH-2.0-x\r\n\r\n", .proxyScriptUnreachable),
+        ] as [(String, FindingCode)])
+    func aServerThatHasNone(_ answer: String, _ code: FindingCode) async throws {
+        let server = try Listener(answer)
+        let diagnosis = try await diagnose(.url("http://127.0.0.1:\(server.port)/proxy.pac?key=hunter2"))
+        let found = [diagnosis.cause].compactMap(\.self) + diagnosis.consequences
+        #expect(found.map(\.code).contains(code), "\(diagnosis)")
+        #expect(!"\(diagnosis)".contains("hunter2"))
+    }
+
+    /// It is not gone where it leads: what cannot be looked at is said.
+    @Test func aScriptThatIsElsewhere() async throws {
+        let other = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let server = try Listener(
+            "HTTP/1.1 301 Go\r\nLocation: http://localhost:\(other.port)/x\r\nContent-Length: 0\r\n\r\n")
+        let diagnosis = try await diagnose(.url("http://127.0.0.1:\(server.port)/proxy.pac"))
+        #expect(diagnosis.remarks.map(\.code).contains(.proxyScript))
+        #expect(diagnosis.uncheckable.map(\.key).contains("diag.proxyScript"))
+        #expect(diagnosis.unchecked.contains(.proxy) && other.requests.isEmpty)
+    }
+
+    /// The target's query may hold a secret: a script could send it anywhere by asking for a name.
+    @Test func scriptsAreNotToldTheQuery() async throws {
+        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let dead = try Listener.closedPort()
+        let choice = "return 'PROXY 127.0.0.1:' + (url.indexOf('hunter2') < 0 ? \(proxy.port) : \(dead));"
+        #expect(
+            try await diagnose(script(choice), "http://ann:hunter2@www.example.test/?t=hunter2#hunter2").cause == nil)
+    }
+
+    @Test func settingsWithSeveralProxies() async throws {
+        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        var options = NetDiagnostic.Options()
+        var settings = ProxySettings()
+        settings.http = [ProxyServer(.http, host: "127.0.0.1", port: try Listener.closedPort())]
+        settings.others = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port)]
+        options.proxies = settings
+        let diagnosis = try await NetDiagnostic(url: URL(string: "http://www.example.test/")!, options: options)
+            .diagnose()
+        #expect(diagnosis.cause == nil && diagnosis.remarks.map(\.code) == [.proxyUnreachable])
+    }
+
+    // MARK: Bodies
+
+    private func head(_ fields: String) throws -> HTTPResponse {
+        var parser = HeadParser(.response)
+        let bytes = Array("HTTP/1.1 200 OK\r\n\(fields)\r\n".utf8)
+        guard case .complete = try parser.parse(bytes.span.bytes) else { throw StreamError.notOpen }
+        return try parser.makeResponse(from: bytes.span.bytes)
+    }
+
+    @Test(
+        arguments: [
+            ("Content-Length: 5\r\n", "hello"), ("Transfer-Encoding: chunked\r\n", "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"),
+            ("", "hello"),
+        ])
+    func bodiesAreReadAtEverySplit(_ fields: String, _ wire: String) throws {
+        let bytes = Array(wire.utf8)
+        for split in 0...bytes.count {
+            var body = try TalkBody(of: try head(fields), upTo: 100)
+            var isWhole = try body.receive(Array(bytes[..<split]))
+            if !isWhole { isWhole = try body.receive(Array(bytes[split...])) }
+            if !isWhole { isWhole = try body.receiveEnd() }
+            #expect(isWhole && body.bytes == Array("hello".utf8))
+        }
+    }
+
+    @Test func bodiesAreBounded() throws {
+        var body = try TalkBody(of: try head(""), upTo: 4)
+        #expect(try body.receive(Array("hello, world".utf8)))
+        #expect(body.bytes == Array("hello".utf8))
+        var cut = try TalkBody(of: try head("Content-Length: 9\r\n"), upTo: 4)
+        #expect(try !cut.receive([1]))
+        #expect(throws: StreamError.self) { try cut.receiveEnd() }
+    }
+}

@@ -1,0 +1,62 @@
+import Testing
+
+@testable import NetDiag
+
+/// Where a rule ends: worlds that differ from a fault's by little, and are not that fault.
+@Suite struct RuleEdgeTests {
+    /// One address is silent, another one says no: who answers says more about the target.
+    @Test func aRefusalCountsForMoreThanSilence() {
+        let world = World.changed {
+            $0.lookup = .success([World.host, IPAddress("198.51.100.8")!])
+            $0.connections = [World.host: World.timedOut, IPAddress("198.51.100.8")!: World.refused]
+        }
+        #expect(world.diagnose().cause?.code == .portRefused)
+    }
+
+    /// A router that says how large packets may be is no black hole: who sends makes them smaller.
+    @Test func aSmallerPacketSizeThatIsToldIsNoFault() {
+        let world = World.changed {
+            $0.talk = .insecure(World.timedOut)
+            $0.sizes = PacketSizes(full: 1500, answered: [576, 1280], told: 1400)
+        }
+        #expect(world.diagnose().cause?.code == .securityFailed)
+    }
+
+    /// Both clocks agree: it is the certificate.
+    @Test func aClockThatIsRightIsNotBlamed() {
+        let now: Int64 = 1_800_000_000
+        let world = World.changed {
+            $0.talk = .insecure(World.tls(.certificateNotYetValid))
+            $0.inspection = Inspection(validity: (now - 9)...(now + 9), serverTime: now, ownTime: now)
+        }
+        #expect(world.diagnose().cause?.code == .certificateNotYetValid)
+    }
+
+    /// Pages that lead to a login with a name and encryption, whatever is asked for: a site's own.
+    @Test func aLoginElsewhereIsNoPortal() {
+        let world = World.changed {
+            $0.talk = .answered(TalkAnswer(status: 302, location: "https://sso.example.net/login"))
+            $0.plainPage = $0.talk
+        }
+        #expect(world.diagnose(.plainPage).cause == nil)
+    }
+
+    @Test func aHostsEntryThatTheServersShareIsNotStale() {
+        let world = World.changed {
+            $0.surroundings.hostsEntry = [World.host]
+            $0.connection = World.refused
+        }
+        #expect(world.diagnose().cause?.code == .portRefused)
+    }
+
+    /// A point-to-point link may do without an address of its own; what works is not broken.
+    @Test func whatIsConnectedHasALink() {
+        let world = World.changed { $0.surroundings.network.interfaces[1].addresses = [] }
+        #expect(world.diagnose().cause == nil)
+    }
+
+    @Test func evidenceIsFitToBeShown() {
+        let finding = Finding(.notHTTP, .failure, .notHTTP("x"), evidence: ["GET /?token=hunter2\u{1b}[2J"])
+        #expect(finding.evidence == ["GET /?token=…"])
+    }
+}
