@@ -1,6 +1,7 @@
 #ifndef NETKIT_CLIBCRYPTO_SHIMS_H
 #define NETKIT_CLIBCRYPTO_SHIMS_H
 
+#include <openssl/bn.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>

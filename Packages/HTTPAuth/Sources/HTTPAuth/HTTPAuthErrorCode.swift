@@ -63,7 +63,7 @@ extension HTTPAuthError {
         case storeNotPrivate
         /// A store of credentials cannot be written.
         case storeReadOnly
-        /// A store of credentials does not open with the pass-phrase or key given.
+        /// A store of credentials is locked, or does not open with the pass-phrase or key given.
         case storeLocked
         /// The task that waited was cancelled.
         case cancelled
@@ -105,7 +105,7 @@ extension HTTPAuthError.Code {
         case .storeMalformed: "the stored passwords cannot be understood, or were changed by somebody else"
         case .storeNotPrivate: "the stored passwords may be read or changed by other users; make the file mode 0600"
         case .storeReadOnly: "passwords cannot be stored here"
-        case .storeLocked: "the stored passwords do not open with this pass-phrase or key"
+        case .storeLocked: "the stored passwords are locked"
         case .cancelled: "the wait was cancelled"
         case .noRandomness: "the system gave no random bytes"
         }

@@ -10,6 +10,7 @@ struct FuzzTarget: Sendable {
 
     /// All of them.
     static let all: [FuzzTarget] = [
-        .challenges, .ntlmChallenge, .spnego, .httpRequest, .httpResponse, .ftpListing, .ftpReplies, .multicastPackets,
+        .challenges, .ntlmChallenge, .spnego, .busMessages, .httpRequest, .httpResponse, .ftpListing, .ftpReplies,
+        .multicastPackets,
     ]
 }

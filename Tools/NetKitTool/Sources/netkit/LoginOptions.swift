@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import NetKit
 
 /// How `netkit get` logs in.
@@ -37,11 +38,11 @@ struct LoginOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take passwords from the encrypted FILE, too; its pass-phrase is asked for on the terminal.",
-            valueName: "FILE"))
+            "Take passwords from the desktop's key ring, or from an encrypted FILE, whose pass-phrase is asked for on the terminal.",
+            valueName: "keyring|FILE"))
     var passwordStore: String?
 
-    @Flag(help: "Keep a password that was typed, once it was accepted, in the file of --password-store.")
+    @Flag(help: "Keep a password that was typed, once it was accepted, in the --password-store.")
     var savePassword = false
 
     @OptionGroup var netrc: NetrcOptions
@@ -50,7 +51,7 @@ struct LoginOptions: ParsableArguments {
         _ = try methods(auth, "--auth")
         _ = try methods(proxyAuth, "--proxy-auth")
         if savePassword, passwordStore == nil {
-            throw ValidationError("--save-password needs --password-store FILE, where it is kept.")
+            throw ValidationError("--save-password needs --password-store keyring or FILE, where it is kept.")
         }
     }
 
@@ -79,12 +80,9 @@ struct LoginOptions: ParsableArguments {
         proxyPolicy.methods = try methods(proxyAuth, "--proxy-auth") ?? proxyPolicy.methods
         configuration.proxyPolicy = proxyPolicy
         if let file = try netrc.file() { configuration.stores.origins.append(file) }
-        if let path = passwordStore {
-            guard let phrase = PasswordTerminal()?.secret("Pass-phrase of \(Terminal.shown(path)): ") else {
-                throw HTTPAuthError(.storeLocked, detail: "no terminal to ask for the pass-phrase of \(path)")
-            }
-            // What is kept names the role, so that one file does for both.
-            let store = CredentialFile(path: path, key: .passphrase(phrase))
+        if let store = try store() {
+            // Told now rather than when a server has asked. What is kept names the role, so that one store does for both.
+            try store.check()
             configuration.stores.origins.append(store)
             configuration.stores.proxies.append(store)
         }
@@ -93,6 +91,24 @@ struct LoginOptions: ParsableArguments {
             savesPassword: savePassword)
         configuration.prompt = { await person.answer($0) }
         return configuration
+    }
+
+    /// The store of `--password-store`; a file that is named like the key ring is written `./keyring`.
+    private func store() throws(HTTPAuthError) -> (any CredentialStore)? {
+        guard let path = passwordStore else { return nil }
+        if path == "keyring" { return SecretServiceStore() }
+        let isNew = access(path, F_OK) != 0
+        if isNew, !savePassword {
+            throw HTTPAuthError(
+                .storeUnavailable, detail: "there is no \(path); --save-password makes it, 'keyring' needs no file")
+        }
+        guard let terminal = PasswordTerminal(),
+            let phrase = terminal.secret("\(isNew ? "New pass-phrase" : "Pass-phrase") of \(Terminal.shown(path)): ")
+        else { throw HTTPAuthError(.storeLocked, detail: "there is no terminal to ask for the pass-phrase of \(path)") }
+        if isNew, terminal.secret("The same again: ") != phrase {
+            throw HTTPAuthError(.storeLocked, detail: "the two pass-phrases differ")
+        }
+        return CredentialFile(path: path, key: .passphrase(phrase))
     }
 
     private var negotiate: AuthenticationMethod {

@@ -42,6 +42,9 @@ public final class CredentialFile: CredentialStore {
     /// "encrypted file" and the path.
     public var name: String { "encrypted file \(path)" }
 
+    /// Opens the file, if there is one. Throws as ``find(_:)``.
+    public func check() throws(HTTPAuthError) { _ = try read() }
+
     /// The credential saved last that fits.
     ///
     /// Throws ``HTTPAuthError/Code/storeLocked`` for a key that does not open the file,

@@ -12,6 +12,13 @@ public protocol CredentialStore: Sendable {
     /// Whether ``save(_:)`` can work.
     var isWritable: Bool { get }
 
+    /// Whether its members may wait: for a file, a service, a person. They are called on a thread of their own then.
+    var mayBlock: Bool { get }
+
+    /// Whether it can be used now, found out without asking a person: to choose one of several
+    /// (``CredentialStores/firstUsable(of:)``). Throws why not.
+    func check() throws(HTTPAuthError)
+
     /// The credential that fits; nil if there is none. Throws ``HTTPAuthError`` if the store cannot be read.
     func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential?
 
@@ -30,4 +37,10 @@ public protocol CredentialStore: Sendable {
 extension CredentialStore {
     /// True.
     public var isWritable: Bool { true }
+
+    /// True.
+    public var mayBlock: Bool { true }
+
+    /// Nothing: the store can be used.
+    public func check() throws(HTTPAuthError) {}
 }

@@ -31,6 +31,24 @@ public struct CredentialStores: Sendable {
         }
     }
 
+    /// The first of several stores that can be used now; throws what the first one threw if none can.
+    ///
+    /// ```swift
+    /// let store = try CredentialStores.firstUsable(of: [SecretServiceStore(), CredentialFile(path: path, key: key)])
+    /// ```
+    public static func firstUsable(of stores: [any CredentialStore]) throws(HTTPAuthError) -> any CredentialStore {
+        var failure: HTTPAuthError?
+        for store in stores {
+            do throws(HTTPAuthError) {
+                try store.check()
+                return store
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        throw failure ?? HTTPAuthError(.storeUnavailable)
+    }
+
     /// What the first store that has it has. Throws what the first store threw if no other has it.
     public func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
         var failure: HTTPAuthError?

@@ -14,6 +14,9 @@ public final class MemoryCredentialStore: CredentialStore {
     /// "memory".
     public var name: String { "memory" }
 
+    /// False.
+    public var mayBlock: Bool { false }
+
     /// The credential saved last that fits.
     public func find(_ query: CredentialQuery) -> Credential? {
         credentials.withLock { $0.last { query.fits($0) } }

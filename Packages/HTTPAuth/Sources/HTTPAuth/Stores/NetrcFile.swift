@@ -37,6 +37,9 @@ public final class NetrcFile: CredentialStore {
     /// False.
     public var isWritable: Bool { false }
 
+    /// False: the file was read before.
+    public var mayBlock: Bool { false }
+
     /// The first entry for the host, and the user if one is asked for; else the `default`. Entries without a login or a
     /// password are of no use here.
     public func find(_ query: CredentialQuery) -> Credential? {

@@ -92,7 +92,9 @@ enum SealedBox {
 
     /// The contents; nothing of them before the tag has been checked.
     static func open(_ sealed: [UInt8], _ header: Header, _ keys: Keys) throws(HTTPAuthError) -> [UInt8] {
-        guard Secret(bytes: keys.check) == Secret(bytes: header.check) else { throw HTTPAuthError(.storeLocked) }
+        guard Secret(bytes: keys.check) == Secret(bytes: header.check) else {
+            throw HTTPAuthError(.storeLocked, detail: "this pass-phrase or key does not open them")
+        }
         let start = headerCount + nonceCount
         let end = sealed.count - tagCount
         var plain = [UInt8](repeating: 0, count: end - start)

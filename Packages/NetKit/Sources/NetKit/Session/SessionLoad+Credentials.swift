@@ -24,7 +24,7 @@ extension SessionLoad {
         let entry: KnownAuthentication
         if !authentication.requiresUserNameAndPassword {
             entry = KnownAuthentication(authentication, of: challenge, policy, nil, isStored: true, saves: false)
-        } else if let credential = try stored(authentication, proxy) {
+        } else if let credential = try await stored(authentication, proxy) {
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, credential, isStored: true, saves: false)
         } else if let credential = session.credential(like: authentication), !refused.contains(credential) {
@@ -45,14 +45,15 @@ extension SessionLoad {
     /// What the URL of origin or proxy says, or a store; not what was refused already.
     private func stored(
         _ authentication: HTTPAuthentication, _ proxy: HTTPProxy?
-    ) throws(StreamError) -> Credential? {
+    ) async throws(StreamError) -> Credential? {
         let login = authentication.place.role == .origin ? self.login : proxy?.ownLogin
         if let login, let password = login.password {
             let credential = authentication.credential(login.user, Secret(password), nil)
             if !refused.contains(credential) { return credential }
         }
         do throws(HTTPAuthError) {
-            let found = try session.configuration.stores.find(CredentialQuery(authentication.space, user: login?.user))
+            let query = CredentialQuery(authentication.space, user: login?.user)
+            let found = try await session.configuration.stores.find(query)
             return found.flatMap { refused.contains($0) ? nil : $0 }
         } catch {
             throw .authentication(error)
@@ -74,11 +75,11 @@ extension SessionLoad {
     }
 
     /// Keeps what the server or proxy has accepted and is not stored yet.
-    func save(_ entry: KnownAuthentication) throws(StreamError) {
+    func save(_ entry: KnownAuthentication) async throws(StreamError) {
         guard let (credential, persistently) = entry.takeUnsaved() else { return }
         do throws(HTTPAuthError) {
             // Without a store there is nowhere to keep it, unless the user wanted that.
-            try session.configuration.stores.save(credential, persistently: persistently)
+            try await session.configuration.stores.save(credential, persistently: persistently)
         } catch {
             guard persistently || error.code != .storeReadOnly else { return }
             throw .authentication(error)

@@ -131,7 +131,7 @@ struct SessionLoad {
             attempt.originWasNotAsked()
             return try await !isMet(response, by: proxy, attempt)
         }
-        try accepted(by: stream[.httpAnsweringProxy], response, attempt)
+        try await accepted(by: stream[.httpAnsweringProxy], response, attempt)
         let isChallenge = response.status == .unauthorized
         if attempt.leavesBodyOut, !isChallenge {
             // Somebody has taken for the request what was only the beginning of a login.
@@ -147,7 +147,7 @@ struct SessionLoad {
             try entry.authentication.update(with: response, to: attempt.request)
         }
         if verdict == .accepted, response.status != .proxyAuthenticationRequired { entry.accept() }
-        try save(entry)
+        try await save(entry)
         return try await !isMet(response, verdict: verdict, entry, attempt)
     }
 
@@ -260,14 +260,14 @@ struct SessionLoad {
     /// The request has come through: what the proxies on the way were told was right.
     private func accepted(
         by proxy: HTTPProxy?, _ response: HTTPResponse, _ attempt: SessionAttempt
-    ) throws(StreamError) {
+    ) async throws(StreamError) {
         if let entry = proxyEntries.first(where: { $0.place == proxy?.space }), let told = attempt.told(entry) {
             _ = try judge(entry) { () throws(HTTPAuthError) in
                 try entry.authentication.update(with: response, to: told)
             }
             entry.accept()
         }
-        for entry in proxyEntries { try save(entry) }
+        for entry in proxyEntries { try await save(entry) }
     }
 
     // MARK: Bodies

@@ -1,0 +1,180 @@
+internal import Glibc
+
+/// A connection to a message bus, for one thread that waits: calls, and the signals that come in between.
+final class DBusConnection {
+    private let descriptor: Int32
+    private var received: [UInt8] = []
+    private var serial: UInt32 = 0
+    /// Signals that came while a reply was waited for; the oldest go when there are too many.
+    private var signals: [DBusMessage] = []
+
+    static let signalLimit = 64
+    static let bus = "org.freedesktop.DBus"
+
+    /// Connects, says who we are by the credentials of the socket (EXTERNAL), and takes a name on the bus.
+    ///
+    /// Throws ``HTTPAuthError/Code/storeUnavailable``, also after the deadline.
+    init(_ addresses: [DBusAddress], until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+        guard !addresses.isEmpty else { throw Self.failure("its address names no Unix socket") }
+        descriptor = try Self.connect(addresses)
+        try authenticate(until: deadline)
+        _ = try call(.call("Hello", Self.bus, at: "/org/freedesktop/DBus", of: Self.bus), until: deadline)
+    }
+
+    /// Takes a socket on which a login has taken place; for tests.
+    init(adopting descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        received.wipe()
+        close(descriptor)
+    }
+
+    /// Calls a method and gives the body of the reply. An error as the reply is thrown, as `translate` says it.
+    func call(
+        _ message: DBusMessage, until deadline: ContinuousClock.Instant
+    ) throws(HTTPAuthError) -> [DBusValue] {
+        serial += 1
+        var message = message
+        message.serial = serial
+        var bytes = message.encoded()
+        defer { bytes.wipe() }
+        try send(bytes, until: deadline)
+        while true {
+            let answer = try next(until: deadline)
+            if answer.kind == .signal {
+                if signals.count == Self.signalLimit { signals.removeFirst() }
+                signals.append(answer)
+            }
+            guard answer.fields[.replySerial]?.bits == UInt64(serial) else { continue }
+            switch answer.kind {
+            case .reply: return answer.body
+            case .error:
+                throw .ofBus(answer.fields[.errorName]?.string ?? "an error", answer.body.first?.string)
+            case .call, .signal: continue
+            }
+        }
+    }
+
+    /// The body of the next signal of that name from an object.
+    func signal(
+        _ member: String, from path: String, until deadline: ContinuousClock.Instant
+    ) throws(HTTPAuthError) -> [DBusValue] {
+        while true {
+            let message = try signals.isEmpty ? next(until: deadline) : signals.removeFirst()
+            if message.kind == .signal, message.fields[.member]?.string == member,
+                message.fields[.path]?.path == path
+            {
+                return message.body
+            }
+        }
+    }
+
+    // MARK: Bytes
+
+    private func next(until deadline: ContinuousClock.Instant) throws(HTTPAuthError) -> DBusMessage {
+        while true {
+            var bytes = try take(DBusMessage.prefixCount, until: deadline, removing: false)
+            bytes = try take(try DBusMessage.length(ofPrefix: bytes), until: deadline)
+            defer { bytes.wipe() }
+            if let message = try DBusMessage.decode(bytes) { return message }
+        }
+    }
+
+    private func authenticate(until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+        let user = Hexadecimal.encode(Array(String(geteuid()).utf8))
+        try send([0] + Array("AUTH EXTERNAL ".utf8) + user + Array("\r\n".utf8), until: deadline)
+        var line: [UInt8] = []
+        while !line.ends(with: "\r\n") {
+            guard line.count < 1024 else { throw Self.failure("it does not speak D-Bus") }
+            line += try take(1, until: deadline)
+        }
+        guard line.starts(with: "OK ".utf8) else { throw Self.failure("it does not take this user's word") }
+        try send(Array("BEGIN\r\n".utf8), until: deadline)
+    }
+
+    /// The next bytes that come.
+    private func take(
+        _ count: Int, until deadline: ContinuousClock.Instant, removing: Bool = true
+    ) throws(HTTPAuthError) -> [UInt8] {
+        while received.count < count {
+            var piece = [UInt8](repeating: 0, count: 4096)
+            defer { piece.wipe() }
+            let moved = recv(descriptor, &piece, piece.count, 0)
+            if moved > 0 {
+                received += piece[..<moved]
+            } else if moved < 0, errno == EAGAIN {
+                try wait(for: POLLIN, until: deadline)
+            } else if moved == 0 || errno != EINTR {
+                throw Self.failure(moved == 0 ? "it closed the connection" : String(cString: strerror(errno)))
+            }
+        }
+        defer { if removing { received.removeFirst(count) } }
+        return Array(received[..<count])
+    }
+
+    private func send(_ bytes: [UInt8], until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+        var sent = 0
+        while sent < bytes.count {
+            let moved = bytes.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            if moved >= 0 {
+                sent += moved
+            } else if errno == EAGAIN {
+                try wait(for: POLLOUT, until: deadline)
+            } else if errno != EINTR {
+                throw Self.failure(String(cString: strerror(errno)))
+            }
+        }
+    }
+
+    private func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+        let left = (deadline - .now) / .milliseconds(1)
+        guard left > 0 else { throw HTTPAuthError(.timedOut, detail: "the session bus or a program on it") }
+        var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        _ = poll(&entry, 1, Int32(min(left.rounded(.up), 1e9)))
+    }
+
+    /// The first of the sockets that takes a connection.
+    private static func connect(_ addresses: [DBusAddress]) throws(HTTPAuthError) -> Int32 {
+        var failure = HTTPAuthError(.storeUnavailable)
+        for address in addresses {
+            let (name, isFile) =
+                switch address {
+                case .path(let path): (Array(path.utf8), true)
+                case .abstract(let name): ([0] + Array(name.utf8), false)
+                }
+            var place = sockaddr_un()
+            place.sun_family = sa_family_t(AF_UNIX)
+            guard name.count < MemoryLayout.size(ofValue: place.sun_path) else {
+                failure = Self.failure("the name of its socket is too long")
+                continue
+            }
+            withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: name) }
+            let descriptor = socket(
+                AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+            guard descriptor >= 0 else { throw Self.failure(String(cString: strerror(errno))) }
+            let length = MemoryLayout.size(ofValue: place.sun_family) + name.count + (isFile ? 1 : 0)
+            let result = withUnsafePointer(to: &place) { place in
+                place.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Glibc.connect(descriptor, $0, socklen_t(length))
+                }
+            }
+            if result == 0 { return descriptor }
+            let words = String(cString: strerror(errno))
+            failure = Self.failure(isFile ? "\(String(decoding: name, as: UTF8.self)): \(words)" : words)
+            close(descriptor)
+        }
+        throw failure
+    }
+
+    private static func failure(_ words: String) -> HTTPAuthError {
+        HTTPAuthError(.storeUnavailable, detail: "the session bus: \(words)")
+    }
+}
+
+extension [UInt8] {
+    fileprivate func ends(with text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
+}

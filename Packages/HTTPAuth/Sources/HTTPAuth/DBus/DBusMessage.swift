@@ -1,0 +1,110 @@
+/// A message of D-Bus (D-Bus specification, "Message format").
+struct DBusMessage: Hashable {
+    enum Kind: UInt8 {
+        case call = 1
+        case reply = 2
+        case error = 3
+        case signal = 4
+    }
+
+    /// The fields of the head that we write or read, by their codes.
+    enum Field: UInt8 {
+        case path = 1
+        case interface = 2
+        case member = 3
+        case errorName = 4
+        case replySerial = 5
+        case destination = 6
+        case sender = 7
+        case signature = 8
+    }
+
+    /// The largest message that is read: many more passwords than anyone has for one server.
+    static let sizeLimit = 1 << 20
+    /// The bytes that say how long the whole is.
+    static let prefixCount = 16
+
+    var kind: Kind
+    var serial: UInt32 = 0
+    var fields: [Field: DBusValue] = [:]
+    var body: [DBusValue] = []
+
+    /// A call of a method.
+    static func call(
+        _ member: String, _ interface: String, at path: String, of destination: String, _ body: [DBusValue] = []
+    ) -> DBusMessage {
+        DBusMessage(
+            kind: .call,
+            fields: [
+                .path: .path(path), .interface: .string(interface), .member: .string(member),
+                .destination: .string(destination),
+            ], body: body)
+    }
+
+    /// The bytes, which may hold secrets: wipe them.
+    func encoded() -> [UInt8] {
+        var content = DBusWriter()
+        for value in body { content.write(value) }
+        defer { content.wipe() }
+        var fields = fields
+        if !body.isEmpty { fields[.signature] = .signature(body.map(\.type.text).joined()) }
+        var head = DBusWriter()
+        head.append([UInt8(ascii: "l"), kind.rawValue, 0, 1])
+        head.number(UInt64(content.bytes.count), size: 4)
+        head.number(UInt64(serial), size: 4)
+        head.write(
+            .array(
+                .structure([.byte, .variant]),
+                fields.sorted { $0.key.rawValue < $1.key.rawValue }.map { field, value in
+                    .structure([.number(.byte, UInt64(field.rawValue)), .variant(value)])
+                }))
+        head.align(8)
+        head.append(content.bytes)
+        return head.bytes
+    }
+
+    /// How many bytes the message has that begins with these ``prefixCount``.
+    static func length(ofPrefix prefix: [UInt8]) throws(HTTPAuthError) -> Int {
+        guard prefix.count == prefixCount, let isBigEndian = isBigEndian(prefix[0]), prefix[3] == 1 else {
+            throw .malformedMessage("not of version 1")
+        }
+        func number(at place: Int) -> Int {
+            let piece = prefix[place..<place + 4]
+            return (isBigEndian ? Array(piece) : piece.reversed()).reduce(0) { $0 << 8 | Int($1) }
+        }
+        let length = (prefixCount + number(at: 12) + 7) / 8 * 8 + number(at: 4)
+        guard length <= sizeLimit else { throw .malformedMessage("\(length) bytes, more than \(sizeLimit)") }
+        return length
+    }
+
+    /// Reads a whole message; nil if it is of a kind that is to be ignored.
+    static func decode(_ bytes: [UInt8]) throws(HTTPAuthError) -> DBusMessage? {
+        guard bytes.count >= prefixCount, let isBigEndian = isBigEndian(bytes[0]),
+            try length(ofPrefix: Array(bytes[..<prefixCount])) == bytes.count
+        else { throw .malformedMessage("it ends early") }
+        guard let kind = Kind(rawValue: bytes[1]) else { return nil }
+        var reader = DBusReader(bytes[...], isBigEndian: isBigEndian, from: 8)
+        let serial = try reader.value(.number(.uint32)).bits ?? 0
+        var message = DBusMessage(kind: kind, serial: UInt32(truncatingIfNeeded: serial))
+        for field in try reader.value(.array(.structure([.byte, .variant]))).elements ?? [] {
+            guard let members = field.members, let code = members[0].bits, let value = members[1].content else {
+                continue
+            }
+            if let field = Field(rawValue: UInt8(truncatingIfNeeded: code)) { message.fields[field] = value }
+        }
+        try reader.align(8)
+        if case .signature(let signature)? = message.fields[.signature] {
+            for type in try DBusType.parse(signature) { message.body.append(try reader.value(type)) }
+        }
+        guard reader.isAtEnd else { throw .malformedMessage("it is longer than its signature") }
+        return message
+    }
+
+    private static func isBigEndian(_ mark: UInt8) -> Bool? {
+        switch mark {
+        case UInt8(ascii: "l"): false
+        case UInt8(ascii: "B"): true
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// Reads values in the wire format of D-Bus, in either byte order. Whatever the bytes are, it throws or gives a value, and
+/// what it gives is no larger than they are by more than a constant factor.
+struct DBusReader {
+    private let bytes: ArraySlice<UInt8>
+    private let isBigEndian: Bool
+    private var place: Int
+
+    /// - Parameter start: where to begin; boundaries count from the first of `bytes`.
+    init(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool, from start: Int = 0) {
+        self.bytes = bytes
+        self.isBigEndian = isBigEndian
+        place = start
+    }
+
+    var isAtEnd: Bool { place == bytes.count }
+
+    mutating func align(_ boundary: Int) throws(HTTPAuthError) {
+        let rest = place % boundary
+        if rest != 0 { _ = try take(boundary - rest) }
+    }
+
+    /// The value of a type. Variants may nest as deep as types.
+    mutating func value(_ type: DBusType, depth: Int = 0) throws(HTTPAuthError) -> DBusValue {
+        guard depth <= 2 * DBusType.depthLimit else { throw .malformedMessage("values within values") }
+        try align(type.alignment)
+        switch type {
+        case .number(let number): return .number(number, try self.number(number.size))
+        case .string: return .string(try text(lengthSize: 4))
+        case .path: return .path(try text(lengthSize: 4))
+        case .signature: return .signature(try text(lengthSize: 1))
+        case .array(let element):
+            let count = Int(try number(4))
+            try align(element.alignment)
+            guard count <= bytes.count - place else { throw .malformedMessage("it ends early") }
+            if element == .byte { return .bytes(Secret(bytes: try take(count))) }
+            let end = place + count
+            var elements: [DBusValue] = []
+            while place < end { elements.append(try value(element, depth: depth + 1)) }
+            guard place == end else { throw .malformedMessage("an array longer than it says") }
+            return .array(element, elements)
+        case .structure(let types):
+            var members: [DBusValue] = []
+            for type in types { members.append(try value(type, depth: depth + 1)) }
+            return .structure(members)
+        case .entry(let key, let content):
+            return .entry(try value(key, depth: depth + 1), try value(content, depth: depth + 1))
+        case .variant:
+            let types = try DBusType.parse(try text(lengthSize: 1))
+            guard types.count == 1 else { throw .malformedMessage("a variant of \(types.count) types") }
+            return .variant(try value(types[0], depth: depth + 1))
+        }
+    }
+
+    private mutating func number(_ size: Int) throws(HTTPAuthError) -> UInt64 {
+        let piece = try take(size)
+        return isBigEndian
+            ? piece.reduce(0) { $0 << 8 | UInt64($1) } : piece.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    private mutating func text(lengthSize: Int) throws(HTTPAuthError) -> String {
+        let piece = try take(Int(try number(lengthSize)))
+        guard try take(1).first == 0, let text = String(validating: piece, as: UTF8.self) else {
+            throw .malformedMessage("a bad string")
+        }
+        return text
+    }
+
+    private mutating func take(_ count: Int) throws(HTTPAuthError) -> ArraySlice<UInt8> {
+        guard count <= bytes.count - place else { throw .malformedMessage("it ends early") }
+        defer { place += count }
+        return bytes[bytes.startIndex + place..<bytes.startIndex + place + count]
+    }
+}

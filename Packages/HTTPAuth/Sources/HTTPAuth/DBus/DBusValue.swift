@@ -1,0 +1,66 @@
+/// A value of D-Bus.
+///
+/// An array of bytes has a case of its own, as in our messages it is what must not be seen.
+indirect enum DBusValue: Hashable {
+    /// The bits of a number of fixed size.
+    case number(DBusType.Number, UInt64)
+    case string(String)
+    case path(String)
+    case signature(String)
+    case bytes(Secret)
+    case array(DBusType, [DBusValue])
+    case structure([DBusValue])
+    case entry(DBusValue, DBusValue)
+    case variant(DBusValue)
+
+    static func boolean(_ value: Bool) -> DBusValue { .number(.boolean, value ? 1 : 0) }
+
+    /// A dictionary of strings.
+    static func dictionary(_ texts: [String: String]) -> DBusValue {
+        .array(
+            .entry(key: .string, value: .string),
+            texts.sorted { $0.key < $1.key }.map { .entry(.string($0.key), .string($0.value)) })
+    }
+
+    static func paths(_ paths: [String]) -> DBusValue { .array(.path, paths.map { .path($0) }) }
+
+    var type: DBusType {
+        switch self {
+        case .number(let number, _): .number(number)
+        case .string: .string
+        case .path: .path
+        case .signature: .signature
+        case .bytes: .array(.byte)
+        case .array(let element, _): .array(element)
+        case .structure(let members): .structure(members.map(\.type))
+        case .entry(let key, let value): .entry(key: key.type, value: value.type)
+        case .variant: .variant
+        }
+    }
+}
+
+/// What a value is; nil if it is something else.
+extension DBusValue {
+    var bits: UInt64? { if case .number(_, let bits) = self { bits } else { nil } }
+    var isTrue: Bool? { if case .number(.boolean, let bits) = self { bits != 0 } else { nil } }
+    var string: String? { if case .string(let text) = self { text } else { nil } }
+    var path: String? { if case .path(let path) = self { path } else { nil } }
+    var bytes: Secret? { if case .bytes(let bytes) = self { bytes } else { nil } }
+    var elements: [DBusValue]? { if case .array(_, let elements) = self { elements } else { nil } }
+    var members: [DBusValue]? { if case .structure(let members) = self { members } else { nil } }
+    var content: DBusValue? { if case .variant(let content) = self { content } else { nil } }
+
+    /// The paths of an array of them.
+    var paths: [String]? { elements?.compactMap(\.path) }
+
+    /// The entries of a dictionary whose keys are strings or paths.
+    var dictionary: [String: DBusValue]? {
+        elements.map { elements in
+            var dictionary: [String: DBusValue] = [:]
+            for case .entry(let key, let value) in elements {
+                if let key = key.string ?? key.path { dictionary[key] = value }
+            }
+            return dictionary
+        }
+    }
+}

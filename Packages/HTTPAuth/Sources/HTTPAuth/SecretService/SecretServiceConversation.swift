@@ -1,0 +1,190 @@
+/// What is said to a Secret Service on one connection (freedesktop.org Secret Service API, draft 0.2).
+final class SecretServiceConversation {
+    private static let service = "org.freedesktop.secrets"
+    private static let root = "/org/freedesktop/secrets"
+    private static let names = "org.freedesktop.Secret"
+    private static let properties = "org.freedesktop.DBus.Properties"
+
+    /// How many entries of one server are looked at.
+    static let itemLimit = 256
+
+    private let bus: DBusConnection
+    private let replyLimit: Duration
+    private let promptLimit: Duration?
+    private var session: SecretServiceSession?
+
+    init(_ bus: DBusConnection, replyLimit: Duration, promptLimit: Duration?) {
+        self.bus = bus
+        self.replyLimit = replyLimit
+        self.promptLimit = promptLimit
+    }
+
+    // MARK: Entries
+
+    /// The entries that fit, locked ones too.
+    func items(_ query: CredentialQuery) throws(HTTPAuthError) -> [SecretServiceItem] {
+        let found = try call("SearchItems", "Service", [.dictionary(SecretServiceItem.search(query))])
+        var items: [SecretServiceItem] = []
+        for path in found.prefix(2).flatMap({ $0.paths ?? [] }).prefix(Self.itemLimit) {
+            let all = try get("GetAll", "Item", of: path).dictionary ?? [:]
+            let item = SecretServiceItem(
+                path: path, attributes: (all["Attributes"]?.content?.dictionary ?? [:]).compactMapValues(\.string),
+                isLocked: all["Locked"]?.content?.isTrue ?? true, modified: all["Modified"]?.content?.bits ?? 0)
+            if item.fits(query) { items.append(item) }
+        }
+        return items
+    }
+
+    func secret(of item: String) throws(HTTPAuthError) -> Secret {
+        let session = try openSession()
+        let reply = try call("GetSecret", "Item", at: item, [.path(session.path)])
+        guard let parts = reply.first?.members, parts.count == 4, let iv = parts[1].bytes, let value = parts[2].bytes
+        else { throw Self.unexpected("GetSecret") }
+        return try session.opened(iv, value)
+    }
+
+    func set(_ secret: Secret, of item: String) throws(HTTPAuthError) {
+        let session = try openSession()
+        _ = try call("SetSecret", "Item", at: item, [try session.sealed(secret)])
+    }
+
+    func set(_ attributes: [String: String], of item: String) throws(HTTPAuthError) {
+        let body: [DBusValue] = [
+            .string("\(Self.names).Item"), .string("Attributes"), .variant(.dictionary(attributes)),
+        ]
+        _ = try bus.call(.call("Set", Self.properties, at: item, of: Self.service, body), until: .now + replyLimit)
+    }
+
+    func create(
+        in collection: String, _ label: String, _ attributes: [String: String], _ secret: Secret
+    ) throws(HTTPAuthError) {
+        let session = try openSession()
+        let properties: [DBusValue] = [
+            .entry(.string("\(Self.names).Item.Label"), .variant(.string(label))),
+            .entry(.string("\(Self.names).Item.Attributes"), .variant(.dictionary(attributes))),
+        ]
+        let reply = try call(
+            "CreateItem", "Collection", at: collection,
+            [
+                .array(.entry(key: .string, value: .variant), properties), try session.sealed(secret), .boolean(false),
+            ])
+        try finish(reply.dropFirst().first, "CreateItem")
+    }
+
+    func remove(_ item: String) throws(HTTPAuthError) {
+        try finish(try call("Delete", "Item", at: item).first, "Delete")
+    }
+
+    // MARK: Key rings and locks
+
+    /// The key ring that new entries go to.
+    func collection() throws(HTTPAuthError) -> String {
+        guard let path = try call("ReadAlias", "Service", [.string("default")]).first?.path else {
+            throw Self.unexpected("ReadAlias")
+        }
+        guard path != "/" else {
+            throw HTTPAuthError(.storeUnavailable, detail: "the Secret Service has no default key ring; make one first")
+        }
+        return path
+    }
+
+    func isLocked(_ collection: String) throws(HTTPAuthError) -> Bool {
+        try get("Get", "Collection", "Locked", of: collection).content?.isTrue ?? true
+    }
+
+    /// Unlocks an entry or a key ring, which may mean that the service asks the user.
+    func unlock(_ path: String) throws(HTTPAuthError) {
+        let reply = try call("Unlock", "Service", [.paths([path])])
+        guard reply.count == 2, let unlocked = reply[0].paths else { throw Self.unexpected("Unlock") }
+        if !unlocked.contains(path) { try finish(reply[1], "Unlock") }
+    }
+
+    /// Lets the service ask the user where it gave a prompt instead of a result.
+    private func finish(_ prompt: DBusValue?, _ method: String) throws(HTTPAuthError) {
+        guard let path = prompt?.path else { throw Self.unexpected(method) }
+        if path == "/" { return }
+        guard let promptLimit else { throw HTTPAuthError(.storeLocked, detail: "the key ring is locked") }
+        let rule = "type='signal',interface='\(Self.names).Prompt',path='\(path)'"
+        let bus = "/org/freedesktop/DBus"
+        _ = try self.bus.call(
+            .call("AddMatch", DBusConnection.bus, at: bus, of: DBusConnection.bus, [.string(rule)]),
+            until: .now + replyLimit)
+        _ = try call("Prompt", "Prompt", at: path, [.string("")])
+        let completed: [DBusValue]
+        do throws(HTTPAuthError) {
+            completed = try self.bus.signal("Completed", from: path, until: .now + promptLimit)
+        } catch {
+            guard error.code == .timedOut else { throw error }
+            _ = try? call("Dismiss", "Prompt", at: path)
+            throw HTTPAuthError(.storeLocked, detail: "nobody unlocked the key ring within \(promptLimit)")
+        }
+        guard completed.first?.isTrue == false else {
+            throw HTTPAuthError(.storeLocked, detail: "the key ring is locked, and the user was not asked or declined")
+        }
+    }
+
+    // MARK: Calls
+
+    /// Passwords are encrypted on the bus if the service can.
+    private func openSession() throws(HTTPAuthError) -> SecretServiceSession {
+        if let session { return session }
+        var random = try Surroundings.random(SecretServiceSession.Exchange.size)
+        defer { random.wipe() }
+        let exchange = try SecretServiceSession.Exchange(random: Secret(bytes: random))
+        var opened: SecretServiceSession
+        do throws(HTTPAuthError) {
+            let reply = try call(
+                "OpenSession", "Service",
+                [.string(SecretServiceSession.Exchange.algorithm), .variant(.bytes(Secret(bytes: exchange.publicKey)))])
+            guard reply.count == 2, let theirs = reply[0].content?.bytes, let path = reply[1].path else {
+                throw Self.unexpected("OpenSession")
+            }
+            opened = SecretServiceSession(path: path, key: try exchange.key(with: theirs))
+        } catch {
+            guard error.detail == HTTPAuthError.notSupported else { throw error }
+            let reply = try call("OpenSession", "Service", [.string("plain"), .variant(.string(""))])
+            guard reply.count == 2, let path = reply[1].path else { throw Self.unexpected("OpenSession") }
+            opened = SecretServiceSession(path: path, key: nil)
+        }
+        session = opened
+        return opened
+    }
+
+    private func get(
+        _ member: String, _ interface: String, _ property: String? = nil, of path: String
+    ) throws(HTTPAuthError) -> DBusValue {
+        let body = [.string("\(Self.names).\(interface)")] + (property.map { [DBusValue.string($0)] } ?? [])
+        let message = DBusMessage.call(member, Self.properties, at: path, of: Self.service, body)
+        guard let value = try bus.call(message, until: .now + replyLimit).first else { throw Self.unexpected(member) }
+        return value
+    }
+
+    private func call(
+        _ member: String, _ interface: String, at path: String = root, _ body: [DBusValue] = []
+    ) throws(HTTPAuthError) -> [DBusValue] {
+        try bus.call(
+            .call(member, "\(Self.names).\(interface)", at: path, of: Self.service, body), until: .now + replyLimit)
+    }
+
+    private static func unexpected(_ method: String) -> HTTPAuthError {
+        HTTPAuthError(.storeUnavailable, detail: "the Secret Service answers \(method) in a way that is not its own")
+    }
+}
+
+extension HTTPAuthError {
+    static let notSupported = "org.freedesktop.DBus.Error.NotSupported"
+
+    /// An error of the bus or of a program on it.
+    static func ofBus(_ name: String, _ words: String?) -> HTTPAuthError {
+        switch name {
+        case notSupported: HTTPAuthError(.storeUnavailable, detail: name)
+        case "org.freedesktop.Secret.Error.IsLocked":
+            HTTPAuthError(.storeLocked, detail: "the key ring is locked")
+        case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
+            HTTPAuthError(
+                .storeUnavailable,
+                detail: "no program on the session bus keeps passwords; gnome-keyring, KWallet and KeePassXC do")
+        default: HTTPAuthError(.storeUnavailable, detail: words.map { "\(name): \($0)" } ?? name)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Glibc
+import Testing
+
+@testable import HTTPAuth
+
+/// A connection whose other end is the test.
+@Suite struct DBusConnectionTests {
+    private let call = DBusMessage.call("Ping", "test.Peer", at: "/", of: "test")
+
+    /// Both ends of a connection; ours has been logged in.
+    private func ends() -> (DBusConnection, Int32) {
+        var pair: [Int32] = [-1, -1]
+        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair)
+        return (DBusConnection(adopting: pair[0]), pair[1])
+    }
+
+    private func message(
+        _ kind: DBusMessage.Kind, _ fields: [DBusMessage.Field: DBusValue], _ body: [DBusValue] = []
+    ) -> [UInt8] {
+        DBusMessage(kind: kind, serial: 1, fields: fields, body: body).encoded()
+    }
+
+    private func reply(_ serial: UInt64, _ text: String) -> [UInt8] {
+        message(.reply, [.replySerial: .number(.uint32, serial)], [.string(text)])
+    }
+
+    private var soon: ContinuousClock.Instant { .now + .seconds(20) }
+
+    @Test func repliesAmongOthers() throws {
+        let (bus, other) = ends()
+        defer { close(other) }
+        let signal = message(.signal, [.path: .path("/p"), .member: .string("Completed")], [.boolean(true)])
+        let stray = message(.signal, [.path: .path("/q"), .member: .string("Completed")], [.boolean(false)])
+        var unknown = reply(1, "of a kind that is unknown")
+        unknown[1] = 9
+        let all = stray + reply(77, "of another call") + unknown + signal + reply(1, "one") + reply(2, "two")
+        #expect(write(other, all, all.count) == all.count)
+        #expect(try bus.call(call, until: soon) == [.string("one")])
+        #expect(try bus.call(call, until: soon) == [.string("two")])
+        #expect(try bus.signal("Completed", from: "/p", until: soon) == [.boolean(true)])
+    }
+
+    /// A reply that comes in two pieces, cut anywhere.
+    @Test func everySplit() async throws {
+        let whole = reply(1, "hello")
+        for cut in 0...whole.count {
+            let (bus, other) = ends()
+            defer { close(other) }
+            #expect(write(other, Array(whole[..<cut]), cut) == cut)
+            async let rest: Void = {
+                var piece = [UInt8](repeating: 0, count: 4096)
+                while read(other, &piece, piece.count) <= 0 { await Task.yield() }  // the call
+                let rest = Array(whole[cut...])
+                _ = write(other, rest, rest.count)
+            }()
+            #expect(try bus.call(call, until: soon) == [.string("hello")])
+            await rest
+        }
+    }
+
+    @Test func failures() throws {
+        let error = message(
+            .error, [.replySerial: .number(.uint32, 1), .errorName: .string("test.Error.Odd")], [.string("why")])
+        var garbage = reply(1, "x")
+        garbage[0] = 0
+        for (bytes, words) in [(error, "test.Error.Odd: why"), (garbage, "not of version 1"), ([], "closed")] {
+            let (bus, other) = ends()
+            if !bytes.isEmpty { #expect(write(other, bytes, bytes.count) == bytes.count) }
+            if bytes.isEmpty { shutdown(other, Int32(SHUT_WR)) }
+            let failure = failure(of: { _ = try bus.call(call, until: soon) })
+            #expect(failure?.code == .storeUnavailable && failure?.detail?.contains(words) == true)
+            close(other)
+        }
+        let (bus, other) = ends()
+        defer { close(other) }
+        #expect(failure(of: { _ = try bus.call(call, until: .now) })?.code == .timedOut)
+        let signals = (0..<200).flatMap { _ in message(.signal, [.path: .path("/p"), .member: .string("S")]) }
+        #expect(write(other, signals + reply(2, "x"), signals.count + reply(2, "x").count) > 0)
+        _ = try bus.call(call, until: soon)
+        // Only so many are kept.
+        for _ in 0..<DBusConnection.signalLimit { _ = try bus.signal("S", from: "/p", until: soon) }
+        #expect(failure(of: { _ = try bus.signal("S", from: "/p", until: .now) })?.code == .timedOut)
+    }
+}

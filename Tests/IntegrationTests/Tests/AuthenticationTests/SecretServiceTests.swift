@@ -1,0 +1,232 @@
+import NetKit
+import Peers
+import Testing
+
+/// Passwords in a Secret Service, with gnome-keyring and a second service; other clients of it judge.
+@Suite struct SecretServiceTests {
+    private let space = ProtectionSpace(.origin, scheme: "https", host: "example.test", port: 443, realm: "staff")
+
+    private static let gnome = Result {
+        let ring = KeyRing(.gnome)
+        try ring.start()
+        return ring
+    }
+
+    private static let schema = ["xdg:schema", "org.gnome.keyring.NetworkPassword"]
+
+    private func store(_ ring: KeyRing, promptLimit: Duration? = nil) throws -> SecretServiceStore {
+        SecretServiceStore(busAddress: try ring.busAddress, promptLimit: promptLimit)
+    }
+
+    /// A service for one test.
+    private func with(_ keeper: KeyRing.Keeper, _ body: (KeyRing) async throws -> Void) async throws {
+        let ring = KeyRing(keeper)
+        try ring.start()
+        defer { ring.stop() }
+        try await body(ring)
+    }
+
+    private func failure(_ body: () throws -> Void) -> HTTPAuthError {
+        do { try body() } catch { return error as? HTTPAuthError ?? HTTPAuthError(.outOfOrder, detail: "\(error)") }
+        return HTTPAuthError(.outOfOrder, detail: "nothing was thrown")
+    }
+
+    @Test(
+        "HA-062, HA-063, HA-065, HA-067: what was added is found by all its parts, and forgotten",
+        arguments: [KeyRing.Keeper.gnome, .scripted([]), .scripted([.plain])])
+    func roundTrip(_ keeper: KeyRing.Keeper) async throws {
+        try await with(keeper) { ring in
+            let store = try store(ring)
+            try store.check()
+            #expect(try store.find(CredentialQuery(space)) == nil)
+            let joe = Credential(user: "jöe", password: "pässwörd ✓", for: space)
+            try store.save(joe)
+            #expect(try store.find(CredentialQuery(space)) == joe)
+            #expect(try store.find(CredentialQuery(space, user: "jöe")) == joe)
+            #expect(try store.find(CredentialQuery(space, user: "ann")) == nil)
+            let others = [
+                ProtectionSpace(.origin, scheme: "http", host: "example.test", port: 443, realm: "staff"),
+                ProtectionSpace(.origin, scheme: "https", host: "www.example.test", port: 443, realm: "staff"),
+                ProtectionSpace(.origin, scheme: "https", host: "example.test", port: 8443, realm: "staff"),
+                ProtectionSpace(.proxy, scheme: "https", host: "example.test", port: 443, realm: "staff"),
+                space.with(realm: "guests"), space.with(realm: nil),
+            ]
+            for other in others { #expect(try store.find(CredentialQuery(other)) == nil) }
+
+            // The last one changed is found where nobody is asked for.
+            let ann = Credential(user: "ann", password: "", for: space)
+            try store.save(ann)
+            #expect(try store.find(CredentialQuery(space, user: "ann")) == ann)
+            let hash = Credential(
+                user: "ann", accountDomain: "PEERS", proof: .ntHash(Secret(bytes: (0..<16).map { $0 * 17 })),
+                for: others[3].with(realm: nil))
+            try store.save(hash)
+            #expect(try store.find(CredentialQuery(hash.space)) == hash)
+            // In its place comes a password without a domain.
+            let plain = Credential(user: "ann", password: "p", for: hash.space)
+            try store.save(plain)
+            #expect(try store.find(CredentialQuery(hash.space)) == plain)
+
+            #expect(try store.remove(CredentialQuery(space, user: "ann")) == 1)
+            #expect(try store.find(CredentialQuery(space)) == joe)
+            #expect(try store.remove(CredentialQuery(space)) == 1)
+            #expect(try store.remove(CredentialQuery(space)) == 0)
+            #expect(try store.find(CredentialQuery(plain.space)) == plain)
+        }
+    }
+
+    @Test("HA-066: other programs read what we store, and we what they do")
+    func shared() async throws {
+        let ring = try Self.gnome.get()
+        let store = try store(ring)
+        let space = ProtectionSpace(.origin, scheme: "http", host: "shared.test", port: 8080, realm: "r")
+        try store.save(Credential(user: "joe", password: "from us é", for: space))
+        let attributes = ["server", "shared.test", "protocol", "http", "port", "8080", "user", "joe", "domain", "r"]
+        let seen = try await ring.run("secret-tool", "search", "--all", attributes[0], attributes[1])
+        #expect(seen.contains("label = joe at origin http://shared.test:8080 \"r\""), "\(seen)")
+        #expect(seen.contains("secret = from us é") && seen.contains("schema = org.gnome.keyring.NetworkPassword"))
+        for (name, value) in zip(attributes.indices.filter { $0 % 2 == 0 }, attributes.indices.filter { $0 % 2 == 1 }) {
+            #expect(seen.contains("attribute.\(attributes[name]) = \(attributes[value])"), "\(seen)")
+        }
+        // Another client, on another implementation of D-Bus.
+        let script = """
+            import secretstorage
+            bus = secretstorage.dbus_init()
+            for item in secretstorage.search_items(bus, {"server": "shared.test"}): print(item.get_secret().decode())
+            secretstorage.get_default_collection(bus).create_item("by hand", {"xdg:schema":
+                "org.gnome.keyring.NetworkPassword", "server": "theirs.test", "protocol": "https", "user": "joe",
+                "comment": "kept"}, "from them".encode())
+            """
+        #expect(try await ring.run("python3", "-c", script) == "from us é\n")
+
+        // Without a realm it is for the whole server; without a port, for the usual one.
+        let theirs = ProtectionSpace(.origin, scheme: "https", host: "theirs.test", port: 443, realm: "any")
+        #expect(try store.find(CredentialQuery(theirs))?.password == Secret("from them"))
+        #expect(try store.find(CredentialQuery(theirs.with(realm: nil)))?.space == theirs.with(realm: nil))
+        let elsewhere = ProtectionSpace(.origin, scheme: "https", host: "theirs.test", port: 8443, realm: "any")
+        #expect(try store.find(CredentialQuery(elsewhere)) == nil)
+        // One of the realm itself comes first, and the other stays what it was.
+        try store.save(Credential(user: "joe", password: "of the realm", for: theirs))
+        #expect(try store.find(CredentialQuery(theirs))?.password == Secret("of the realm"))
+        #expect(try store.find(CredentialQuery(theirs.with(realm: "other")))?.password == Secret("from them"))
+        #expect(try store.remove(CredentialQuery(theirs)) == 1)
+        #expect(try store.find(CredentialQuery(theirs))?.password == Secret("from them"))
+    }
+
+    @Test("HA-064: a password is changed in place; label, date and other attributes stay")
+    func changedInPlace() async throws {
+        let ring = try Self.gnome.get()
+        let store = try store(ring)
+        let space = ProtectionSpace(.origin, scheme: "http", host: "place.test", port: 80, realm: "r")
+        let attributes = """
+            {"xdg:schema": "org.gnome.keyring.NetworkPassword", "server": "place.test", "protocol": "http",
+             "user": "joe", "domain": "r", "comment": "from the office"}
+            """
+        let print = """
+            for item in secretstorage.search_items(bus, {"server": "place.test"}):
+                print(item.item_path, item.get_label(), item.get_created(), item.get_attributes().get("comment"))
+            """
+        let begin = "import secretstorage\nbus = secretstorage.dbus_init()\n"
+        let create = "secretstorage.get_default_collection(bus).create_item('my label', \(attributes), b'old')\n"
+        let before = try await ring.run("python3", "-c", begin + create + print)
+        #expect(before.contains("my label") && before.contains("from the office"), "\(before)")
+        #expect(try store.find(CredentialQuery(space))?.password == Secret("old"))
+        try store.save(Credential(user: "joe", password: "new", for: space))
+        #expect(try store.find(CredentialQuery(space))?.password == Secret("new"))
+        try store.save(Credential(user: "joe", accountDomain: "D", proof: .password(Secret("3")), for: space))
+        #expect(try store.find(CredentialQuery(space))?.accountDomain == "D")
+        #expect(try await ring.run("python3", "-c", begin + print) == before)
+    }
+
+    @Test("several at once: each entry is there")
+    func manyAtOnce() async throws {
+        let store = try store(try Self.gnome.get())
+        let space = ProtectionSpace(.proxy, scheme: "http", host: "busy.test", port: 3128, realm: "r")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                let stores = CredentialStores(proxies: [store])
+                group.addTask {
+                    let credential = Credential(user: "user\(number)", password: "\(number)", for: space)
+                    try await stores.save(credential, persistently: true)
+                }
+            }
+            try await group.waitForAll()
+        }
+        for number in 0..<8 {
+            #expect(
+                try store.find(CredentialQuery(space, user: "user\(number)"))?.password == Secret("\(number)"))
+        }
+        #expect(try store.remove(CredentialQuery(space)) == 8)
+    }
+
+    @Test("a locked key ring that nobody unlocks is an error that says so")
+    func locked() async throws {
+        try await with(.gnome) { ring in
+            let credential = Credential(user: "joe", password: "p", for: space)
+            try store(ring).save(credential)
+            try await ring.lock()
+            try store(ring).check()
+            #expect(try store(ring).find(CredentialQuery(space.with(realm: "unknown"))) == nil)
+            // There is nobody to show gnome-keyring's window, which it takes for a user who declines.
+            for limit in [nil, Duration.seconds(20)] {
+                let store = try store(ring, promptLimit: limit)
+                for error in [
+                    failure { _ = try store.find(CredentialQuery(space)) }, failure { try store.save(credential) },
+                    failure { try store.remove(CredentialQuery(space)) },
+                ] {
+                    #expect(error.code == .storeLocked)
+                    #expect(error.description.hasPrefix("the stored passwords are locked (the key ring is locked"))
+                }
+            }
+        }
+    }
+
+    @Test("the user unlocks, declines, or is not there")
+    func prompts() async throws {
+        let credential = Credential(user: "joe", password: "p", for: space)
+        try await with(.scripted([.locked])) { ring in
+            #expect(failure { try store(ring).save(credential) }.code == .storeLocked)
+            try store(ring, promptLimit: .seconds(20)).save(credential)
+            #expect(try store(ring).find(CredentialQuery(space)) == credential)
+        }
+        try await with(.scripted([.locked, .declining])) { ring in
+            let error = failure { try store(ring, promptLimit: .seconds(20)).save(credential) }
+            #expect(error.code == .storeLocked && error.detail?.contains("declined") == true)
+        }
+        try await with(.scripted([.locked, .absent])) { ring in
+            let error = failure { try store(ring, promptLimit: .milliseconds(50)).save(credential) }
+            #expect(error.code == .storeLocked && error.detail?.contains("nobody unlocked") == true)
+        }
+    }
+
+    @Test("no bus, no service, no key ring, no answer: each says what is missing")
+    func missing() async throws {
+        let query = CredentialQuery(space)
+        let noBus = failure { _ = try SecretServiceStore(busAddress: "unix:path=/nonexistent/bus").find(query) }
+        #expect(noBus.code == .storeUnavailable)
+        #expect(noBus.detail == "the session bus: /nonexistent/bus: No such file or directory")
+        let elsewhere = failure { _ = try SecretServiceStore(busAddress: "tcp:host=localhost,port=1").find(query) }
+        #expect(elsewhere.detail == "the session bus: its address names no Unix socket")
+        try await with(.nobody) { ring in
+            let error = failure { _ = try store(ring).find(query) }
+            #expect(error.code == .storeUnavailable && error.detail?.contains("gnome-keyring, KWallet") == true)
+            // The next one in the caller's chain is taken.
+            let memory = MemoryCredentialStore()
+            let usable = try CredentialStores.firstUsable(of: [store(ring), memory])
+            #expect(usable.name == "memory")
+            let ofChain = failure { _ = try CredentialStores.firstUsable(of: [store(ring)]) }
+            #expect(ofChain.code == .storeUnavailable && ofChain.detail == error.detail)
+        }
+        try await with(.scripted([.homeless])) { ring in
+            #expect(failure { try store(ring).check() }.detail?.contains("no default key ring") == true)
+        }
+        try await with(.scripted([.silent])) { ring in
+            let store = SecretServiceStore(busAddress: try ring.busAddress, replyLimit: .milliseconds(300))
+            #expect(failure { try store.save(Credential(user: "u", password: "p", for: space)) }.code == .timedOut)
+        }
+        try await with(.scripted([.confused])) { ring in
+            let credential = Credential(user: "u", password: "p", for: space)
+            #expect(failure { try store(ring).save(credential) }.code == .storeUnavailable)
+        }
+    }
+}
