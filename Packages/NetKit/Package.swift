@@ -15,6 +15,9 @@ let package = Package(
         .library(name: "NetKit", targets: ["NetKit"]),
         .library(name: "NetKitFoundation", targets: ["NetKitFoundation"]),
     ],
+    traits: [
+        .trait(name: "Logging", description: "Loads tell a Logger of apple/swift-log what they do.")
+    ],
     dependencies: [
         .package(path: "../EventLoops"),
         .package(path: "../FTPStream"),
@@ -23,7 +26,9 @@ let package = Package(
         .package(path: "../HostResolver"),
         .package(path: "../NetDiag"),
         .package(path: "../ServiceDiscovery"),
-        .package(path: "../StreamKit"),
+        .package(path: "../StreamKit", traits: [.trait(name: "Logging", condition: .when(traits: ["Logging"]))]),
+        // Neither fetched nor built without the trait.
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     ],
     targets: [
         .target(
@@ -37,6 +42,7 @@ let package = Package(
                 .product(name: "NetDiag", package: "NetDiag"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),
                 .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
             ],
             swiftSettings: settings
         ),
@@ -50,7 +56,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "NetKitTests", dependencies: ["NetKit"], swiftSettings: settings),
+        .testTarget(
+            name: "NetKitTests",
+            dependencies: [
+                "NetKit",
+                .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Logging"])),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+            ],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -16,9 +16,14 @@ let package = Package(
         .library(name: "StreamKitFoundation", targets: ["StreamKitFoundation"]),
         .library(name: "StreamKitTesting", targets: ["StreamKitTesting"]),
     ],
+    traits: [
+        .trait(name: "Logging", description: "Streams tell a Logger of apple/swift-log what opening them does.")
+    ],
     dependencies: [
         .package(path: "../EventLoops"),
         .package(path: "../HostResolver"),
+        // Neither fetched nor built without the trait.
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
@@ -32,6 +37,7 @@ let package = Package(
                 "CSockets",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
             ],
             swiftSettings: settings
         ),
@@ -60,6 +66,8 @@ let package = Package(
                 .product(name: "RunLoopDelivery", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "HostResolverTesting", package: "HostResolver"),
+                .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Logging"])),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
             ],
             swiftSettings: settings
         ),

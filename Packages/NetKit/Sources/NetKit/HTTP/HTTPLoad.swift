@@ -203,6 +203,9 @@ extension HTTPLoad {
             settings.proxyLogins)
         let head = try preparation.prepare(form, method, to: origin, body: body)
         sentHead = head.bytes
+        #if Logging
+        log.logger = settings.properties[.logger]
+        #endif
         log.beginRequest(method, url)
         connection = if let idle { idle } else { try open(key, approach, properties) }
         let sender = try RequestSender(
@@ -245,6 +248,7 @@ extension HTTPLoad {
         sender?.stop()
         if settings.needsIdleConnection { throw .connectionGone }
         dropConnection()
+        log.tell(.sendsAgain)
         mustBeNew = true
         phase = .idle
     }
@@ -256,6 +260,7 @@ extension HTTPLoad {
         request = hop.request
         method = request.method
         url = hop.url
+        log.tell(.followsRedirect(hop.url))
         origin = hop.origin
         if !hop.keepsBody { body = nil }
         mustBeNew = false

@@ -3,6 +3,10 @@ internal import FoundationEssentials
 internal import HTTPMessage
 internal import StreamKit
 
+#if Logging
+internal import Logging
+#endif
+
 /// What a load did, for its `ConnectionReport`: the steps of each connection it opened, and its requests.
 ///
 /// Kept as values; words are made of them only when somebody asks.
@@ -29,6 +33,9 @@ struct LoadLog: Sendable {
     private var earlier: [RequestStep] = []
     private var finished: [ConnectionReport.Step] = []
     private var current: (pair: StreamPair, offset: Duration)?
+    #if Logging
+    var logger: Logger?
+    #endif
 
     /// Everything so far, by time.
     var report: ConnectionReport {
@@ -66,9 +73,11 @@ struct LoadLog: Sendable {
     }
 
     private mutating func endRequest(_ outcome: Outcome) {
-        guard request != nil, request?.end == nil else { return }
-        request?.end = .now
-        request?.outcome = outcome
+        guard var request, request.end == nil else { return }
+        request.end = .now
+        request.outcome = outcome
+        self.request = request
+        tell(step(request))
     }
 
     private func step(_ request: RequestStep) -> ConnectionReport.Step {

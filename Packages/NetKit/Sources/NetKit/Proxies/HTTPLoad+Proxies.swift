@@ -69,6 +69,7 @@ extension HTTPLoad {
             sender?.hasBegun != true
         else { return false }
         approaches.removeFirst()
+        log.tell(.triesNextProxy)
         sender?.stop()
         dropConnection()
         phase = .idle

@@ -146,7 +146,10 @@ struct SessionLoad {
         let verdict = try judge(entry) { () throws(HTTPAuthError) in
             try entry.authentication.update(with: response, to: attempt.request)
         }
-        if verdict == .accepted, response.status != .proxyAuthenticationRequired { entry.accept() }
+        if verdict == .accepted, response.status != .proxyAuthenticationRequired {
+            entry.accept()
+            LoginNews.tell(.accepted, at: entry.place, by: entry.authentication.method, stream)
+        }
         try await save(entry)
         return try await !isMet(response, verdict: verdict, entry, attempt)
     }
@@ -177,6 +180,7 @@ struct SessionLoad {
         case .accepted: return false
         case .apply:
             try count(place)
+            LoginNews.tell(.goesOn, at: place, by: entry?.authentication.method, attempt.stream)
             return true
         case .refused, .otherSpace, .failed:
             var failure: HTTPAuthError?
@@ -184,6 +188,7 @@ struct SessionLoad {
                 failure = verdict == .refused ? HTTPAuthError(.credentialRefused) : entry.authentication.error
                 failure = entry.authentication.error ?? failure
                 drop(entry)
+                LoginNews.tell(.refused, at: place, by: entry.authentication.method, attempt.stream)
                 guard failure?.asksForOtherCredentials == true else { return false }
             }
             guard
@@ -193,8 +198,12 @@ struct SessionLoad {
                 authentication.isValid,
                 let next = try await self.entry(
                     for: authentication, of: response, after: failure, besides: entry, from: proxy)
-            else { return false }
+            else {
+                LoginNews.tell(.unanswered, at: place, by: nil, attempt.stream)
+                return false
+            }
             try count(place)
+            LoginNews.tell(.begins, at: next.place, by: next.authentication.method, attempt.stream)
             next.bind(to: attempt.stream)
             use(next)
             return true
@@ -266,6 +275,7 @@ struct SessionLoad {
                 try entry.authentication.update(with: response, to: told)
             }
             entry.accept()
+            LoginNews.tell(.accepted, at: entry.place, by: entry.authentication.method, attempt.stream)
         }
         for entry in proxyEntries { try await save(entry) }
     }

@@ -88,11 +88,12 @@ extension ConnectionReport: CustomStringConvertible {
 extension ConnectionReport.Step: CustomStringConvertible {
     /// What, how long, and what came out.
     public var description: String {
-        let time = self.time.map { "\(milliseconds($0)) ms" } ?? "…"
-        return "\(kind.description)  \(time)  \(outcome)"
+        "\(kind.description)  \(milliseconds.map { "\($0) ms" } ?? "…")  \(outcome)"
     }
 
-    private func milliseconds(_ time: Duration) -> String {
+    /// How long it took, with one decimal; nil while it goes on.
+    var milliseconds: String? {
+        guard let time else { return nil }
         let tenths = time.components.seconds * 10_000 + time.components.attoseconds / 100_000_000_000_000
         return "\(tenths / 10).\(tenths % 10)"
     }

@@ -25,6 +25,11 @@ struct ReportRecorder {
         return ConnectionReport(records.map { $0.step(from: start) })
     }
 
+    /// One step of it.
+    func step(_ number: Int) -> ConnectionReport.Step {
+        records[number].step(from: start ?? records[number].start)
+    }
+
     /// Begins a step; the number is for ``end(_:_:now:)``. The first step begins the report's time.
     mutating func begin(_ kind: ConnectionReport.Kind, now: Moment) -> Int {
         if start == nil { start = now }
@@ -32,11 +37,13 @@ struct ReportRecorder {
         return records.count - 1
     }
 
-    /// Ends a step; one that has ended is left as it is.
-    mutating func end(_ step: Int, _ outcome: ConnectionReport.Outcome, now: Moment) {
-        guard records[step].end == nil else { return }
+    /// Ends a step; one that has ended is left as it is, and the result false.
+    @discardableResult
+    mutating func end(_ step: Int, _ outcome: ConnectionReport.Outcome, now: Moment) -> Bool {
+        guard records[step].end == nil else { return false }
         records[step].end = now
         records[step].outcome = outcome
+        return true
     }
 
     /// Takes over the steps of a connection below this one, which was opened at `time`.
@@ -50,9 +57,10 @@ struct ReportRecorder {
         }
     }
 
-    /// Ends every step that still goes on.
-    mutating func endAll(_ outcome: ConnectionReport.Outcome, now: Moment) {
-        for step in records.indices { end(step, outcome, now: now) }
+    /// Ends every step that still goes on, and says which those were.
+    @discardableResult
+    mutating func endAll(_ outcome: ConnectionReport.Outcome, now: Moment) -> [Int] {
+        records.indices.filter { end($0, outcome, now: now) }
     }
 }
 
@@ -64,11 +72,11 @@ extension Connection {
 
     func endStep(_ step: Int, _ outcome: ConnectionReport.Outcome) {
         let now = Moment.now
-        details.withLock { $0.recorder.end(step, outcome, now: now) }
+        if details.withLock({ $0.recorder.end(step, outcome, now: now) }) { tellLogger([step]) }
     }
 
     func endAllSteps(_ outcome: ConnectionReport.Outcome) {
         let now = Moment.now
-        details.withLock { $0.recorder.endAll(outcome, now: now) }
+        tellLogger(details.withLock { $0.recorder.endAll(outcome, now: now) })
     }
 }

@@ -3,7 +3,7 @@ internal import EventLoops
 /// What opening through proxies tells, and the transport that it is once open.
 extension ProxiedOpening {
     func end(_ step: Int, _ outcome: ConnectionReport.Outcome) {
-        state.withLock { $0.recorder.end(step, outcome, now: .now) }
+        if state.withLock({ $0.recorder.end(step, outcome, now: .now) }) { tellLogger([step]) }
     }
 
     func remember(_ properties: StreamProperties) {

@@ -43,7 +43,7 @@ final class ProxiedOpening: StreamTransport {
     private let endpoint: Endpoint
     private let host: String
     private let port: UInt16
-    private let properties: StreamProperties
+    let properties: StreamProperties
     private let resolver: any Resolver
     private let limit: Moment?
     private let bell: WaitPoint
@@ -279,11 +279,12 @@ final class ProxiedOpening: StreamTransport {
     }
 
     private func settle(_ phase: Phase) {
+        var ended: [Int] = []
         let (timer, unwanted) = state.withLock { state -> (LoopTimer?, Connection?) in
             state.phase = phase
             var unwanted: Connection?
             if case .failed = phase {
-                state.recorder.endAll(.abandoned, now: .now)
+                ended = state.recorder.endAll(.abandoned, now: .now)
                 state.engine = nil
                 unwanted = state.takeFirst()
             }
@@ -291,6 +292,7 @@ final class ProxiedOpening: StreamTransport {
         }
         timer?.cancel()
         unwanted.map(ProxiedOpening.drop)
+        tellLogger(ended)
     }
 
     private static func drop(_ connection: Connection) {

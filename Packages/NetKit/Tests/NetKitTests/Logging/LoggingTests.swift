@@ -1,0 +1,139 @@
+#if Logging
+import FoundationEssentials
+import HTTPAuth
+import HTTPMessage
+import InMemoryLogging
+import Logging
+import StreamKit
+import Testing
+
+@testable import NetKit
+
+/// What loads and sessions tell their logger, with the trait `Logging`.
+@Suite(.timeLimit(.minutes(1))) struct LoggingTests {
+    private let log = InMemoryLogHandler()
+
+    private var logger: Logger {
+        var logger = Logger(label: "test") { [log] _ in log }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    /// What was told, without the ports.
+    private func lines(_ port: UInt16) -> [String] {
+        log.entries.map { "\($0.level) \($0.message)".replacing(":\(port)", with: "") }
+    }
+
+    private func serving(
+        _ handler: @escaping HTTPServer.Handler, _ body: (UInt16) async throws -> Void
+    ) async throws {
+        let server = try HTTPServer(port: 0, isLocal: true)
+        let port = try #require(server.port)
+        let running = Task { try await server.run(handler) }
+        defer { server.stop(within: .zero) }
+        try await body(port)
+        server.stop(within: .zero)
+        try await running.value
+    }
+
+    @Test("each request and redirect, with the connection, and no query")
+    func redirects() async throws {
+        try await serving { exchange in
+            guard exchange.request.target.description.hasPrefix("/old") else {
+                return try await exchange.respond(.ok, body: Array("here".utf8))
+            }
+            var fields = HTTPFields()
+            try fields.set("/new?key=hidden", for: .location)
+            try await exchange.respond(302, fields: fields, body: [])
+        } _: { port in
+            let url = try #require(URL(string: "http://ann:hidden@127.0.0.1:\(port)/old?token=hidden"))
+            let stream = try ReadStream(httpURL: url)
+            try stream.set(.httpFollowsRedirects, to: true)
+            try stream.set(.logger, to: logger)
+            try stream.open()
+            _ = try await stream.readAll(limit: 100)
+            stream.close()
+            #expect(
+                lines(port) == [
+                    "debug connect 127.0.0.1: connected",
+                    "debug GET http://127.0.0.1/old?…: HTTP/1.1 302 Found",
+                    "debug Redirected",
+                    "debug connect 127.0.0.1: connected",
+                    "debug GET http://127.0.0.1/new?…: HTTP/1.1 200 OK",
+                ])
+            #expect(log.entries[2].metadata == ["target": "http://127.0.0.1:\(port)/new"])
+            #expect(!"\(log.entries)".contains("hidden"))
+        }
+    }
+
+    @Test("each round of a login: whom it is to and by which scheme, not as whom or with what")
+    func logins() async throws {
+        try await serving { exchange in
+            // "ann:right" in base 64.
+            guard exchange.request.fields[.authorization] == "Basic YW5uOnJpZ2h0" else {
+                var fields = HTTPFields()
+                try fields.set("Basic realm=\"staff\"", for: .wwwAuthenticate)
+                return try await exchange.respond(.unauthorized, fields: fields, body: [])
+            }
+            try await exchange.respond(.ok, body: Array("in".utf8))
+        } _: { port in
+            var configuration = HTTPSession.Configuration()
+            configuration.stores = CredentialStores(origins: [], proxies: [])
+            configuration.pool = HTTPConnectionPool()
+            configuration.prompt = { question in
+                .init(user: "ann", password: question.failure == nil ? "wrong" : "right")
+            }
+            configuration.prepare = { [logger] (stream) throws(StreamError) in try stream.set(.logger, to: logger) }
+            let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
+            let stream = try await HTTPSession(configuration).open(HTTPRequest(method: .get, url: url))
+            #expect(try await stream.response().status == .ok)
+            stream.close()
+            #expect(
+                lines(port).filter { $0.contains("Login") } == [
+                    "debug Login begins", "debug Login refused", "debug Login begins", "debug Login accepted",
+                ])
+            #expect(lines(port).filter { $0.contains("GET") }.count == 3)
+            let login = try #require(log.entries.first { "\($0.message)" == "Login begins" })
+            #expect(login.metadata["scheme"] == "Basic")
+            #expect(login.metadata["place"] == "origin http://127.0.0.1:\(port)")
+            let all = "\(log.entries)"
+            for secret in ["ann", "wrong", "right", "YW5u"] { #expect(!all.contains(secret)) }
+        }
+    }
+
+    @Test("a kept connection that is dead, and the request that is sent again")
+    func retries() async throws {
+        // Answers one request of each connection, and hangs up on the second.
+        let listener = try StreamListener(port: 0, isLocal: true)
+        let port = try #require(listener.port)
+        let running = Task {
+            try await listener.run { client in
+                _ = try? await client.input.read(upTo: 4096)
+                try? await client.output.writeAll(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8))
+                _ = try? await client.input.read(upTo: 4096)
+                client.close()
+            }
+        }
+        defer { listener.stop(within: .zero) }
+        let pool = HTTPConnectionPool()
+        for _ in 0..<2 {
+            let stream = try ReadStream(httpURL: try #require(URL(string: "http://127.0.0.1:\(port)/")))
+            try stream.set(.httpKeepsConnection, to: true)
+            try stream.set(.httpPool, to: pool)
+            try stream.set(.logger, to: logger)
+            try stream.open()
+            _ = try await stream.readAll(limit: 100)
+            stream.close()
+        }
+        listener.stop(within: .zero)
+        try await running.value
+        let lines = lines(port)
+        try #require(lines.count == 6, "\(lines)")
+        #expect(lines[0] == "debug connect 127.0.0.1: connected")
+        #expect(lines[1] == "debug GET http://127.0.0.1/: HTTP/1.1 204 No Content")
+        #expect(lines[2].hasPrefix("info GET http://127.0.0.1/: "), "the server has hung up")
+        #expect(lines[3] == "info A kept connection was dead: the request is sent again on a new one")
+        #expect(lines[4] == lines[0] && lines[5] == lines[1])
+    }
+}
+#endif

@@ -1,0 +1,55 @@
+#if Logging
+public import Logging
+
+extension ConnectionReport.Step {
+    /// Writes the step down: in words, and as metadata `step`, `target`, `outcome`, `milliseconds`, and for a failure
+    /// `error-domain` and `error-code`. With the trait `Logging`.
+    ///
+    /// A failure has the level `info`, any other outcome `debug`. What follows the `?` of a URL is left out: it may be a secret.
+    /// Streams that have a ``StreamProperty/logger`` do this by themselves.
+    public func log(to logger: Logger) {
+        logger.log(level: isFailure ? .info : .debug, "\(kind.name) \(kind.target): \(outcome)", metadata: metadata)
+    }
+
+    private var isFailure: Bool {
+        if case .failed = outcome { true } else { false }
+    }
+
+    private var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = ["step": "\(kind.name)", "target": "\(kind.target)"]
+        switch outcome {
+        case .underway: metadata["outcome"] = "underway"
+        case .succeeded: metadata["outcome"] = "succeeded"
+        case .abandoned: metadata["outcome"] = "abandoned"
+        case .failed(let error):
+            metadata["outcome"] = "failed"
+            metadata["error-domain"] = "\(error.domain)"
+            metadata["error-code"] = "\(error.code)"
+        }
+        if let milliseconds { metadata["milliseconds"] = "\(milliseconds)" }
+        return metadata
+    }
+}
+
+extension ConnectionReport.Kind {
+    fileprivate var name: String {
+        switch self {
+        case .lookup: "lookup"
+        case .connect: "connect"
+        case .proxy(let kind, _): "\(kind) proxy"
+        case .tls: "TLS"
+        case .request(let method, _): method
+        }
+    }
+
+    fileprivate var target: String {
+        switch self {
+        case .lookup(let name): name
+        case .connect(let address): address.description
+        case .proxy(_, let place): place
+        case .tls(let name): name ?? "without a name"
+        case .request(_, let url): url.firstIndex(of: "?").map { url[..<$0] + "?…" } ?? url
+        }
+    }
+}
+#endif

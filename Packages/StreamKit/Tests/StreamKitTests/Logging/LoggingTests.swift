@@ -1,0 +1,126 @@
+#if Logging
+import HostResolver
+import HostResolverTesting
+import InMemoryLogging
+import Logging
+import Testing
+
+@testable import StreamKit
+
+/// What a stream tells its logger, with the trait `Logging`.
+@Suite(.timeLimit(.minutes(1))) struct LoggingTests {
+    private let log = InMemoryLogHandler()
+
+    private var logger: Logger {
+        var logger = Logger(label: "test") { [log] _ in log }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    /// Opens, and gives what was told: level, words.
+    private func told(_ pair: StreamPair) async throws -> [String] {
+        try pair.set(.logger, to: logger)
+        do throws(StreamError) {
+            try pair.open()
+            try await pair.input.opened()
+        } catch {}
+        pair.close()
+        return log.entries.map { "\($0.level) \($0.message)" }
+    }
+
+    @Test("an address that refuses is told at info, the one that connects at debug; with metadata for machines")
+    func addresses() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let open = listener.address
+        let closed = SocketAddress.ip(.v4(.loopback), port: 1)
+        let lines = try await told(StreamPair(addresses: [closed, open], name: "www.test"))
+        try #require(lines.count == 2, "\(lines)")
+        #expect(lines[0].hasPrefix("info connect 127.0.0.1:1: ") && lines[0].contains("refused"))
+        #expect(lines[1] == "debug connect \(open): connected")
+        let metadata = log.entries.map(\.metadata)
+        #expect(metadata[0]["outcome"] == "failed" && metadata[0]["step"] == "connect")
+        #expect(metadata[0]["error-domain"] == "\(StreamErrorDomain.posix)" && metadata[0]["error-code"] == "111")
+        #expect(metadata[1]["outcome"] == "succeeded" && metadata[1]["target"] == "\(open)")
+        #expect(metadata.allSatisfy { $0["milliseconds"] != nil })
+    }
+
+    @Test("a lookup that fails")
+    func lookup() async throws {
+        let resolver = ScriptedResolver()
+        resolver.script("nowhere.test", [.fail(.hostNotFound)])
+        let pair = StreamPair(host: "nowhere.test", port: 80)
+        try pair.set(.resolver, to: resolver)
+        let lines = try await told(pair)
+        #expect(lines.count == 1 && lines[0].hasPrefix("info lookup nowhere.test: "), "\(lines)")
+    }
+
+    @Test("a proxy and its connection, once each, and no password anywhere")
+    func proxy() async throws {
+        let proxy = try FakeProxy { connection in
+            try connection.expect([5, 2, 0, 2])
+            try connection.send([5, 2])
+            try connection.expect([1, 3] + Array("joe".utf8) + [6] + Array("hidden".utf8))
+            try connection.send([1, 0])
+            _ = try connection.read(4)
+            _ = try connection.read(Int(try connection.read(1)[0]) + 2)
+            try connection.send([5, 0, 0, 1, 127, 0, 0, 1, 0, 9])
+        }
+        let pair = StreamPair(host: "www.test", port: 80)
+        let socks = SOCKSProxy(host: "127.0.0.1", port: proxy.port, user: "joe", password: "hidden")
+        try pair.set(.proxies, to: [ProxyRoute(socks)])
+        let lines = try await told(pair)
+        await proxy.finished()
+        try #require(lines.count == 2, "\(lines)")
+        #expect(lines[0] == "debug connect 127.0.0.1:\(proxy.port): connected")
+        #expect(lines[1].hasPrefix("debug SOCKS5 proxy 127.0.0.1:\(proxy.port): connected to www.test:80"))
+        #expect(!"\(log.entries)".contains("hidden") && !"\(log.entries)".contains("joe"))
+    }
+
+    @Test("a handshake that does not come about")
+    func handshake() async throws {
+        let server = try FakeProxy { connection in
+            _ = connection.readSome()
+            try connection.send(Array("220 no TLS here\r\n".utf8))
+            _ = connection.readSome()
+        }
+        let pair = StreamPair(address: server.listener.address)
+        try pair.set(.tls, to: TLSConfiguration())
+        let lines = try await told(pair)
+        #expect(lines.count == 2 && lines[1].hasPrefix("info TLS "), "\(lines)")
+        await server.finished()
+    }
+
+    @Test("nothing below its level, and nothing without a logger")
+    func levels() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let pair = StreamPair(address: listener.address)
+        var logger = logger
+        logger.logLevel = .info
+        try pair.set(.logger, to: logger)
+        try pair.open()
+        try await pair.input.opened()
+        #expect(throws: StreamError.self) { try pair.set(.logger, to: logger) }
+        let silent = StreamPair(address: listener.address)
+        try silent.open()
+        try await silent.input.opened()
+        #expect(log.entries == [])
+    }
+
+    @Test("what follows the ? of a URL may be a secret")
+    func queries() {
+        let request = ConnectionReport.Kind.request("GET", "https://www.test/a?token=hidden")
+        ConnectionReport.Step(kind: request, start: .zero, time: .milliseconds(12), outcome: .succeeded("200"))
+            .log(to: logger)
+        ConnectionReport.Step(kind: .tls(nil), start: .zero).log(to: logger)
+        #expect(
+            log.entries.map { "\($0.message)" } == [
+                "GET https://www.test/a?…: 200", "TLS without a name: under way",
+            ])
+        #expect(
+            log.entries[0].metadata == [
+                "step": "GET", "target": "https://www.test/a?…", "outcome": "succeeded", "milliseconds": "12.0",
+            ])
+        #expect(log.entries[1].metadata["milliseconds"] == nil)
+    }
+}
+#endif
