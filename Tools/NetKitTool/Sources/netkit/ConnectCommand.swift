@@ -37,6 +37,9 @@ struct ConnectCommand: AsyncParsableCommand {
     @Flag(help: "Print every step of connecting with its time on standard error.")
     var report = false
 
+    @Flag(help: "At the end print one JSON object about the connection on standard error.")
+    var json = false
+
     @OptionGroup var connection: ConnectionOptions
 
     private static let protocols = StartTLSProtocol.allCases.map(\.rawValue).joined(separator: ", ")
@@ -75,16 +78,27 @@ struct ConnectCommand: AsyncParsableCommand {
                 Security(dialogue: dialogue, configuration: try connection.tls() ?? TLSConfiguration())
             }
         } catch let error as StreamError {
-            try fail(error.description, ExitStatus(error, after: nil))
+            try fail(error, ExitStatus(error, after: nil))
         } catch let error as OutputFile.Failure {
-            try fail(error.description, .localFile)
+            try fail(error, .localFile)
         }
         let result = await withNetworkExecutor { await Self.carry(pair, security, reports: report) }
-        if case .failure(let error) = result { try fail(error.description, ExitStatus(error, after: nil)) }
+        if case .failure(let error) = result { try fail(error, ExitStatus(error, after: nil), pair.report) }
+        if json { Terminal.say(JSONOutput.line(facts(pair.report))) }
     }
 
-    private func fail(_ sentence: String, _ status: ExitStatus) throws -> Never {
-        Terminal.say("netkit: \(Terminal.shown(sentence))")
+    private func facts(_ report: ConnectionReport) -> JSONOutput.Facts {
+        ["target": target, "steps": JSONOutput.steps(report)]
+    }
+
+    private func fail(
+        _ error: any Error, _ status: ExitStatus, _ report: ConnectionReport = ConnectionReport()
+    ) throws -> Never {
+        if json {
+            Terminal.say(JSONOutput.line(facts(report).merging(["error": JSONOutput.error(error)]) { $1 }))
+        } else {
+            Terminal.say("netkit: \(Terminal.shown("\(error)"))")
+        }
         throw status.exitCode
     }
 

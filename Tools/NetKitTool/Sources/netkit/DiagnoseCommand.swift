@@ -73,6 +73,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
                 try url.map { (text) throws(StreamError) in try DiagnoseCommand.diagnostic(text, pac) }
                 ?? NetDiagnostic()
         } catch {
+            if json { JSONOutput.show(["error": JSONOutput.error(error)]) }
             Terminal.say("netkit: \(Terminal.shown("\(error)"))")
             throw ExitStatus.badURL.exitCode
         }
@@ -145,8 +146,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
 
     private func show(_ status: PassiveStatus) throws {
         if json {
-            let object = ["status": "\(status.status)", "sentence": "\(status.sentence)"]
-            print(DiagnoseCommand.json(object))
+            JSONOutput.show(["status": "\(status.status)", "sentence": "\(status.sentence)"])
         } else {
             print("\(status.status): \(Terminal.shown("\(status.sentence)"))")
         }

@@ -11,6 +11,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             Examples:
               netkit explain-auth https://intranet.example.org/
               netkit explain-auth --auth digest,basic https://intranet.example.org/
+              netkit explain-auth --json https://intranet.example.org/
               netkit explain-auth -x http://proxy:3128 --proxy-user joe https://intranet.example.org/
 
             One request is sent, without a password. A ticket may be asked for, so that it is known whether there is one; it
@@ -20,6 +21,9 @@ struct ExplainAuthCommand: AsyncParsableCommand {
 
     @Argument(help: "An http or https URL.")
     var url: String
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
 
     @OptionGroup var connection: ConnectionOptions
 
@@ -38,15 +42,16 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             defer { stream.close() }
             try await explain(stream, request, session.configuration)
         } catch let error as StreamError {
-            try fail(error.description, ExitStatus(error, after: nil))
+            try fail(error, error.description, ExitStatus(error, after: nil))
         } catch let error as HTTPMessageError {
-            try fail("The request cannot be sent: \(error).", .badURL)
+            try fail(error, "The request cannot be sent: \(error).", .badURL)
         } catch let error as HTTPAuthError {
-            try fail("The passwords cannot be had: \(error).", .localFile)
+            try fail(error, "The passwords cannot be had: \(error).", .localFile)
         }
     }
 
-    private func fail(_ sentence: String, _ status: ExitStatus) throws -> Never {
+    private func fail(_ error: any Error, _ sentence: String, _ status: ExitStatus) throws -> Never {
+        if json { JSONOutput.show(["url": JSONOutput.url(url), "error": JSONOutput.error(error)]) }
         Terminal.say("netkit: \(Terminal.shown(sentence))")
         throw status.exitCode
     }
@@ -78,10 +83,15 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         var policy = proxy == nil ? configuration.policy : configuration.proxyPolicy ?? configuration.policy
         policy.banned = []
         let place = proxy.map { "The proxy at \($0.host):\($0.port)" } ?? "The server"
+        var facts: JSONOutput.Facts = [
+            "url": JSONOutput.url(url), "from": proxy == nil ? "server" : "proxy", "status": response.status.code,
+            "asks": false,
+        ]
         guard
             let authentication = HTTPAuthentication(
                 response: response, from: proxy?.protectionSpace, policy: policy)
         else {
+            if json { return JSONOutput.show(facts) }
             return print("\(place) does not ask for a login: \(Terminal.shown(response.statusLine)).")
         }
         var signed = request
@@ -92,24 +102,52 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         } catch {
             if error.code != .missingUserName, error.code != .wrongProtectionSpace { failure = error }
         }
+        facts["asks"] = true
+        facts.merge(Self.facts(authentication, failure)) { $1 }
+        if json { return JSONOutput.show(facts) }
         print("\(place) offers:")
         for line in authentication.explain().description.split(separator: "\n") {
             print("  \(Terminal.shown(String(line)))")
         }
-        if let method = authentication.method, authentication.isValid, failure == nil {
-            let option = proxy == nil ? "-u" : "--proxy-user"
-            let needs =
-                authentication.requiresUserNameAndPassword
-                ? "needs a user name and a password (\(option) USER)" : "uses the ticket that there is"
-            print("\(method) \(needs)\(authentication.isConnectionBound ? ", and authenticates the connection" : "").")
-            if !authentication.place.isEncrypted {
-                print("The connection is not encrypted: \(Self.exposure(of: method)).")
-            }
-        } else {
-            print(
-                "None can be used: \(Terminal.shown((failure ?? authentication.error)?.description ?? "no reason known"))."
-            )
+        guard let method = authentication.method, authentication.isValid, failure == nil else {
+            let reason = (failure ?? authentication.error)?.description ?? "no reason known"
+            return print("None can be used: \(Terminal.shown(reason)).")
         }
+        let needs =
+            authentication.requiresUserNameAndPassword
+            ? "needs a user name and a password (\(proxy == nil ? "-u" : "--proxy-user") USER)"
+            : "uses the ticket that there is"
+        print("\(method) \(needs)\(authentication.isConnectionBound ? ", and authenticates the connection" : "").")
+        if !authentication.place.isEncrypted {
+            print("The connection is not encrypted: \(Self.exposure(of: method)).")
+        }
+    }
+
+    /// What is offered, and what would be used if something can be.
+    private static func facts(_ authentication: HTTPAuthentication, _ failure: HTTPAuthError?) -> JSONOutput.Facts {
+        let offers = authentication.explain().entries.map { entry -> JSONOutput.Facts in
+            var offer: JSONOutput.Facts = ["scheme": entry.scheme]
+            offer["realm"] = entry.realm
+            switch entry.outcome {
+            case .chosen: offer["outcome"] = "chosen"
+            case .notNeeded: offer["outcome"] = "not needed"
+            case .unknown: offer["outcome"] = "unknown"
+            case .banned: offer["outcome"] = "banned"
+            case .needsEncryption: offer["outcome"] = "needs encryption"
+            case .refused: offer["outcome"] = "refused"
+            case .skipped(let error): (offer["outcome"], offer["reason"]) = ("skipped", error.description)
+            }
+            return offer
+        }
+        var facts: JSONOutput.Facts = ["offers": offers, "isEncrypted": authentication.place.isEncrypted]
+        if let method = authentication.method, authentication.isValid, failure == nil {
+            facts["method"] = method.name
+            facts["needsPassword"] = authentication.requiresUserNameAndPassword
+            facts["bindsConnection"] = authentication.isConnectionBound
+        } else {
+            facts["reason"] = (failure ?? authentication.error)?.description
+        }
+        return facts
     }
 
     private static func exposure(of method: AuthenticationMethod) -> String {

@@ -6,7 +6,11 @@ import NetKit
 struct MakeDirectoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mkdir", abstract: "Makes a directory on an FTP server; its parent must exist.",
-        discussion: "Example: netkit mkdir ftp://ann@ftp.example.org/films/")
+        discussion: """
+            Examples:
+              netkit mkdir ftp://ann@ftp.example.org/films/
+              netkit mkdir --json --tls required ftp://ann@ftp.example.org/films/2026/
+            """)
 
     @Argument(help: "The URL of the new directory.")
     var url: String
@@ -15,7 +19,10 @@ struct MakeDirectoryCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (client, path) = try target.client(url)
-        try await target.run { try await client.makeDirectory(path) }
+        try await target.run(["url": JSONOutput.url(url)]) {
+            try await client.makeDirectory(path)
+            return ["made": path.description]
+        }
     }
 }
 
@@ -24,7 +31,11 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
         abstract: "Removes a file on an FTP server; an empty directory if the URL ends in a slash.",
-        discussion: "Example: netkit rm ftp://ann@ftp.example.org/old.txt")
+        discussion: """
+            Examples:
+              netkit rm ftp://ann@ftp.example.org/old.txt
+              netkit rm ftp://ann@ftp.example.org/empty-folder/
+            """)
 
     @Argument(help: "What to remove.")
     var url: String
@@ -34,8 +45,9 @@ struct RemoveCommand: AsyncParsableCommand {
     func run() async throws {
         let (client, path) = try target.client(url)
         let isDirectory = url.hasSuffix("/")
-        try await target.run {
+        try await target.run(["url": JSONOutput.url(url)]) {
             if isDirectory { try await client.removeDirectory(path) } else { try await client.remove(path) }
+            return ["removed": path.description]
         }
     }
 }
@@ -44,7 +56,11 @@ struct RemoveCommand: AsyncParsableCommand {
 struct MoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mv", abstract: "Renames a file or directory on an FTP server.",
-        discussion: "Example: netkit mv ftp://ann@ftp.example.org/old.txt attic/new.txt")
+        discussion: """
+            Example: netkit mv ftp://ann@ftp.example.org/old.txt attic/new.txt
+
+            The new path begins where the user's files do, as that of the URL does.
+            """)
 
     @Argument(help: "The URL of what is renamed.")
     var url: String
@@ -57,6 +73,9 @@ struct MoveCommand: AsyncParsableCommand {
     func run() async throws {
         let (client, old) = try target.client(url)
         let new = FTPPath(path)
-        try await target.run { try await client.rename(old, to: new) }
+        try await target.run(["url": JSONOutput.url(url)]) {
+            try await client.rename(old, to: new)
+            return ["renamed": old.description, "to": new.description]
+        }
     }
 }

@@ -20,16 +20,13 @@ struct ListCommand: AsyncParsableCommand {
     @Flag(name: .short, help: "Tell kind, permissions, owner, size and date.")
     var long = false
 
-    @Flag(help: "Print one JSON array.")
-    var json = false
-
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
         let (client, path) = try target.client(url)
-        try await target.run { [long, json] in
+        try await target.run(["url": JSONOutput.url(url)]) { [long, target] in
             let entries = try await client.list(path).sorted { $0.name < $1.name }
-            if json { return print(ListCommand.json(entries)) }
+            if target.json { return ["entries": entries.map(ListCommand.facts)] }
             let sizeWidth = entries.map { $0.size.map { "\($0)".count } ?? 1 }.max() ?? 1
             for entry in entries {
                 let name = Terminal.shown(entry.name)
@@ -40,11 +37,12 @@ struct ListCommand: AsyncParsableCommand {
                 let size = entry.size.map(String.init) ?? "-"
                 let padding = String(repeating: " ", count: sizeWidth - size.count)
                 let owner = Terminal.shown([entry.owner, entry.group].compactMap { $0 }.joined(separator: ":"))
-                let target = entry.linkTarget.map { " -> " + Terminal.shown($0) } ?? ""
+                let link = entry.linkTarget.map { " -> " + Terminal.shown($0) } ?? ""
                 print(
-                    "\(mode(entry)) \(owner.isEmpty ? "-" : owner) \(padding)\(size) \(date(entry.date)) \(name)\(target)"
+                    "\(mode(entry)) \(owner.isEmpty ? "-" : owner) \(padding)\(size) \(date(entry.date)) \(name)\(link)"
                 )
             }
+            return [:]
         }
     }
 
@@ -73,24 +71,19 @@ struct ListCommand: AsyncParsableCommand {
         return date.isYearGuessed ? text + "?" : text
     }
 
-    private static func json(_ entries: [ListingEntry]) -> String {
-        let objects = entries.map { entry in
-            var object: [String: Any] = ["name": entry.name, "kind": "\(entry.kind)", "format": entry.format.rawValue]
-            object["size"] = entry.size
-            object["owner"] = entry.owner
-            object["group"] = entry.group
-            object["mode"] = entry.mode.map { String($0, radix: 8) }
-            object["target"] = entry.linkTarget
-            if let date = entry.date {
-                object["date"] = [
-                    "seconds": date.secondsSince1970(), "isYearGuessed": date.isYearGuessed,
-                    "isZoneKnown": date.zone != .unknown, "precision": "\(date.precision)",
-                ]
-            }
-            return object
+    private static func facts(_ entry: ListingEntry) -> JSONOutput.Facts {
+        var facts: JSONOutput.Facts = ["name": entry.name, "kind": "\(entry.kind)", "format": entry.format.rawValue]
+        facts["size"] = entry.size
+        facts["owner"] = entry.owner
+        facts["group"] = entry.group
+        facts["mode"] = entry.mode.map { String($0, radix: 8) }
+        facts["target"] = entry.linkTarget
+        facts["date"] = entry.date.map { date -> JSONOutput.Facts in
+            [
+                "seconds": date.secondsSince1970(), "isYearGuessed": date.isYearGuessed,
+                "isZoneKnown": date.zone != .unknown, "precision": "\(date.precision)",
+            ]
         }
-        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
-        let data = (try? JSONSerialization.data(withJSONObject: objects, options: options)) ?? Data("[]".utf8)
-        return String(decoding: data, as: UTF8.self)
+        return facts
     }
 }

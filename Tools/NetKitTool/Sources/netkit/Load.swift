@@ -110,35 +110,23 @@ struct Load: Sendable {
 extension Load.Outcome {
     /// The load as one JSON object.
     func json(url: String) -> String {
-        var object: [String: Any] = ["url": url, "bytes": count, "seconds": time / .seconds(1)]
-        object["finalURL"] = stream?[.httpFinalURL]?.absoluteString
+        var facts: JSONOutput.Facts = ["url": JSONOutput.url(url), "bytes": count, "seconds": time / .seconds(1)]
+        facts["finalURL"] = stream?[.httpFinalURL].map { JSONOutput.url($0.absoluteString) }
         if let response {
-            object["status"] = response.status.code
-            object["reason"] = response.reason
-            object["version"] = response.version.description
-            object["headers"] = response.fields.map { ["name": $0.name.description, "value": $0.value] }
+            facts["status"] = response.status.code
+            facts["reason"] = response.reason
+            facts["version"] = response.version.description
+            facts["headers"] = response.fields.map { ["name": $0.name.description, "value": $0.value] }
         }
         if let tls = stream?[.tlsInformation] {
-            object["tls"] = ["version": "\(tls.version)", "cipher": tls.cipher]
+            facts["tls"] = ["version": "\(tls.version)", "cipher": tls.cipher]
         }
-        if case .failure(let failure) = result {
-            switch failure {
-            case .stream(let error):
-                object["error"] = [
-                    "sentence": error.description, "domain": error.domain.description, "code": error.code,
-                ]
-            case .file(let failure):
-                object["error"] = ["sentence": failure.description]
-            }
+        switch result {
+        case .success: break
+        case .failure(.stream(let error)): facts["error"] = JSONOutput.error(error)
+        case .failure(.file(let failure)): facts["error"] = JSONOutput.error(failure)
         }
-        object["steps"] = (stream?.report.steps ?? []).map { step in
-            [
-                "step": step.kind.description, "start": step.start / .seconds(1),
-                "seconds": step.time.map { $0 / .seconds(1) } as Any, "outcome": step.outcome.description,
-            ].compactMapValues { $0 as? Double? == .some(nil) ? nil : $0 }
-        }
-        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
-        let data = (try? JSONSerialization.data(withJSONObject: object, options: options)) ?? Data("{}".utf8)
-        return String(decoding: data, as: UTF8.self)
+        facts["steps"] = JSONOutput.steps(stream?.report ?? ConnectionReport())
+        return JSONOutput.line(facts)
     }
 }

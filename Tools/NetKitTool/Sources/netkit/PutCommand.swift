@@ -35,7 +35,7 @@ struct PutCommand: AsyncParsableCommand {
             let name = URL(fileURLWithPath: file).standardizedFileURL.lastPathComponent
             path = path.appending(Array(name.utf8))
         }
-        try await target.run { [client, path] in
+        try await target.run(["url": JSONOutput.url(url), "file": file]) { [client, path] in
             var isFolder: ObjCBool = false
             guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder),
                 FileManager.default.isReadableFile(atPath: file)
@@ -43,21 +43,25 @@ struct PutCommand: AsyncParsableCommand {
             switch (isFolder.boolValue, recursive) {
             case (true, true):
                 let progress = TreeProgress(resumes: resume)
-                try progress.finish(try await client.upload(file, to: path, progress.options))
-            case (false, false): try await send(client, path)
+                return try progress.finish(try await client.upload(file, to: path, progress.options))
+            case (false, false): return try await send(client, path)
             case (true, false): throw OutputFile.Failure(description: "\(file) is a folder; -r sends it.")
             case (false, true): throw OutputFile.Failure(description: "\(file) is no folder; leave out -r.")
             }
         }
     }
 
-    private func send(_ client: FTPClient, _ path: FTPPath) async throws {
+    private func send(_ client: FTPClient, _ path: FTPPath) async throws -> JSONOutput.Facts {
         let total = OutputFile.size(of: file)
         let offset = resume ? Int64(clamping: try await size(client, path)) : 0
         guard offset <= total else {
             throw OutputFile.Failure(description: "\(file) is shorter than what the server has of it.")
         }
-        if resume, offset == total, total > 0 { return Terminal.say("netkit: \(file) is complete there already.") }
+        var facts: JSONOutput.Facts = ["path": path.description, "offset": offset, "bytes": Int64(0)]
+        if resume, offset == total, total > 0 {
+            Terminal.say("netkit: \(file) is complete there already.")
+            return facts
+        }
         let source = ReadStream(path: file)
         try source.open()
         try source.set(.fileOffset, to: UInt64(offset))
@@ -73,6 +77,8 @@ struct PutCommand: AsyncParsableCommand {
         }
         try await stream.finish()
         progress?.finish(sent)
+        facts["bytes"] = sent - offset
+        return facts
     }
 
     /// How much the server has; 0 if there is nothing yet.

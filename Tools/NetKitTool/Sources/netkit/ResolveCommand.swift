@@ -65,7 +65,7 @@ struct ResolveCommand: AsyncParsableCommand {
                 show(name, try await answers(to: name, wire))
             } catch {
                 status = error.code == .timedOut ? .timedOut : .nameNotFound
-                if json { print(ResolveCommand.line(["name": name, "error": error.description])) }
+                if json { JSONOutput.show(["name": name, "error": JSONOutput.error(error)]) }
                 Terminal.say("netkit: \(Terminal.shown(error.description))")
                 for outcome in error.servers { Terminal.say("  \(outcome.server): \(outcome.result.rawValue)") }
             }
@@ -104,7 +104,7 @@ struct ResolveCommand: AsyncParsableCommand {
                 if let time = answer.1 { object["ttl"] = time }
                 return object
             }
-            return print(ResolveCommand.line(["name": name, "answers": list]))
+            return JSONOutput.show(["name": name, "answers": list])
         }
         let prefix = names.count > 1 ? "\(Terminal.shown(name))  " : ""
         for (text, time) in answers {
@@ -124,11 +124,5 @@ struct ResolveCommand: AsyncParsableCommand {
         case .nsec(let next, let types): "\(next) \(types.map(\.description).joined(separator: " "))"
         case .other(let type, let bytes): "\(type) \(bytes.count) bytes"
         }
-    }
-
-    private static func line(_ object: [String: Any]) -> String {
-        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
-        let data = (try? JSONSerialization.data(withJSONObject: object, options: options)) ?? Data("{}".utf8)
-        return String(decoding: data, as: UTF8.self)
     }
 }

@@ -19,12 +19,15 @@ struct TokenDecodeCommand: ParsableCommand {
     @Argument(help: "Base 64, with or without the scheme and the field's name before it.")
     var token: [String] = []
 
+    @Flag(help: "Print one JSON object a line for each token.")
+    var json = false
+
     func run() throws {
         if !token.isEmpty { return try show(token.joined(separator: " ")) }
         var isFirst = true
         while let line = readLine() {
             guard line.contains(where: { !$0.isWhitespace }) else { continue }
-            if !isFirst { print() }
+            if !isFirst, !json { print() }
             isFirst = false
             try show(line)
         }
@@ -32,12 +35,28 @@ struct TokenDecodeCommand: ParsableCommand {
 
     private func show(_ text: String) throws {
         do throws(HTTPAuthError) {
-            for line in try AuthenticationToken(text: text).description.split(separator: "\n") {
-                print(Terminal.shown(String(line)))
-            }
+            let token = try AuthenticationToken(text: text)
+            let lines = token.description.split(separator: "\n").map(String.init)
+            if json { return JSONOutput.show(["kind": token.kind, "says": lines]) }
+            for line in lines { print(Terminal.shown(line)) }
         } catch {
+            if json { JSONOutput.show(["error": JSONOutput.error(error)]) }
             Terminal.say("netkit: \(Terminal.shown(error.description))")
             throw ExitCode.failure
+        }
+    }
+}
+
+extension AuthenticationToken {
+    /// What it is, in a word that scripts may go by.
+    fileprivate var kind: String {
+        switch self {
+        case .ntlmNegotiate: "ntlm-negotiate"
+        case .ntlmChallenge: "ntlm-challenge"
+        case .ntlmAuthenticate: "ntlm-authenticate"
+        case .spnego: "spnego"
+        case .kerberos: "kerberos"
+        case .other: "other"
         }
     }
 }

@@ -3,6 +3,11 @@ import NetKit
 
 /// What is shown of the transfer of a whole tree: on a terminal one line that changes, and at the end what was done.
 final class TreeProgress: Sendable {
+    /// Something was left out that should not have been; all else is done, and has been told.
+    struct Incomplete: Error {
+        let facts: JSONOutput.Facts
+    }
+
     private struct State {
         var drawn: ContinuousClock.Instant?
     }
@@ -39,18 +44,12 @@ final class TreeProgress: Sendable {
         Terminal.write("\r\(text.prefix(Terminal.width - 1))\u{1b}[K", to: 2)
     }
 
-    /// Says what was done and what was left out; leaves with a status if that was not for its kind alone.
-    func finish(_ report: FTPTreeReport) throws {
+    /// Says what was done and what was left out; fails if that was not for its kind alone.
+    func finish(_ report: FTPTreeReport) throws(Incomplete) -> JSONOutput.Facts {
         if Terminal.isInteractive { Terminal.write("\r\u{1b}[K", to: 2) }
         for skipped in report.skipped {
-            let reason =
-                switch skipped.reason {
-                case .unsafeName: "its name cannot be one here"
-                case .notAFile: "it is a link or no file"
-                case .tooDeep: "it lies too deep"
-                case .refused(let reply): "the server refused it: \(Terminal.shown(reply.description))"
-                }
-            Terminal.say("netkit: left out \(Terminal.shown(skipped.path)): \(reason)")
+            let reason = TreeProgress.reason(skipped)
+            Terminal.say("netkit: left out \(Terminal.shown(skipped.path)): \(Terminal.shown(reason))")
         }
         if report.skippedCount > report.skipped.count {
             Terminal.say("netkit: and \(report.skippedCount - report.skipped.count) more")
@@ -60,6 +59,21 @@ final class TreeProgress: Sendable {
         Terminal.say(
             "netkit: \(report.files) files, \(report.directories) folders, \(ProgressBar.size(Double(report.bytes)))"
                 + " in \((seconds * 10).rounded() / 10) s\(unchanged)")
-        if report.skipped.contains(where: { $0.reason != .notAFile }) { throw ExitStatus.cutShort.exitCode }
+        let facts: JSONOutput.Facts = [
+            "files": report.files, "folders": report.directories, "bytes": report.bytes, "unchanged": report.unchanged,
+            "leftOutCount": report.skippedCount,
+            "leftOut": report.skipped.map { ["path": $0.path, "reason": TreeProgress.reason($0)] },
+        ]
+        if report.skipped.contains(where: { $0.reason != .notAFile }) { throw Incomplete(facts: facts) }
+        return facts
+    }
+
+    private static func reason(_ skipped: FTPTreeReport.Skipped) -> String {
+        switch skipped.reason {
+        case .unsafeName: "its name cannot be one here"
+        case .notAFile: "it is a link or no file"
+        case .tooDeep: "it lies too deep"
+        case .refused(let reply): "the server refused it: \(reply.description)"
+        }
     }
 }

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A program that peers run, and the Debian package that brings it.
 public struct Program: Hashable, Sendable {
-    /// The name of the executable, without a folder.
+    /// The name of the executable, or its path.
     public var name: String
     /// The Debian package to install when it is missing; empty if it is not installed but unpacked.
     public var package: String
@@ -24,8 +24,8 @@ public struct Program: Hashable, Sendable {
     /// Where the program is: in its own folder if it has one, else in the folders of `PATH` and then the system's own, as
     /// servers are often outside a user's `PATH`.
     public var location: String? {
-        if let folder {
-            let place = "\(folder)/\(name)"
+        if folder != nil || name.contains("/") {
+            let place = folder.map { "\($0)/\(name)" } ?? name
             return FileManager.default.isExecutableFile(atPath: place) ? place : nil
         }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
@@ -39,6 +39,7 @@ public struct Program: Hashable, Sendable {
     ///   is skipped on the machine that should run it proves nothing.
     func located() throws(PeerError) -> String {
         guard let location else {
+            if name.contains("/") { throw PeerError(.notInstalled, "'\(name)' is no program") }
             let way = package.isEmpty ? "" : ", or: apt-get install --no-install-recommends \(package)"
             throw PeerError(.notInstalled, "'\(name)' is not installed; run Scripts/bootstrap\(way)")
         }

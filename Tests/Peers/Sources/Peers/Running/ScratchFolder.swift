@@ -11,7 +11,8 @@ final class ScratchFolder: Sendable {
 
     /// Makes a folder whose name begins with `name`.
     init(_ name: String) throws(PeerError) {
-        path = try Self.unique("\(try Self.root.get())/\(name)")
+        // A program may be told by its path.
+        path = try Self.unique("\(try Self.root.get())/\(name.split(separator: "/").last ?? "")")
     }
 
     deinit {

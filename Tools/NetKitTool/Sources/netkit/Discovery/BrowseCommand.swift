@@ -38,7 +38,7 @@ struct BrowseCommand: AsyncParsableCommand {
                 try ServiceType(type), domain: domain, interface: options.interface, engine: engine)
             try await show(browser.start(), engine)
         } catch {
-            throw DiscoveryOptions.exit(error)
+            throw options.exit(error)
         }
     }
 

@@ -57,16 +57,14 @@ struct DiscoveryOptions: ParsableArguments {
         do throws(ServiceDiscoveryError) {
             while let element = try await feed.next(until: deadline) { say(line(element)) }
         } catch {
-            if error.code != .timedOut { throw DiscoveryOptions.exit(error) }
+            if error.code != .timedOut { throw exit(error) }
         }
     }
 
     /// Prints one line in the form asked for.
     func say(_ line: (text: String, json: [String: Any])) {
-        guard json else { return Terminal.write(Terminal.shown(line.text) + "\n", to: STDOUT_FILENO) }
-        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
-        let data = (try? JSONSerialization.data(withJSONObject: line.json, options: options)) ?? Data("{}".utf8)
-        Terminal.write(String(decoding: data, as: UTF8.self) + "\n", to: STDOUT_FILENO)
+        if json { return JSONOutput.show(line.json) }
+        Terminal.write(Terminal.shown(line.text) + "\n", to: STDOUT_FILENO)
     }
 
     /// What every JSON object about a service begins with.
@@ -75,7 +73,8 @@ struct DiscoveryOptions: ParsableArguments {
     }
 
     /// Says what went wrong, and gives the exit code for it.
-    static func exit(_ error: ServiceDiscoveryError) -> ExitCode {
+    func exit(_ error: ServiceDiscoveryError) -> ExitCode {
+        if json { JSONOutput.show(["event": "failed", "error": JSONOutput.error(error)]) }
         Terminal.say("netkit: \(Terminal.shown(error.description))")
         return switch error.code {
         case .timedOut: ExitStatus.timedOut.exitCode
@@ -84,7 +83,7 @@ struct DiscoveryOptions: ParsableArguments {
         }
     }
 
-    static func service(_ name: String, _ type: String, _ domain: String?) throws -> ServiceInstance {
+    func service(_ name: String, _ type: String, _ domain: String?) throws -> ServiceInstance {
         do throws(ServiceDiscoveryError) {
             let domain = if let domain { try ServiceDomain(domain) } else { ServiceDomain.local }
             return try ServiceInstance(name: name, type: ServiceType(type), domain: domain)

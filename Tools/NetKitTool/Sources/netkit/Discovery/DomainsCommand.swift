@@ -19,7 +19,7 @@ struct DomainsCommand: AsyncParsableCommand {
                 registration ? .registration : .browsing, interface: options.interface, engine: options.start()
             ).start()
         } catch {
-            throw DiscoveryOptions.exit(error)
+            throw options.exit(error)
         }
         try await options.show(feed, until: options.deadline) { change in
             let isFound = change.kind == .found

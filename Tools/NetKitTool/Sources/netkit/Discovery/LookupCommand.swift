@@ -20,12 +20,12 @@ struct LookupCommand: AsyncParsableCommand {
     @OptionGroup var options: DiscoveryOptions
 
     func run() async throws {
-        let service = try DiscoveryOptions.service(name, type, domain)
+        let service = try options.service(name, type, domain)
         do throws(ServiceDiscoveryError) {
             let resolver = ServiceResolver(service, interface: options.interface, engine: options.start())
             options.say(Self.line(try await resolver.resolve(until: options.deadline ?? .now + .seconds(5))))
         } catch {
-            throw DiscoveryOptions.exit(error)
+            throw options.exit(error)
         }
     }
 

@@ -19,12 +19,12 @@ struct MonitorCommand: AsyncParsableCommand {
     @OptionGroup var options: DiscoveryOptions
 
     func run() async throws {
-        let service = try DiscoveryOptions.service(name, type, domain)
+        let service = try options.service(name, type, domain)
         let feed: DiscoveryFeed<TXTRecord>
         do throws(ServiceDiscoveryError) {
             feed = try ServiceMonitor(service, interface: options.interface, engine: options.start()).start()
         } catch {
-            throw DiscoveryOptions.exit(error)
+            throw options.exit(error)
         }
         try await options.show(feed, until: options.deadline) { record in
             ("\(record)", DiscoveryOptions.object("changed", service).merging(["txt": Self.object(record)]) { $1 })

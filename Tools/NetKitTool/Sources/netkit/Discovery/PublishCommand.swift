@@ -44,7 +44,7 @@ struct PublishCommand: AsyncParsableCommand {
             service.interface = options.interface
             publisher = try ServicePublisher(service, engine: options.start())
         } catch {
-            throw DiscoveryOptions.exit(error)
+            throw options.exit(error)
         }
         defer { publisher.stop() }
         try await options.show(publisher.names, until: options.deadline) { service in

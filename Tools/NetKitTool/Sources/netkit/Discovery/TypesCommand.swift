@@ -13,7 +13,7 @@ struct TypesCommand: AsyncParsableCommand {
         do throws(ServiceDiscoveryError) {
             try await Self.show(ServiceTypeBrowser(interface: options.interface, engine: options.start()), options)
         } catch {
-            throw DiscoveryOptions.exit(error)
+            throw options.exit(error)
         }
     }
 
