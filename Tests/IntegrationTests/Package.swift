@@ -18,7 +18,6 @@ let package = Package(
         .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HTTPMessage"),
         .package(path: "../../Packages/HostResolver"),
-        .package(path: "../../Packages/NetDiag"),
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/ServiceDiscovery"),
         .package(path: "../../Packages/StreamKit"),
@@ -47,7 +46,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "diagnose-here",
-            dependencies: [.product(name: "NetDiag", package: "NetDiag")],
+            dependencies: [.product(name: "NetKit", package: "NetKit")],
             swiftSettings: settings
         ),
         // The fault lab: a library, so that the tests and Scripts/faultlab judge by the same table.
@@ -62,23 +61,34 @@ let package = Package(
             dependencies: ["FaultLab", "diagnose-here"],
             swiftSettings: settings
         ),
+        // Scripts/tour runs it.
+        .executableTarget(
+            name: "tour",
+            dependencies: [
+                .product(name: "NetKitFoundation", package: "NetKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
         // The listings of Apple's guides, written with NetKit.
         .target(
             name: "Listings",
             dependencies: [
                 .product(name: "NetKit", package: "NetKit"),
+                .product(name: "NetKitFoundation", package: "NetKit"),
                 .product(name: "RunLoopDelivery", package: "EventLoops"),
             ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "listing",
-            dependencies: ["Listings", .product(name: "NetKit", package: "NetKit")],
+            dependencies: ["Listings", .product(name: "NetKitFoundation", package: "NetKit")],
             swiftSettings: settings
         ),
         .testTarget(
             name: "JourneyTests",
             dependencies: [
+                "service-streams",
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "Peers", package: "Peers"),
             ],

@@ -96,13 +96,14 @@ public final class NetDiagnostic: Sendable {
     ///   - error: what the load ended with; nil if it did not fail.
     ///   - response: the head of the server's answer, or of the proxy's if `isFromProxy`.
     ///   - isFromProxy: a proxy answered in the server's place.
+    ///   - routes: the ways that the load was to go: a report does not tell of a proxy that was never reached.
     ///   - options: limits, name servers, what may be asked.
     /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
     public convenience init(
         url: URL, report: ConnectionReport, error: StreamError?, response: HTTPResponse? = nil,
-        isFromProxy: Bool = false, options: Options = Options()
+        isFromProxy: Bool = false, routes: [ProxyRoute] = [], options: Options = Options()
     ) throws(StreamError) {
-        let target = try DiagnosisTarget(url).through(report)
+        let target = try DiagnosisTarget(url).through(report, or: routes)
         var facts = LadderFacts(report, error: error, of: target)
         facts.learn(error, of: target)
         if let response { facts.learn(response, isFromProxy: isFromProxy, of: target) }
@@ -114,10 +115,12 @@ public final class NetDiagnostic: Sendable {
     /// Keeps them alive, and changes nothing about them. Replaces `CFNetDiagnosticCreateWithStreams`.
     public convenience init(read: ReadStream?, write: WriteStream?, options: Options = Options()) {
         let report = read?.report ?? write?.report ?? ConnectionReport()
+        var routes = read?[.proxies] ?? write?[.proxies] ?? []
+        if routes.isEmpty, let socks = read?[.socksProxy] ?? write?[.socksProxy] { routes = [ProxyRoute(socks)] }
         let target = DiagnosisTarget(
             name: read?[.remoteHostName] ?? write?[.remoteHostName], port: read?[.remotePort] ?? write?[.remotePort],
             address: read?[.remoteAddress] ?? write?[.remoteAddress], report: report
-        ).through(report)
+        ).through(report, or: routes)
         self.init([target], read: read, write: write, options)
     }
 

@@ -19,14 +19,16 @@ public struct FaultLab: Sendable {
     /// How many networks are diagnosed at the same time: most of them wait for what never comes.
     private static let width = 8
 
-    private let tool: String
+    private let tool: [String]
     private let authority: CertificateAuthority
 
     /// Makes a lab.
     ///
-    /// - Parameter tool: the path of `diagnose-here`.
-    public init(tool: String) throws(PeerError) {
-        self.tool = tool
+    /// - Parameters:
+    ///   - tool: the path of `diagnose-here`.
+    ///   - byStream: whether it diagnoses streams that have failed, not URLs.
+    public init(tool: String, byStream: Bool = false) throws(PeerError) {
+        self.tool = byStream ? [tool, "--stream"] : [tool]
         authority = try CertificateAuthority.shared()
     }
 
@@ -48,7 +50,7 @@ public struct FaultLab: Sendable {
             let namespace = try await network(of: fault)
             defer { namespace.remove() }
             var command = Command(
-                Program("env", package: "coreutils"), fault.wrapper + [tool, fault.url], in: namespace)
+                Program("env", package: "coreutils"), fault.wrapper + tool + [fault.url], in: namespace)
             command.environment = fault.environment.merging(["SSL_CERT_FILE": authority.root]) { $1 }
             let result = try await command.run()
             let line = result.text.split(separator: "\n").first.map(String.init) ?? ""

@@ -3,6 +3,14 @@ extension LabFault {
     /// Networks with one fault.
     public static let single: [LabFault] = lower + names + proxies + scripts + connections + security + answers
 
+    /// One network for each rung of the ladder, from the cable up.
+    public static let rungs: [LabFault] = [
+        "cable pulled out", "no address", "no default route", "router off, address known", "no such name",
+        "proxy is off",
+        "closed port", "path MTU black hole", "certificate expired", "SSH in the web server's place",
+        "a page for who is known",
+    ].compactMap { name in single.first { $0.name == name } }
+
     private static let https = "https://www.peers.test/"
 
     private static let lower = [

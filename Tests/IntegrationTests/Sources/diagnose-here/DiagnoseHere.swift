@@ -1,19 +1,21 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import NetDiag
+internal import NetKit
 
 /// Diagnoses the way to a URL in the network that it runs in.
 ///
 ///     diagnose-here URL
+///     diagnose-here --stream URL
 ///     diagnose-here passive://[ADDRESS]
 ///
-/// The second prints the status that the kernel knows without a packet. The first
-/// prints the code of the cause, or `fine`, and then those of the remarks. Its limits are short, since in a network of one
+/// The last prints the status that the kernel knows without a packet. The second loads the URL by a stream, lets that fail, and
+/// diagnoses with what the stream knows. It and the first print the code of the cause, or `fine`, and then those of the remarks. Its limits are short, since in a network of one
 /// machine what has not answered after a second never will. It is a program because a process sees one network only.
 @main struct DiagnoseHere {
     static func main() async throws {
-        guard CommandLine.arguments.count == 2, let url = URL(string: CommandLine.arguments[1]) else {
-            print("usage: diagnose-here URL")
+        let words = CommandLine.arguments.dropFirst().filter { $0 != "--stream" }
+        guard words.count == 1, let url = URL(string: words[0]) else {
+            print("usage: diagnose-here [--stream] URL")
             exit(2)
         }
         if url.scheme == "passive" {
@@ -24,7 +26,10 @@ internal import NetDiag
         var options = NetDiagnostic.Options()
         options.connectionLimit = .seconds(4)
         options.answerLimit = .seconds(4)
-        let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
+        let diagnostic =
+            CommandLine.arguments.contains("--stream")
+            ? try await failed(url, options) : try NetDiagnostic(url: url, options: options)
+        let diagnosis = await diagnostic.diagnose()
         let remarks = diagnosis.remarks.filter { $0.severity == .warning }.map(\.code.rawValue)
         print(([diagnosis.cause?.code.rawValue ?? "fine"] + remarks).joined(separator: " "))
         print(diagnosis)
@@ -33,5 +38,21 @@ internal import NetDiag
         }
         for family in diagnosis.families { print(family) }
         for sentence in diagnosis.uncheckable { print("not looked at:", sentence) }
+    }
+
+    /// What a load has come to that knew nothing of diagnosis.
+    private static func failed(_ url: URL, _ options: NetDiagnostic.Options) async throws -> NetDiagnostic {
+        let stream = try ReadStream(httpURL: url)
+        try stream.set(.httpProxySettings, to: try ProxySettings.environment())
+        try stream.set(.openLimit, to: .seconds(4))
+        try stream.set(.readLimit, to: .seconds(4))
+        do throws(StreamError) {
+            try stream.open()
+            _ = try await stream.readAll(limit: 1 << 20)
+        } catch {
+            // The stream keeps it.
+        }
+        stream.close()
+        return try NetDiagnostic(load: stream, of: url, options: options)
     }
 }

@@ -13,6 +13,7 @@ import NetKit
 ///     listing A-3 TYPE           + NAME, from a run loop, until the first; then stopped
 ///     listing A-4 NAME TYPE      HOST PORT, from a run loop, until the first; then cancelled
 ///     listing B-1                + DOMAIN
+///     listing foundation 3-1 …   the same of 2-1 to 4-5 and B-1 with NetService; 4-2 tells HOST PORT
 @main struct ListingProgram {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -60,6 +61,8 @@ import NetKit
             say("doubted")
         case "A-2", "A-3", "A-4":
             try await onThread { try runLoop(number, words) }
+        case "foundation":
+            try await onThread { try NetServiceListings.run(words[0], Array(words.dropFirst())) }
         case "B-1":
             let search = try ServicesGuide.AppendixB.listing1(engine: engine)
             try await ServicesGuide.AppendixB.listing3(search) { list in

@@ -7,6 +7,7 @@ import NetKitFoundation
 ///     service-streams call NAME TYPE TEXT     heard TEXT, through Foundation's streams
 ///     service-streams stream NAME TYPE TEXT   heard TEXT from HOST, and whether its address has a port
 ///     service-streams find TYPE               + NAME; NAME at HOST, and whether it has a port; - NAME of how many
+///     service-streams fetch TYPE              + NAME; at HOST PORT; then each file of an FTP service: its name, size and text
 ///     service-streams insist NAME TYPE        + NAME; connects again and again, until - NAME
 ///
 /// In front of that, `--embedded` has the embedded engine do it, not the one that is taken by default.
@@ -22,6 +23,8 @@ import NetKitFoundation
         case "find": find(arguments[1])
         case "stream":
             run { try await stream(service(arguments[1], arguments[2]), arguments[3]) }
+        case "fetch":
+            run { try await fetch(arguments[1]) }
         case "insist":
             run { try await insist(service(arguments[1], arguments[2])) }
         default:
@@ -94,6 +97,29 @@ import NetKitFoundation
         try await pair.output.writeAll(Array(text.utf8))
         let heard = String(decoding: try await pair.input.read(upTo: 1000), as: UTF8.self)
         say("heard \(heard) from \(pair[.remoteHostName] ?? "") \(pair[.remoteAddress]?.port ?? 0 > 0)")
+    }
+
+    /// Finds an FTP service, and lists and fetches what is in the folder that its TXT record names.
+    private static func fetch(_ type: String) async throws {
+        let search = try ServiceBrowser(ServiceType(type), engine: engine).start()
+        guard let found = try await search.next(until: .now + .seconds(60)) else { return say("error: none") }
+        say("+ \(found.value.name)")
+        let place = try await ServiceResolver(found.value, engine: engine).resolve(until: .now + .seconds(60))
+        say("at \(place.hostName) \(place.port)")
+        guard let address = place.addresses.lazy.compactMap(\.ipAddress).first(where: { $0.family == .v4 }),
+            let folder = URL(string: "ftp://\(address):\(place.port)\(place.record.string("path") ?? "/")")
+        else { return say("error: no address") }
+        let listing = try ReadStream(ftpURL: folder)
+        try listing.open()
+        let lines = try await listing.readAll(limit: 1 << 20)
+        let options = ListingOptions(now: Int64(Date().timeIntervalSince1970))
+        let entries = try ListingParser.entries(of: lines, options)
+        for entry in entries.sorted(by: { $0.name < $1.name }) where entry.kind == .file {
+            let file = try ReadStream(ftpURL: folder.appending(component: entry.name))
+            try file.open()
+            let text = String(decoding: try await file.readAll(limit: 1 << 20), as: UTF8.self)
+            say("\(entry.name) \(entry.size ?? 0) \(text)")
+        }
     }
 
     private static func insist(_ service: ServiceInstance) async throws {

@@ -17,6 +17,15 @@ import Testing
         }
     }
 
+    /// What is known is the stream alone, which has failed before anybody thought of diagnosis.
+    @Test(.timeLimit(.minutes(2))) func aStreamThatFailsAtEachRung() async throws {
+        let lab = try FaultLab(tool: Self.tool, byStream: true)
+        #expect(LabFault.rungs.count == 11, "a row of the table has another name now")
+        for outcome in await lab.outcomes(of: LabFault.rungs) {
+            #expect(outcome.isRight, "\(outcome.fault.name): \(outcome.verdict)\n\(outcome.report)")
+        }
+    }
+
     @Test func theTableIsLargeEnough() {
         #expect(LabFault.single.count >= 25)
         let names = (LabFault.single + LabFault.pairs + LabFault.healthy + LabFault.passive).map(\.name)

@@ -12,9 +12,9 @@ struct FTPListingTests {
 
     /// Runs a pump of chapter 5 in the events of `stream`, until it says that it is done or throws.
     private func pump<Stream: Scheduled>(
-        _ stream: Stream, at wanted: StreamEvent, _ info: Listings5.StreamInfo,
-        _ step: @escaping @Sendable (inout Listings5.StreamInfo, _ atEnd: Bool) throws -> Bool
-    ) async throws -> Listings5.StreamInfo {
+        _ stream: Stream, at wanted: StreamEvent, _ info: Listings5.Listing1,
+        _ step: @escaping @Sendable (inout Listings5.Listing1, _ atEnd: Bool) throws -> Bool
+    ) async throws -> Listings5.Listing1 {
         let shared = Locked(info)
         return try await withCheckedThrowingContinuation { continuation in
             let finish = Once(continuation)
@@ -52,7 +52,7 @@ struct FTPListingTests {
         let source = try #require(ReadStream(url: local))
         try source.open()
         let upload = try WriteStream(ftpURL: remote)
-        let sent = try await pump(upload, at: .canAcceptBytes, Listings5.StreamInfo(reading: source, writing: upload)) {
+        let sent = try await pump(upload, at: .canAcceptBytes, Listings5.Listing1(reading: source, writing: upload)) {
             info, _ in try Listings5.listing3(&info)
         }
         #expect(sent.totalBytesWritten == Self.bytes.count)
@@ -63,7 +63,7 @@ struct FTPListingTests {
         let download = try ReadStream(ftpURL: remote)
         try download.set(.ftpFetchesResourceInfo, to: true)
         let got = try await pump(
-            download, at: .hasBytesAvailable, Listings5.StreamInfo(reading: download, writing: target)
+            download, at: .hasBytesAvailable, Listings5.Listing1(reading: download, writing: target)
         ) {
             info, atEnd in atEnd ? false : try Listings5.listing2(&info)
         }
@@ -78,7 +78,7 @@ struct FTPListingTests {
         defer { server.stop() }
         for name in ["a.txt", "b c.txt", "ü.txt"] { try server.write(name, Array("12345".utf8)) }
         let listing = try ReadStream(ftpURL: try #require(URL(string: server.url("files/"))))
-        var info = Listings5.StreamInfo(reading: listing, writing: WriteStream(toMemoryOfCapacity: 0))
+        var info = Listings5.Listing1(reading: listing, writing: WriteStream(toMemoryOfCapacity: 0))
         info.bufferSize = size
         let entries = Locked<[ListingEntry]>([])
         let parser = Locked(ListingParser(ListingOptions(now: Int64(Date().timeIntervalSince1970))))

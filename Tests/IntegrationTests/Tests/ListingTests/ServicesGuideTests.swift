@@ -56,6 +56,38 @@ import Testing
         }
     }
 
+    /// The same with `NetService`, `NetServiceBrowser` and their delegates.
+    @Test func foundationBrowsingResolvingConnecting() async throws {
+        try await withAvahi { avahi, greeter in
+            let browser = try listing("foundation", "3-1", "_music._tcp")
+            defer { browser.stop() }
+            #expect(await browser.says("+ No. 5 Jazz"), "\(browser.log)")
+            let resolver = try listing("foundation", "4-2", "No. 5 Jazz", "_music._tcp")
+            defer { resolver.stop() }
+            #expect(await resolver.says("avahi-host.local. \(greeter.port)"), "\(resolver.log)")
+            let connection = try listing("foundation", "4-1", "No. 5 Jazz", "_music._tcp")
+            defer { connection.stop() }
+            #expect(await connection.says("welcome"), "\(connection.log)")
+            let doubt = try listing("foundation", "4-5", "No. 5 Jazz", "_music._tcp")
+            defer { doubt.stop() }
+            #expect(await doubt.says("doubted"), "\(doubt.log)")
+            avahi.stop()
+            #expect(await browser.says("- No. 5 Jazz"), "\(browser.log)")
+        }
+    }
+
+    @Test func foundationPublishing() async throws {
+        try await withAvahi { avahi, _ in
+            let publisher = try listing("foundation", "2-1", "4711")
+            defer { publisher.stop() }
+            #expect(await publisher.shows("published "), "\(publisher.log)")
+            #expect(try await avahi.browse("_music._tcp").contains { $0.contains(";10.77.5.2;4711;") })
+            let domains = try listing("foundation", "B-1")
+            defer { domains.stop() }
+            #expect(await domains.says("+ local."), "\(domains.log)")
+        }
+    }
+
     @Test func callbacksOnARunLoop() async throws {
         try await withAvahi { avahi, greeter in
             let browser = try listing("A-3", "_music._tcp")

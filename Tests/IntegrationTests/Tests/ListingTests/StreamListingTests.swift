@@ -95,7 +95,7 @@ struct StreamListingTests {
             try once.open()
             #expect(try once.readAll(limit: 100) == Array("hello\n".utf8))
 
-            let keeper = try Listings2.ProxyKeeper(file)
+            let keeper = try Listings2.Listing12(file)
             let changes = Locked(0)
             keeper.listing13 { changes.withLock { $0 += 1 } }
             try keeper.listing14()

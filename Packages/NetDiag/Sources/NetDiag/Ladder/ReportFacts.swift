@@ -128,22 +128,27 @@ extension DiagnosisTarget {
         self.init(host: host, port: number ?? 0, isSecure: isSecure, service: .bytes)
     }
 
-    /// The same, through the first proxy that a report tells of.
-    func through(_ report: ConnectionReport) -> DiagnosisTarget {
+    /// The same, through the first proxy that a report tells of; else, since a proxy that was never reached tells nothing, through
+    /// the first one of the ways that were to be tried.
+    func through(_ report: ConnectionReport, or routes: [ProxyRoute]) -> DiagnosisTarget {
         for case .proxy(let kind, let place) in report.steps.map(\.kind) {
             guard let colon = place.lastIndex(of: ":"), let port = UInt16(place[place.index(after: colon)...]) else {
                 continue
             }
-            let kinds: [String: ProxyServer.Kind] = [
-                "HTTP": .http, "HTTPS": .https, "SOCKS4": .socks4, "SOCKS4a": .socks4a, "SOCKS5": .socks5h,
-            ]
-            var target = self
             let host = place[..<colon]
-            target.proxy = ProxyServer(
-                kinds[kind] ?? .http, host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host),
-                port: port)
-            return target
+            return through(
+                kind, host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host), port)
         }
-        return self
+        guard let hop = routes.first?.hops.first else { return self }
+        return through(hop.kind, hop.host, hop.port)
+    }
+
+    private func through(_ kind: String, _ host: String, _ port: UInt16) -> DiagnosisTarget {
+        let kinds: [String: ProxyServer.Kind] = [
+            "HTTP": .http, "HTTPS": .https, "SOCKS4": .socks4, "SOCKS4a": .socks4a, "SOCKS5": .socks5h,
+        ]
+        var target = self
+        target.proxy = ProxyServer(kinds[kind] ?? .http, host: host, port: port)
+        return target
     }
 }

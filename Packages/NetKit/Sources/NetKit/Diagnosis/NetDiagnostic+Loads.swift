@@ -23,15 +23,20 @@ extension NetDiagnostic {
     /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
     public convenience init(load stream: ReadStream, of url: URL, options: Options = Options()) throws(StreamError) {
         let refusal = stream[.httpProxyResponse].flatMap { (200..<300).contains($0.status.code) ? nil : $0 }
+        let url = stream[.httpFinalURL] ?? url
+        // Settings that do not say a way have failed the load, which its error tells.
+        var routes = stream[.proxies] ?? []
+        if routes.isEmpty { routes = (try? stream[.httpProxySettings]?.routes(for: url)) ?? [] }
         try self.init(
-            url: stream[.httpFinalURL] ?? url, report: stream.report, error: stream.error,
-            response: refusal ?? stream[.httpResponse], isFromProxy: refusal != nil, options: options)
+            url: url, report: stream.report, error: stream.error, response: refusal ?? stream[.httpResponse],
+            isFromProxy: refusal != nil, routes: routes, options: options)
     }
 
     /// For an FTP upload that failed.
     ///
     /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
     public convenience init(load stream: WriteStream, of url: URL, options: Options = Options()) throws(StreamError) {
-        try self.init(url: url, report: stream.report, error: stream.error, options: options)
+        try self.init(
+            url: url, report: stream.report, error: stream.error, routes: stream[.proxies] ?? [], options: options)
     }
 }

@@ -117,6 +117,22 @@ import Testing
         #expect(proxy.connections == 1)
     }
 
+    @Test(arguments: ["http", "https"]) func aProxyThatWasNeverReached(_ scheme: String) async throws {
+        let url = URL(string: "\(scheme)://www.example.test/")!
+        var settings = ProxySettings()
+        settings.http = [try ProxyServer("http://127.0.0.1:1")]
+        settings.https = settings.http
+        let bySettings = try ReadStream(httpURL: url)
+        try bySettings.set(.httpProxySettings, to: settings)
+        let byRoute = try ReadStream(httpURL: url)
+        try byRoute.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: 1))])
+        for stream in [bySettings, byRoute] {
+            await ended(stream)
+            let found = try await cause(stream, url)
+            #expect(found?.code == .proxyUnreachable, "\(String(describing: found))")
+        }
+    }
+
     @Test func aLoginThatFTPRefused() async throws {
         let server = try Server("220 Ready\r\n", "331 Password\r\n", "530 No\r\n")
         let url = URL(string: "ftp://ann:secret@127.0.0.1:\(server.port)/file")!

@@ -10,7 +10,7 @@ extension CFNetworkGuide.Chapter2 {
     }
 
     /// 2-12 to 2-17: settings that are kept current for many streams. Here they stand in a file.
-    public final class ProxyKeeper: Sendable {
+    public final class Listing12: Sendable {
         private let monitor: ProxySettingsMonitor
         private let settings = Locked<ProxySettings?>(nil)
         private let subscription = Locked<ProxySettingsSubscription?>(nil)

@@ -4,7 +4,7 @@ extension CFNetworkGuide {
     /// FTP: the pumps between a remote and a local stream.
     public enum Chapter5 {
         /// 5-1: what both streams of a transfer need to know. It is handed to the callback by being captured.
-        public struct StreamInfo: Sendable {
+        public struct Listing1: Sendable {
             /// Where bytes go.
             public let writeStream: WriteStream
             /// Where they come from.
@@ -28,7 +28,7 @@ extension CFNetworkGuide {
         /// 5-2: in the event "has bytes", writes what one read gives to the other stream. False at the end.
         ///
         /// The guide's listing jumps to a label that it does not show; here what fails is thrown.
-        public static func listing2(_ info: inout StreamInfo) throws(StreamError) -> Bool {
+        public static func listing2(_ info: inout Listing1) throws(StreamError) -> Bool {
             let bytes = try info.readStream.read(upTo: info.bufferSize)
             if bytes.isEmpty { return false }
             try info.writeStream.writeAll(bytes)
@@ -42,7 +42,7 @@ extension CFNetworkGuide {
         ///
         /// The guide's listing writes the end of the file as zero bytes and leaves the remote stream open. `finish()` ends
         /// the upload, and waits for the server to confirm it.
-        public static func listing3(_ info: inout StreamInfo) throws(StreamError) -> Bool {
+        public static func listing3(_ info: inout Listing1) throws(StreamError) -> Bool {
             repeat {
                 if info.leftOver.isEmpty {
                     info.leftOver = try info.readStream.read(upTo: info.bufferSize)[...]
@@ -59,7 +59,7 @@ extension CFNetworkGuide {
         }
 
         /// 5-4: in the event "has bytes" of a listing, reads behind what was left over. False at the end.
-        public static func listing4(_ info: inout StreamInfo) throws(StreamError) -> Bool {
+        public static func listing4(_ info: inout Listing1) throws(StreamError) -> Bool {
             let bytes = try info.readStream.read(upTo: info.bufferSize)
             info.leftOver += bytes
             return !bytes.isEmpty
@@ -71,7 +71,7 @@ extension CFNetworkGuide {
         /// The guide's listing does not begin its count anew at each call, and leaves the rest of a line where the next read
         /// writes over it.
         public static func listing5(
-            _ info: inout StreamInfo, _ parser: inout ListingParser, atEnd: Bool
+            _ info: inout Listing1, _ parser: inout ListingParser, atEnd: Bool
         ) throws(ListingError) -> [ListingEntry] {
             var entries: [ListingEntry] = []
             let buffer = Array(info.leftOver)

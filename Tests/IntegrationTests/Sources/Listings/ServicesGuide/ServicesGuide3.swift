@@ -13,7 +13,7 @@ extension ServicesGuide {
         }
 
         /// 3-2: what the delegate keeps.
-        public struct ServiceList {
+        public struct Listing2 {
             /// Whether the search is under way.
             public internal(set) var isSearching = false
             /// What is there now.
@@ -27,9 +27,9 @@ extension ServicesGuide {
         ///
         /// The guide logs the host name of a service that was just found; it is known only after resolving.
         public static func listing3(
-            _ search: DiscoveryFeed<DiscoveryChange<ServiceInstance>>, updateUI: (ServiceList) -> Void
+            _ search: DiscoveryFeed<DiscoveryChange<ServiceInstance>>, updateUI: (Listing2) -> Void
         ) async throws(ServiceDiscoveryError) {
-            var list = ServiceList()
+            var list = Listing2()
             list.isSearching = true
             updateUI(list)
             while let change = try await search.next() {  // what fails is thrown; nil once the search was stopped

@@ -11,7 +11,7 @@ extension ServicesGuide {
         }
 
         /// B-2: what the delegate keeps.
-        public struct DomainList {
+        public struct Listing2 {
             /// What is there now.
             public internal(set) var domains: [ServiceDomain] = []
 
@@ -21,9 +21,9 @@ extension ServicesGuide {
 
         /// B-3: what the delegate does: keeps the list until the search is stopped.
         public static func listing3(
-            _ search: DiscoveryFeed<DiscoveryChange<ServiceDomain>>, updateUI: (DomainList) -> Void
+            _ search: DiscoveryFeed<DiscoveryChange<ServiceDomain>>, updateUI: (Listing2) -> Void
         ) async throws(ServiceDiscoveryError) {
-            var list = DomainList()
+            var list = Listing2()
             while let change = try await search.next() {
                 switch change.kind {
                 case .found: list.domains.append(change.value)

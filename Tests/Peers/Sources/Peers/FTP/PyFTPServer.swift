@@ -10,11 +10,12 @@ public final class PyFTPServer: FTPServer {
     /// The shell, which is told Debian's own Python: another one in `PATH` lacks the package.
     public static let program = Program("sh", package: "python3-pyftpdlib")
     /// The running program.
-    public let process = PeerProcess()
+    public let process: PeerProcess
     /// Never.
     public let security = FTPServerSecurity.off
     /// Whether it listens at `::1`.
     public let isIPv6: Bool
+    private let address: String
     private let masquerade: String?
     private let cutsAfter: Int?
     private let idleLimit: Int
@@ -23,10 +24,17 @@ public final class PyFTPServer: FTPServer {
     ///
     /// - Parameters:
     ///   - isIPv6: whether it listens at `::1` instead of `127.0.0.1`.
+    ///   - address: where it listens instead of both.
+    ///   - namespace: where it runs.
     ///   - masquerade: the address that it claims in answers to PASV; nil for its own.
     ///   - cutsAfter: after how many bytes of a download it closes the data connection and answers 426; nil for never.
     ///   - idleLimit: after how many seconds it ends an idle session with 421.
-    public init(isIPv6: Bool = false, masquerade: String? = nil, cutsAfter: Int? = nil, idleLimit: Int = 300) {
+    public init(
+        isIPv6: Bool = false, at address: String? = nil, in namespace: NetworkNamespace? = nil,
+        masquerade: String? = nil, cutsAfter: Int? = nil, idleLimit: Int = 300
+    ) {
+        process = PeerProcess(in: namespace)
+        self.address = address ?? (isIPv6 ? "::1" : "127.0.0.1")
         self.isIPv6 = isIPv6
         self.masquerade = masquerade
         self.cutsAfter = cutsAfter
@@ -39,9 +47,7 @@ public final class PyFTPServer: FTPServer {
             try makeTree(scratch)
             let script = try scratch.write("server.py", Self.script)
             let arguments = [
-                scratch.file("root"), isIPv6 ? "::1" : "127.0.0.1", "\(ports[0])", masquerade ?? "",
-                "\(cutsAfter ?? -1)",
-                "\(idleLimit)",
+                scratch.file("root"), address, "\(ports[0])", masquerade ?? "", "\(cutsAfter ?? -1)", "\(idleLimit)",
             ]
             return PeerProcess.Launch(
                 arguments: ["-c", "exec /usr/bin/python3 -u \"$@\"", "sh", script] + arguments,
