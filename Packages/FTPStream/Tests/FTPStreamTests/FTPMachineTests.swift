@@ -14,6 +14,24 @@ struct FTPMachineTests {
         #expect(Conversation.names.count >= 14)
     }
 
+    /// FT-035: sizes beyond 32 bits, as SIZE and as the words of the 150 say them.
+    @Test(arguments: [true, false])
+    func largeSizes(_ isAsked: Bool) throws {
+        var machine = FTPMachine(FTPMachine.Login(user: [0x61], password: []))
+        _ = machine.begin()
+        for (code, text) in [(220, ""), (230, ""), (500, "")] {
+            _ = try machine.receive(FTPReply(code: code, lines: [Array(text.utf8)]))
+        }
+        _ = try machine.begin(.retrieve([0x78], offset: 0, asksSize: isAsked, isASCII: false))
+        _ = try machine.receive(FTPReply(code: 200, lines: [[]]))
+        if isAsked { _ = try machine.receive(FTPReply(code: 213, lines: [Array("8589934592".utf8)])) }
+        _ = try machine.receive(FTPReply(code: 229, lines: [Array("(|||1|)".utf8)]))
+        _ = try machine.didConnect()
+        let words = "Opening BINARY mode data connection for x (8589934592 bytes)."
+        #expect(try machine.receive(FTPReply(code: 150, lines: [Array(words.utf8)])) == .transfer)
+        #expect(machine.resourceSize == 8_589_934_592)
+    }
+
     /// Whatever a server says at whatever time: the machine goes on, or throws, and never traps.
     @Test func everyReplyAtEveryStep() throws {
         let codes =

@@ -40,7 +40,7 @@ struct SessionKeyTests {
             try Self.key { $0.security?.clearsControl = true },
             try Self.key { $0.security?.configuration = tls13 },
             try Self.key { $0.properties[.tls] = unverified },
-            try Self.key { $0.isPassive = false },
+            try Self.key { $0.passiveMode = false },
             try Self.key { $0.proxy = FTPProxy(host: "proxy") },
             try Self.key { $0.proxy = FTPProxy(host: "proxy", userName: "pat") },
             try Self.key { $0.properties[.localAddress] = .ip(.v4(.loopback), port: 0) },

@@ -159,6 +159,82 @@ struct PropertyTests {
         #expect(try await client.list("files").count == 10_000)
     }
 
+    /// FT-010: less is taken than is offered; the caller keeps the rest at the front of its buffer.
+    @Test func whatIsNotTakenStaysWithTheCaller() async throws {
+        let piece = patterned(1 << 20)
+        let (mayRead, isRead) = (Signal(), Signal())
+        let received = Locked<[UInt8]>([])
+        let data = try ScriptedServer { connection throws(PeerError) in
+            try connection.wait(for: mayRead)
+            let all = try connection.readToEnd()
+            received.withLock { $0 = all }
+            isRead.fire()
+        }
+        let server = try server(for: data, confirmingAfter: isRead)
+        defer { server.stop() }
+        let stream = try WriteStream(ftpURL: url("ftp://127.0.0.1:\(server.port)/x"))
+        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.open()
+        try await stream.opened()
+        var buffer = piece
+        var taken: [UInt8] = []
+        var isThrottled = false
+        while !buffer.isEmpty {
+            if let count = try stream.tryWrite(buffer) {
+                #expect(count > 0 && count <= buffer.count)
+                taken += buffer[..<count]
+                buffer.removeFirst(count)
+                if !isThrottled { buffer += piece.prefix(count) }
+                try #require(taken.count < 64 << 20)
+            } else {
+                // Nobody reads: what the sockets hold is all that is taken.
+                if !isThrottled { mayRead.fire() }
+                isThrottled = true
+                await Task.yield()
+            }
+        }
+        try await stream.finish()
+        stream.close()
+        #expect(isThrottled && received.withLock { $0 } == taken)
+    }
+
+    /// FT-011: an upload is finished when the server has said so, and not when all data is there.
+    @Test func anUploadIsFinishedByTheServersWord() async throws {
+        let data = try ScriptedServer { connection throws(PeerError) in try connection.readToEnd() }
+        let mayConfirm = Signal()
+        let server = try server(for: data, confirmingAfter: mayConfirm)
+        defer { server.stop() }
+        let stream = try WriteStream(ftpURL: url("ftp://127.0.0.1:\(server.port)/x"))
+        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.open()
+        try await stream.writeAll([1, 2, 3])
+        try await until {
+            let isFinished = try stream.tryFinish()
+            #expect(!isFinished)
+            return data.recordings.first?.ending == .finished
+        }
+        #expect(data.recordings.first?.received == [1, 2, 3] && stream[.ftpLastReply]?.code == 150)
+        mayConfirm.fire()
+        try await stream.finish()
+        #expect(stream[.ftpLastReply]?.code == 226)
+        stream.close()
+    }
+
+    /// A server that lets anybody in, takes one upload, and says its last word after a signal.
+    private func server(for data: ScriptedServer, confirmingAfter signal: Signal) throws -> ScriptedServer {
+        let dataPort = data.port
+        return try ScriptedServer { connection throws(PeerError) in
+            try connection.send("220 Hi.\r\n")
+            for reply in ["230 In.", "500 No.", "200 OK.", "229 (|||\(dataPort)|)", "150 Go on."] {
+                try connection.read(until: "\r\n")
+                try connection.send(reply + "\r\n")
+            }
+            try connection.wait(for: signal)
+            try connection.send("226 Done.\r\n")
+            try connection.readToEnd()
+        }
+    }
+
     /// The data connection stands, and nothing comes: that is noticed, if a limit was set.
     @Test func aStalledTransfer() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in

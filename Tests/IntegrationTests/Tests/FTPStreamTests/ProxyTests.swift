@@ -77,6 +77,58 @@ struct ProxyTests {
         #expect((error?.underlying as? FTPError)?.code == .loginRefused)
     }
 
+    /// FT-034, FT-039: what a machine's settings say, down to the mode for data; what is set by hand wins.
+    @Test func settingsAndTheirMode() async throws {
+        let server = try await ServerKind.pyftpdlib.started()
+        try server.write("a", Self.bytes)
+        let place = try url(server.url("files/a", user: "ann"))
+        func verbs(_ settings: ProxySettings, isPassive: Bool?) async throws -> Set<String> {
+            let stream = try ReadStream(ftpURL: place)
+            try stream.set(.ftpPassword, to: "open sesame")
+            try stream.set(.ftpPool, to: FTPSessionPool())
+            if let isPassive { try stream.set(.ftpUsesPassiveMode, to: isPassive) }
+            try await stream.applyToFTP(settings, for: place)
+            #expect(stream[.ftpUsesPassiveMode] == isPassive ?? settings.usesPassiveFTP ?? true)
+            let count = try server.commands().count
+            #expect(try await Style.async.readAll(stream) == Self.bytes)
+            return Set(try server.commands().dropFirst(count).map { String($0.prefix(4)) })
+        }
+        var settings = ProxySettings()
+        #expect(try await verbs(settings, isPassive: nil).isDisjoint(with: ["EPRT"]))
+        settings.usesPassiveFTP = false
+        #expect(try await verbs(settings, isPassive: nil).isSuperset(of: ["EPRT"]))
+        #expect(try await verbs(settings, isPassive: true).isSuperset(of: ["EPSV"]))
+        settings.usesPassiveFTP = true
+        #expect(try await verbs(settings, isPassive: nil).isSuperset(of: ["EPSV"]))
+        #expect(try await verbs(settings, isPassive: false).isSuperset(of: ["EPRT"]))
+    }
+
+    /// SK-131: what settings and scripts name is tried in turn; an HTTP proxy carries FTP, uploads too, in tunnels.
+    @Test(arguments: [false, true])
+    func theNextProxyIfOneIsDead(_ isScript: Bool) async throws {
+        let server = try await ServerKind.vsftpd.started()
+        let squid = Squid()
+        try await start(squid)
+        let dead = try PortPool.take(1)[0]
+        var settings = ProxySettings()
+        settings.bypassesLoopback = false
+        if isScript {
+            let decision = "'PROXY 127.0.0.1:\(dead); PROXY 127.0.0.1:\(squid.port)'"
+            settings.script = .text("function FindProxyForURL(url, host) { return \(decision); }")
+        } else {
+            settings.ftp = [UInt16(dead), UInt16(squid.port)].map { ProxyServer(.http, host: "127.0.0.1", port: $0) }
+        }
+        let client = try server.client()
+        try await client.apply(settings, for: url(server.url()))
+        try await transfer(client, server)
+        client.pool.drain()
+        try await until { squid.log.split(separator: "\n").count { $0.contains("CONNECT 127.0.0.1:") } >= 4 }
+        settings.script = .text("function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(dead)'; }")
+        try await client.apply(settings, for: url(server.url()))
+        let error = await #expect(throws: StreamError.self) { try await client.list() }
+        #expect(error?.isPOSIX(ECONNREFUSED) == true)  // and not directly
+    }
+
     /// FTP by HTTP: the proxy is given the URL, logs in and fetches.
     @Test func byHTTP() async throws {
         let server = try await ServerKind.proftpd.started()

@@ -23,14 +23,16 @@ struct DiagnoseCommand: AsyncParsableCommand {
              64  the command line is wrong
             --assist ends with those of the last look; --watch goes on until it is interrupted.
 
-            --json prints an object a line, with schema (1), target, status, cause, consequences,
-            remarks, unchecked, uncheckable and families; a finding has code, rung, severity,
-            sentence, key, advice, evidence and dependsOn. Scripts go by schema and code.
+            --json prints an object a line, with schema (1), target, status, cause,
+            consequences, remarks, unchecked, uncheckable and families; a finding has code,
+            rung, severity, sentence, key, advice, evidence and dependsOn. Scripts go by
+            schema and code.
 
-            Proxies are those of --pac; else of the environment (http_proxy, https_proxy, all_proxy,
-            no_proxy), then of the files ~/.config/netkit/proxies and /etc/netkit/proxies.
-            Nothing is changed, no credentials are sent, and nobody is asked but the target, the
-            proxy, the configured name servers and the routers on the way.
+            Proxies are those of --pac; else of the environment (http_proxy, https_proxy,
+            all_proxy, no_proxy); else of the files ~/.config/netkit/proxies and
+            /etc/netkit/proxies. Nothing is changed, no credentials are sent, and nobody is
+            asked but the target, the proxy, the server of a proxy script, the configured
+            name servers and the routers on the way.
             """
     )
 

@@ -18,7 +18,7 @@ struct MakeDirectoryCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        let (client, path) = try target.client(url)
+        let (client, path) = try await target.client(url)
         try await target.run(["url": JSONOutput.url(url)]) {
             try await client.makeDirectory(path)
             return ["made": path.description]
@@ -43,7 +43,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        let (client, path) = try target.client(url)
+        let (client, path) = try await target.client(url)
         let isDirectory = url.hasSuffix("/")
         try await target.run(["url": JSONOutput.url(url)]) {
             if isDirectory { try await client.removeDirectory(path) } else { try await client.remove(path) }
@@ -71,7 +71,7 @@ struct MoveCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        let (client, old) = try target.client(url)
+        let (client, old) = try await target.client(url)
         let new = FTPPath(path)
         try await target.run(["url": JSONOutput.url(url)]) {
             try await client.rename(old, to: new)

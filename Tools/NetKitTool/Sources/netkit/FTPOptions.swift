@@ -11,15 +11,19 @@ struct FTPOptions: ParsableArguments {
     @Option(help: ArgumentHelp("FTP: TLS after AUTH TLS. Default: off for ftp, required for ftps.", valueName: "WHEN"))
     var tls: TLS?
 
-    @Flag(help: "FTP: the server connects to us for data (EPRT, PORT), not we to it.")
-    var active = false
+    @Flag(
+        inversion: .prefixedNo,
+        help:
+            "FTP: the server connects to us for data (EPRT, PORT), not we to it. Default: what ftp_passive in a settings file says, else no."
+    )
+    var active: Bool?
 
     /// A client for the server of a URL, and the path in it.
     ///
     /// - Parameter user: what `-u` says, with the password if that is said, too.
     func client(
         _ address: URL, user: String?, netrc: NetrcOptions, connection: ConnectionOptions, timeout: Double? = nil
-    ) throws -> (FTPClient, FTPPath) {
+    ) async throws -> (FTPClient, FTPPath) {
         let client = try FTPClient(address)
         try logIn(client, address, user, netrc)
         switch tls {
@@ -33,19 +37,14 @@ struct FTPOptions: ParsableArguments {
         case nil: break
         }
         if let configuration = try connection.tls() { client.set(.tls, to: configuration) }
-        client.set(.proxies, to: try routes(to: address, connection))
-        client.set(.ftpUsesPassiveMode, to: !active)
+        if let routes = try connection.routes(to: address) {
+            client.set(.proxies, to: routes)
+        } else {
+            try await client.apply(try connection.settings(), for: address)
+        }
+        client.set(.ftpUsesPassiveMode, to: active.map { !$0 })
         if let timeout { client.set(.ftpReplyLimit, to: .seconds(timeout)) }
         return (client, try FTPPath(address))
-    }
-
-    /// What --proxy says, else what the environment does.
-    private func routes(to address: URL, _ connection: ConnectionOptions) throws -> [ProxyRoute]? {
-        if let routes = try connection.routes(to: address) { return routes }
-        let port = address.port.flatMap { UInt16(exactly: $0) } ?? (address.scheme == "ftps" ? 990 : 21)
-        let choices = try connection.settings().choices(
-            scheme: address.scheme?.lowercased() ?? "ftp", host: address.host(percentEncoded: false) ?? "", port: port)
-        return try choices.routes()
     }
 
     /// `-u`, the URL, the netrc file, the terminal: whoever knows first. Without a user at all it stays anonymous.

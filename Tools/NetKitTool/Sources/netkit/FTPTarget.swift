@@ -18,12 +18,12 @@ struct FTPTarget: ParsableArguments {
 
     @OptionGroup(title: "FTP") var ftp: FTPOptions
 
-    func client(_ url: String) throws -> (FTPClient, FTPPath) {
+    func client(_ url: String) async throws -> (FTPClient, FTPPath) {
         guard FTPOptions.takes(url), let address = URL(string: url) else {
             throw ValidationError("'\(url)' is no URL of FTP; it begins with ftp:// or ftps://.")
         }
         do {
-            return try ftp.client(address, user: user, netrc: netrc, connection: connection)
+            return try await ftp.client(address, user: user, netrc: netrc, connection: connection)
         } catch {
             try FTPTarget.end(error, json ? ["url": JSONOutput.url(url)] : nil)
         }

@@ -9,7 +9,7 @@ extension GetCommand {
         let facts: JSONOutput.Facts? = json ? ["url": JSONOutput.url(url)] : nil
         let (client, path): (FTPClient, FTPPath)
         do {
-            (client, path) = try ftp.client(
+            (client, path) = try await ftp.client(
                 address, user: login.user, netrc: login.netrc, connection: connection, timeout: timeout)
         } catch {
             try FTPTarget.end(error, facts)

@@ -123,6 +123,9 @@ struct GetCommand: AsyncParsableCommand {
 
     private func makeLoad() throws -> Load {
         let address = try address()
+        if let scheme = address.scheme?.lowercased(), !["http", "https"].contains(scheme) {
+            try fail("\(scheme):// is nothing that can be fetched; http, https, ftp and ftps are.", .badURL)
+        }
         _ = try HTTPOrigin(address)
         var request = try HTTPRequest(method: verb(), url: address)
         for header in headers {

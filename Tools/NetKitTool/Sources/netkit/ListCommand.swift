@@ -23,7 +23,7 @@ struct ListCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        let (client, path) = try target.client(url)
+        let (client, path) = try await target.client(url)
         try await target.run(["url": JSONOutput.url(url)]) { [long, target] in
             let entries = try await client.list(path).sorted { $0.name < $1.name }
             if target.json { return ["entries": entries.map(ListCommand.facts)] }

@@ -30,7 +30,7 @@ struct PutCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        var (client, path) = try target.client(url)
+        var (client, path) = try await target.client(url)
         if url.hasSuffix("/") {
             let name = URL(fileURLWithPath: file).standardizedFileURL.lastPathComponent
             path = path.appending(Array(name.utf8))

@@ -57,8 +57,8 @@ final class TreeProgress: Sendable {
         let seconds = start.duration(to: .now) / .seconds(1)
         let unchanged = report.unchanged > 0 ? ", \(report.unchanged) complete already" : ""
         Terminal.say(
-            "netkit: \(report.files) files, \(report.directories) folders, \(ProgressBar.size(Double(report.bytes)))"
-                + " in \((seconds * 10).rounded() / 10) s\(unchanged)")
+            "netkit: \(count(report.files, "file")), \(count(report.directories, "folder")), "
+                + "\(ProgressBar.size(Double(report.bytes))) in \((seconds * 10).rounded() / 10) s\(unchanged)")
         let facts: JSONOutput.Facts = [
             "files": report.files, "folders": report.directories, "bytes": report.bytes, "unchanged": report.unchanged,
             "leftOutCount": report.skippedCount,
@@ -76,4 +76,6 @@ final class TreeProgress: Sendable {
         case .refused(let reply): "the server refused it: \(reply.description)"
         }
     }
+
+    private func count(_ number: Int, _ what: String) -> String { "\(number) \(what)\(number == 1 ? "" : "s")" }
 }

@@ -7,7 +7,9 @@ struct FTPSettings: Sendable {
     var userName: String?
     var password: String?
     var account: String?
-    var isPassive = true
+    /// The mode for data as somebody has set it, and as it is otherwise.
+    var passiveMode: Bool?
+    var passiveModeDefault = true
     var fetchesInfo = false
     var keepsConnection = true
     var appends = false
@@ -29,7 +31,9 @@ struct FTPSettings: Sendable {
         case StreamProperty<String>.ftpUserName.name: userName = value as? String
         case StreamProperty<String>.ftpPassword.name: password = value as? String
         case StreamProperty<String>.ftpAccount.name: account = value as? String
-        case StreamProperty<Bool>.ftpUsesPassiveMode.name: isPassive = value as? Bool ?? defaults.isPassive
+        case StreamProperty<Bool>.ftpUsesPassiveMode.name: passiveMode = value as? Bool
+        case StreamProperty<Bool>.ftpPassiveModeDefault.name:
+            passiveModeDefault = value as? Bool ?? defaults.passiveModeDefault
         case StreamProperty<Bool>.ftpFetchesResourceInfo.name: fetchesInfo = value as? Bool ?? defaults.fetchesInfo
         case StreamProperty<Bool>.ftpKeepsConnection.name: keepsConnection = value as? Bool ?? defaults.keepsConnection
         case StreamProperty<Bool>.ftpAppends.name: appends = value as? Bool ?? defaults.appends
@@ -44,6 +48,8 @@ struct FTPSettings: Sendable {
         default: properties.set(value, named: name)
         }
     }
+
+    var isPassive: Bool { passiveMode ?? passiveModeDefault }
 
     /// Which session this needs: everything that must be equal for two jobs to share one.
     func key(for location: FTPLocation, loop: EventLoop) throws(FTPError) -> FTPSessionKey {

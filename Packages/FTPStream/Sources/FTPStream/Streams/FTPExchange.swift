@@ -201,6 +201,7 @@ extension FTPExchange {
             let conversation = state.running?.conversation
             switch name {
             case StreamProperty<UInt64>.ftpResourceSize.name: return conversation?.resourceSize
+            case StreamProperty<Bool>.ftpUsesPassiveMode.name: return state.settings.isPassive
             case StreamProperty<FTPReply>.ftpLastReply.name: return conversation?.lastReply
             case StreamProperty<TLSInformation>.tlsInformation.name: return conversation?.tlsInformation
             case StreamProperty<TLSInformation>.ftpDataTLSInformation.name: return conversation?.dataTLSInformation

@@ -15,11 +15,20 @@ extension StreamProperty where Value == String {
 }
 
 extension StreamProperty where Value == Bool {
-    /// The server listens for data connections, and we connect (EPSV, PASV); else we listen (EPRT, PORT). Default true.
+    /// The server listens for data connections, and we connect (EPSV, PASV); else we listen (EPRT, PORT). Default:
+    /// ``StreamProperty/ftpPassiveModeDefault``.
     ///
     /// Replaces `kCFStreamPropertyFTPUsePassiveMode`.
     public static var ftpUsesPassiveMode: Self {
         .init("FTPStream.usesPassiveMode", access: .beforeOpen, default: true)
+    }
+
+    /// What ``StreamProperty/ftpUsesPassiveMode`` is unless it is set itself: for what a machine's settings demand
+    /// (`ProxySettings.usesPassiveFTP`). Default true.
+    ///
+    /// Replaces the key `kCFNetworkProxiesFTPPassive` of a dictionary for `kCFStreamPropertyFTPProxy`.
+    public static var ftpPassiveModeDefault: Self {
+        .init("FTPStream.passiveModeDefault", access: .beforeOpen, default: true)
     }
 
     /// Ask for the size before the transfer, so that ``StreamProperty/ftpResourceSize`` is there once the stream is open.

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// One connection of a ``ScriptedServer``, as its script sees it. All verbs block, and throw after ten seconds.
+/// One connection of a ``ScriptedServer``, as its script sees it. All verbs block, and throw after a minute:
+/// that is for tests that hang, and not for machines that are slow.
 public final class ScriptedConnection: Sendable {
     private struct State {
         var descriptor: Int32
@@ -10,7 +11,7 @@ public final class ScriptedConnection: Sendable {
     /// 0 for the first connection of its server.
     public let number: Int
     private let state: Guarded<State>
-    private static let patience = 10
+    private static let patience = 60
 
     init(_ descriptor: Int32, number: Int) {
         self.number = number

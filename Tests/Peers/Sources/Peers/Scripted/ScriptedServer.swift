@@ -63,7 +63,7 @@ public final class ScriptedServer: Sendable {
     ///
     /// - Throws: what a script threw; ``PeerError/Code/timedOut`` after `seconds`.
     @discardableResult
-    public func finished(connections: Int = 1, seconds: Double = 15) async throws(PeerError) -> [Recording] {
+    public func finished(connections: Int = 1, seconds: Double = 60) async throws(PeerError) -> [Recording] {
         try await onOwnThread { () throws(PeerError) in
             let done = self.state.wait(seconds: seconds) { state in
                 state.running == 0 && state.connections.count >= connections ? state.connections : nil
@@ -81,7 +81,7 @@ public final class ScriptedServer: Sendable {
     /// Waits until `count` connections were accepted, whatever their scripts do.
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
-    public func accepted(_ count: Int = 1, seconds: Double = 10) async throws(PeerError) {
+    public func accepted(_ count: Int = 1, seconds: Double = 60) async throws(PeerError) {
         try await onOwnThread { () throws(PeerError) in
             if self.state.wait(seconds: seconds, for: { $0.connections.count >= count ? true : nil }) == nil {
                 throw PeerError(.timedOut, "\(self.recordings.count) of \(count) connections came")

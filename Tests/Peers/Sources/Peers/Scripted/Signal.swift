@@ -26,7 +26,7 @@ public final class Signal: Sendable {
     /// Waits until it is fired, without keeping one of Swift's threads busy.
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
-    public func wait(seconds: Double = 10) async throws(PeerError) {
+    public func wait(seconds: Double = 60) async throws(PeerError) {
         try await onOwnThread { () throws(PeerError) in try self.block(seconds: seconds) }
     }
 
