@@ -31,11 +31,12 @@ final class Connection: Sendable {
         /// While opening goes on: where callers wait, since the wait point itself then belongs to the opening.
         var opening: Opening?
         private(set) var audience: StreamAudience?
+        var recorder = ReportRecorder()
+        // In the room that the recorder leaves: it counts for streams by the ten thousands.
         /// ``OwnAddressWatch`` knows this connection.
         var isAddressWatched = false
         var isReaderClosed = false
         var isWriterClosed = false
-        var recorder = ReportRecorder()
         /// Gone once opening has begun, with everything it holds.
         var opener: Opener?
 

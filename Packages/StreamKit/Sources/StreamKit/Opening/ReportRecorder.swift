@@ -2,57 +2,72 @@ internal import EventLoops
 
 /// Writes a ``ConnectionReport`` while opening goes on. Reads no clock: the time is told.
 ///
-/// It stays with the connection, so it keeps moments, which are half as large as the report's durations.
+/// It stays with the connection, which may be one of many that rest: so times are kept in four bytes, as microseconds since the
+/// first step, at most an hour and eleven minutes.
 struct ReportRecorder {
     private struct Record {
+        /// An ``end`` that has not come.
+        static let never = UInt32.max
+
         let kind: ConnectionReport.Kind
-        let start: Moment
-        var end: Moment?
+        let start: UInt32
+        var end = never
         var outcome = ConnectionReport.Outcome.underway
 
-        func step(from origin: Moment) -> ConnectionReport.Step {
-            let time = end.map { start.duration(to: $0) }
-            return .init(kind: kind, start: origin.duration(to: start), time: time, outcome: outcome)
+        var step: ConnectionReport.Step {
+            let time: Duration? = end == Record.never ? nil : .microseconds(end) - .microseconds(start)
+            return .init(kind: kind, start: .microseconds(start), time: time, outcome: outcome)
         }
     }
 
     private var records: [Record] = []
-    private var start: Moment?
+    private var origin: Moment?
 
     /// Everything so far.
-    var report: ConnectionReport {
-        guard let start else { return ConnectionReport() }
-        return ConnectionReport(records.map { $0.step(from: start) })
-    }
+    var report: ConnectionReport { ConnectionReport(records.map(\.step)) }
 
     /// One step of it.
-    func step(_ number: Int) -> ConnectionReport.Step {
-        records[number].step(from: start ?? records[number].start)
-    }
+    func step(_ number: Int) -> ConnectionReport.Step { records[number].step }
 
     /// Begins a step; the number is for ``end(_:_:now:)``. The first step begins the report's time.
     mutating func begin(_ kind: ConnectionReport.Kind, now: Moment) -> Int {
-        if start == nil { start = now }
-        records.append(Record(kind: kind, start: now))
+        records.append(Record(kind: kind, start: time(of: now)))
         return records.count - 1
     }
 
     /// Ends a step; one that has ended is left as it is, and the result false.
     @discardableResult
     mutating func end(_ step: Int, _ outcome: ConnectionReport.Outcome, now: Moment) -> Bool {
-        guard records[step].end == nil else { return false }
-        records[step].end = now
+        guard records[step].end == Record.never else { return false }
+        records[step].end = time(of: now)
         records[step].outcome = outcome
         return true
     }
 
+    private mutating func time(of moment: Moment) -> UInt32 {
+        let origin = origin ?? moment
+        self.origin = origin
+        return Self.microseconds(origin.duration(to: moment))
+    }
+
+    private static func sum(_ moment: UInt32, _ time: Duration) -> UInt32 {
+        moment + min(microseconds(time), Record.never - 1 - moment)
+    }
+
+    private static func microseconds(_ time: Duration) -> UInt32 {
+        let (seconds, attoseconds) = time.components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < 4294 else { return Record.never - 1 }
+        return UInt32(seconds) * 1_000_000 + UInt32(attoseconds / 1_000_000_000_000)
+    }
+
     /// Takes over the steps of a connection below this one, which was opened at `time`.
     mutating func join(_ steps: [ConnectionReport.Step], begun time: Moment) {
-        if start == nil { start = time }
+        let begun = self.time(of: time)
         // They came before every step of this connection's own that began later; numbers given out stay good.
         for step in steps {
-            let start = time + step.start
-            let end = step.time.map { start + $0 }
+            let start = Self.sum(begun, step.start)
+            let end = step.time.map { Self.sum(start, $0) } ?? Record.never
             records.append(Record(kind: step.kind, start: start, end: end, outcome: step.outcome))
         }
     }

@@ -42,4 +42,19 @@ import Testing
         #expect(recorder.report.steps.map(\.start) == [.zero, .milliseconds(1)])
         #expect(recorder.report.steps.map(\.time) == [.milliseconds(2), .milliseconds(4)])
     }
+
+    /// Told as at most an hour and eleven minutes, and never with a trap.
+    @Test func recorderBearsAnyTime() {
+        let start = Moment.now
+        var recorder = ReportRecorder()
+        let step = recorder.begin(.lookup("host"), now: start)
+        recorder.end(step, .succeeded(""), now: start + .seconds(1 << 40))
+        let early = recorder.begin(.lookup("host"), now: start - .seconds(5))
+        recorder.end(early, .succeeded(""), now: start + .seconds(4294))
+        recorder.join(
+            [.init(kind: .tls(nil), start: .seconds(1 << 40), time: .seconds(1 << 40))], begun: start + .seconds(1))
+        let most = Duration.microseconds(UInt32.max - 1)
+        #expect(recorder.report.steps.map(\.start) == [.zero, .zero, most])
+        #expect(recorder.report.steps.map(\.time) == [most, most, .zero])
+    }
 }
