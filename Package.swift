@@ -62,7 +62,7 @@ let rows: [Row] = [
         ["ServiceDiscovery", "EventLoops", "RunLoopDelivery"]),
     Row(
         "ServiceDiscovery", .tests, "ServiceDiscoveryTests",
-        ["ServiceDiscovery", "ServiceDiscoveryFoundation", "EventLoops", "HostResolver"]),
+        ["ServiceDiscovery", "ServiceDiscoveryFoundation", "EventLoops", "HostResolver", "RunLoopDelivery"]),
 
     Row("NetDiag", .library, "NetDiag", ["HTTPMessage", "HostResolver", "StreamKit"]),
     Row(

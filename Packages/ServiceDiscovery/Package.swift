@@ -48,6 +48,7 @@ let package = Package(
                 "ServiceDiscoveryFoundation",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
+                .product(name: "RunLoopDelivery", package: "EventLoops"),
             ],
             swiftSettings: settings
         ),

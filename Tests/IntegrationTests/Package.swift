@@ -211,7 +211,8 @@ let package = Package(
         .testTarget(
             name: "ServiceDiscoveryPeerTests",
             dependencies: [
-                "discovery-probe", "service-streams", "stream-probe", .product(name: "Peers", package: "Peers"),
+                "discovery-probe", "service-streams", "stream-probe", .product(name: "NetKit", package: "NetKit"),
+                .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings
         ),

@@ -91,6 +91,25 @@ import Testing
             rig.machine.outcomes == [ServerOutcome(server: Self.servers[0], result: .answered, elapsed: .seconds(1))])
     }
 
+    /// The names of an answer that lead into the question have the letters that were asked for, not the random ones that were sent.
+    @Test(arguments: [false, true]) func hidesItsRandomCase(usesTCP: Bool) throws {
+        let rig = Rig { $0.usesTCPOnly = usesTCP }
+        let sent = try #require(rig.sent())
+        let asked = try DNSMessage(wire: sent.bytes).questions[0].name
+        #expect(asked.wire != Self.question.name.wire, "the seed is one that changes a letter")
+        rig.receive(sent) { message in
+            let mail = DNSName(labels: [Array("mAil".utf8)] + asked.labels.dropFirst())!
+            message.answers.append(DNSRecord(asked, timeToLive: 60, .cname(mail)))
+        }
+        guard case .finish(.success(let message)) = rig.next() else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(message.answers.map(\.name.description) == ["www.example.org.", "www.example.org."])
+        guard case .cname(let target) = message.answers[1].data else { return }
+        #expect(target.description == "mAil.example.org.")
+    }
+
     /// What an off-path attacker may try (RFC 5452; ldns 2026, FreeBSD fc0c7763): none of it counts, and none of it keeps
     /// the true answer from counting afterwards.
     @Test(arguments: [

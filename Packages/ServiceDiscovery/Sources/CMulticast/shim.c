@@ -44,6 +44,11 @@ int netkit_multicast_open(int family, uint16_t port, int shares) {
     return descriptor;
 }
 
+int netkit_multicast_stay(int descriptor, int family) {
+    if (family == AF_INET) return SET(IPPROTO_IP, IP_MULTICAST_TTL, 0) ? 0 : -1;
+    return SET(IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 0) ? 0 : -1;
+}
+
 int netkit_multicast_join(int descriptor, int family, uint32_t interface, int leaves) {
     if (family == AF_INET) {
         struct ip_mreqn request = {.imr_multiaddr.s_addr = htonl(0xE00000FB), .imr_ifindex = (int)interface};

@@ -89,7 +89,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     /// - Parameters:
     ///   - type: such as `_http._tcp`, with one subtype behind a comma if only that is wanted. `_services._dns-sd._udp` finds
     ///     types, each as an object whose name and type are its two halves.
-    ///   - domainString: empty for the default, which is `local.`
+    ///   - domainString: empty for the default ones: `local.`, and those that the network's name servers list.
     open func searchForServices(ofType type: String, inDomain domainString: String) {
         search { engine, ring throws(ServiceDiscoveryError) in
             let domain = domainString.isEmpty ? nil : try ServiceDomain(domainString)

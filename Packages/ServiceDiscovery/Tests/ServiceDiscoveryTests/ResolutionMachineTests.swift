@@ -58,6 +58,33 @@ import Testing
         #expect(taken?.isComplete == true)
     }
 
+    @Test mutating func doesWithoutWhatNobodyCanBeAskedFor() {
+        let failure = ServiceDiscoveryError(.lookupFailed)
+        func passes(_ machine: inout Self, _ name: DNSName, _ type: DNSRecordType) -> Bool {
+            machine.machine.passesOver(failure, of: RecordKey(name, type))
+        }
+        var told = [passes(&self, service.fullName, .srv)]
+        add(location(host, port: 80))
+        told += [passes(&self, service.fullName, .txt), passes(&self, host, .aaaa), passes(&self, host, .a)]
+        // After the last there is no address to come.
+        #expect(told == [false, true, true, false])
+        add(.unique(host, 120, .a(IPv4Address(10, 0, 0, 1))))
+        let taken = machine.take()
+        told = [passes(&self, host, .aaaa)]
+        told.append(machine.passesOver(ServiceDiscoveryError(.daemonUnavailable), of: RecordKey(host, .a)))
+        #expect(taken?.isComplete == true && told == [true, false])
+    }
+
+    /// RFC 2782.
+    @Test mutating func takesTheBestOfSeveralLocations() {
+        let other = DNSName("spare.example.org")!
+        add(location(host, port: 80))
+        add(.unique(service.fullName, 120, .srv(priority: 9, weight: 0, port: 81, target: other)))
+        add(.unique(host, 120, .a(IPv4Address(10, 0, 0, 1))))
+        let taken = machine.take()
+        #expect(taken?.port == 80)
+    }
+
     @Test mutating func takesTheNewestLocation() {
         add(location(host, port: 80))
         add(.unique(host, 120, .a(IPv4Address(10, 0, 0, 1))))

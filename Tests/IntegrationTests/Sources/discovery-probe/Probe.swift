@@ -5,10 +5,12 @@ import ServiceDiscovery
 ///
 ///     discovery-probe browse TYPE SECONDS        + NAME, - NAME
 ///     discovery-probe types SECONDS              + TYPE
+///     discovery-probe domains PURPOSE SECONDS    + DOMAIN, - DOMAIN
 ///     discovery-probe resolve NAME TYPE SECONDS  HOST PORT ADDRESS… | TXT
 ///     discovery-probe monitor NAME TYPE SECONDS  TXT
 ///     discovery-probe publish NAME TYPE PORT SECONDS [KEY=VALUE…] [--no-rename] [--then=TEXT]
-///     discovery-probe reconfirm NAME TYPE SECONDS
+///     discovery-probe reconfirm NAME TYPE SECONDS + NAME, - NAME; doubts it again and again as long as it is known
+///     discovery-probe doubt NAME TYPE SECONDS    doubts it once
 ///
 /// In front of that, `--daemon` or `--auto` has another engine than the embedded one do it.
 @main struct Probe {
@@ -33,6 +35,10 @@ import ServiceDiscovery
             try await each(browser.start(), arguments[1]) { "\($0.kind == .found ? "+" : "-") \($0.value.name)" }
         case "types":
             try await each(ServiceTypeBrowser(engine: engine).start(), arguments[0]) { "+ \($0.value)" }
+        case "domains":
+            let browser = ServiceDomainBrowser(
+                arguments[0] == "registration" ? .registration : .browsing, engine: engine)
+            try await each(browser.start(), arguments[1]) { "\($0.kind == .found ? "+" : "-") \($0.value)" }
         case "resolve":
             let resolver = ServiceResolver(try service(arguments), engine: engine)
             try await each(resolver.start(), arguments[2]) { place in
@@ -59,6 +65,9 @@ import ServiceDiscovery
                     if error.code != .timedOut { throw error }
                 }
             }
+        case "doubt":
+            try ServiceResolver(try service(arguments), engine: engine).reconfirm()
+            try await Task.sleep(until: deadline(arguments[2]), clock: .continuous)
         default:
             say("error: unknown verb '\(verb)'")
             exit(64)

@@ -47,6 +47,29 @@ import Testing
         #expect(publisher.log + finder.log == "published Web\n+ Web\n")
     }
 
+    /// SD-058: Avahi's library cannot be told to doubt anything. The default engine asks itself, and tells the daemon.
+    @Test func hasTheDaemonForgetAHostThatDied() async throws {
+        defer { network.remove() }
+        let left = try DiscoveryHost(.embedded, called: "", in: network.left)
+        let right = try DiscoveryHost(.daemon, called: "right", in: network.right)
+        defer { right.stop() }
+        let publishers = try ["Dead", "Alive"].map { try left.start("publish", $0, "_http._tcp", "80", "120") }
+        defer { for publisher in publishers { publisher.stop() } }
+        let browser = try right.startByDefault("browse", "_http._tcp", "120")
+        defer { browser.stop() }
+        #expect(await browser.shows("+ Dead", "+ Alive"), "\(browser.log)")
+        publishers[0].kill()
+        let doubters = try ["Dead", "Alive"].map { try right.startByDefault("doubt", $0, "_http._tcp", "120") }
+        defer { for doubter in doubters { doubter.stop() } }
+        // Without doubt it would stay for 75 minutes.
+        #expect(await browser.says("- Dead"), "\(browser.log)")
+        #expect(!browser.log.contains("- Alive"))
+        let other = try right.start("doubt", "Alive", "_http._tcp", "120")
+        defer { other.stop() }
+        #expect(
+            await other.shows("error: this engine cannot do that", "Avahi's library doubts nothing"), "\(other.log)")
+    }
+
     @Test func endsWithTheDaemon() async throws {
         defer { network.remove() }
         let left = try DiscoveryHost(.daemon, called: "left", in: network.left)

@@ -58,7 +58,8 @@ struct ResolveCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let wire = type != nil || server != nil ? try WireResolver(configuration: configuration(), hosts: nil) : nil
+        let configuration = try server.map(ResolverConfiguration.init(askingOnly:))
+        let wire = type != nil || server != nil ? WireResolver(configuration: configuration, hosts: nil) : nil
         var status: ExitStatus?
         for name in names {
             do throws(ResolverError) {
@@ -71,15 +72,6 @@ struct ResolveCommand: AsyncParsableCommand {
             }
         }
         if let status { throw status.exitCode }
-    }
-
-    private func configuration() throws -> ResolverConfiguration? {
-        guard let server else { return nil }
-        if let address = SocketAddress(server) { return ResolverConfiguration(servers: [address]) }
-        guard let address = IPAddress(server) else {
-            throw ValidationError("'\(server)' is no address; write 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53.")
-        }
-        return ResolverConfiguration(servers: [.ip(address, port: 53)])
     }
 
     /// Each answer as text, with its time to live if it is known.

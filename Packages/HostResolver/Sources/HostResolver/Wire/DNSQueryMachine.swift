@@ -34,6 +34,9 @@ struct DNSQueryMachine {
     /// What a server may send in one UDP answer (DNS flag day 2020): fits in one packet nearly everywhere.
     static let payloadSize: UInt16 = 1232
 
+    /// What stands before the question (RFC 1035 §4.1.1).
+    private static let headerSize = 12
+
     private struct Sent {
         let turn: Int
         let server: SocketAddress
@@ -109,7 +112,7 @@ struct DNSQueryMachine {
             return
         }
         do throws(ResolverError) {
-            judge(try DNSMessage(wire: bytes), query, isCurrent: isCurrent, now: now)
+            judge(try DNSMessage(wire: withOwnCase(bytes)), query, isCurrent: isCurrent, now: now)
         } catch {
             if isCurrent { endTurn(.malformed, now: now) }
         }
@@ -145,6 +148,17 @@ extension DNSQueryMachine {
         default:
             if isCurrent { endTurn(.notUnderstood, now: now) }
         }
+    }
+
+    /// An answer with the question as it was asked here. Names in its records may lead into the question (RFC 1035 §4.1.4), and
+    /// would have letters of the random case that was sent.
+    private func withOwnCase(_ bytes: [UInt8]) -> [UInt8] {
+        let name = question.name.wire
+        let place = Self.headerSize..<Self.headerSize + name.count
+        guard place.upperBound <= bytes.count, DNSName(wire: Array(bytes[place])) == question.name else { return bytes }
+        var bytes = bytes
+        bytes.replaceSubrange(place, with: name)
+        return bytes
     }
 
     private mutating func retryOverTCP() {

@@ -4,9 +4,6 @@ internal import StreamKit
 
 /// Finds a discovered service for a stream.
 struct ServiceFinder: PlaceFinder {
-    /// How long more addresses are waited for once there is one: answers about IPv4 and IPv6 come one after the other.
-    static let grace: Duration = .milliseconds(250)
-
     let resolver: ServiceResolver
 
     var description: String { "\(resolver.service)" }
@@ -17,7 +14,7 @@ struct ServiceFinder: PlaceFinder {
                 guard resolver.service.type.transport == .tcp else {
                     throw ServiceDiscoveryError(.invalidType, name: description, detail: "streams are TCP")
                 }
-                handler(.success(FoundPlace(try await findPlace())))
+                handler(.success(FoundPlace(try await resolver.resolve(until: nil))))
             } catch {
                 handler(.failure(StreamError(error, finding: description)))
             }
@@ -31,26 +28,6 @@ struct ServiceFinder: PlaceFinder {
     /// Has the service asked for again, so that it goes from caches and browsers if it is gone.
     func couldNotConnect(to place: FoundPlace) {
         Task { try? resolver.reconfirm() }
-    }
-
-    /// Where the service is: all of its addresses, or those that are known when the others have had their time.
-    private func findPlace() async throws(ServiceDiscoveryError) -> ResolvedService {
-        let feed = try resolver.start()
-        defer { feed.stop() }
-        guard var place = try await feed.next(until: nil) else {
-            throw ServiceDiscoveryError(.cancelled, name: description)
-        }
-        let end = ContinuousClock.now + Self.grace
-        while !place.isComplete {
-            do throws(ServiceDiscoveryError) {
-                guard let news = try await feed.next(until: end) else { break }
-                place = news
-            } catch {
-                guard error.code == .timedOut else { throw error }
-                break
-            }
-        }
-        return place
     }
 }
 

@@ -10,6 +10,9 @@
 // packet, hop limit 255, its own packets handed back. With `shares`, other programs may have the port too. -1 with errno.
 int netkit_multicast_open(int family, uint16_t port, int shares);
 
+// What is sent to the group does not leave this machine any more. 0, or -1 with errno.
+int netkit_multicast_stay(int descriptor, int family);
+
 // Joins the group of multicast DNS on one interface, or leaves it. 0, or -1 with errno.
 int netkit_multicast_join(int descriptor, int family, uint32_t interface, int leaves);
 

@@ -1,34 +1,47 @@
 /// Who does the work: a daemon of the system, or this process itself.
 ///
+/// That is so in `local`. Services of other domains are found by asking name servers, whichever of the two does the rest (but
+/// see ``daemon``); publishing there fails with ``ServiceDiscoveryError/Code-swift.struct/unsupported``, as a zone is its
+/// administrator's.
+///
 /// ```swift
 /// let browser = ServiceBrowser(try ServiceType("_http._tcp"), engine: .embedded)
 /// ```
 public struct DiscoveryEngine: Sendable {
-    /// What an engine of this kind is made of, for one operation.
-    private enum Kind: Sendable {
-        case automatic(any DiscoveryBackend)
-        case daemon
-        case embedded(any DiscoveryBackend)
+    /// What every operation goes to.
+    let backend: any DiscoveryBackend
+    /// Whose lists of domains count, beside those of `local`.
+    var searchDomains: [ServiceDomain] {
+        local == nil ? [] : (configuration ?? .system).search.map(ServiceDomain.init(name:))
     }
 
-    private let kind: Kind
+    /// Who looks in `local`; nil if one and the same does in all domains.
+    private let local: (any DiscoveryBackend)?
+    private let configuration: ResolverConfiguration?
 
-    private init(kind: Kind) {
-        self.kind = kind
+    /// - Parameters:
+    ///   - local: who looks in `local`.
+    ///   - configuration: how name servers are asked for the rest; nil for what `/etc/resolv.conf` says.
+    init(_ local: any DiscoveryBackend, configuration: ResolverConfiguration?) {
+        self.local = local
+        self.configuration = configuration
+        let wideArea = configuration.map { WideAreaEngine(WireResolver(configuration: $0)) } ?? .shared
+        backend = DomainRoutes(local: local, wideArea: wideArea)
     }
 
-    /// An engine that looks in `local` only.
-    init(_ backend: any DiscoveryBackend) {
-        kind = .embedded(backend)
+    /// - Parameter backend: who looks everywhere.
+    private init(everywhere backend: any DiscoveryBackend) {
+        self.backend = backend
+        (local, configuration) = (nil, nil)
     }
 
     /// The best there is on this machine: each operation goes to the ``daemon`` if one answers and can serve it, else to
     /// ``embedded``. An operation that the daemon has begun fails with the daemon.
-    public static let automatic = DiscoveryEngine(kind: .automatic(AutomaticEngine.shared))
+    public static let automatic = DiscoveryEngine(AutomaticEngine.shared, configuration: nil)
 
     /// As ``automatic``, with an embedded engine made for the purpose.
     public static func automatic(or engine: EmbeddedEngine) -> DiscoveryEngine {
-        DiscoveryEngine(kind: .automatic(AutomaticEngine(DaemonEngine.shared, or: engine)))
+        DiscoveryEngine(AutomaticEngine(DaemonEngine.shared, or: engine), configuration: nil)
     }
 
     /// The system's daemon, through the library of `dns_sd.h` (`libdns_sd.so.1`: Avahi's, or mDNSResponder's), which is
@@ -37,30 +50,30 @@ public struct DiscoveryEngine: Sendable {
     /// Everything takes place in the daemon, which also serves other programs and keeps what it has heard. Where there is
     /// no daemon, operations fail with ``ServiceDiscoveryError/Code-swift.struct/daemonUnavailable``. Avahi's library lacks
     /// some things, which fail with ``ServiceDiscoveryError/Code-swift.struct/unsupported``: publishing without renaming,
-    /// doubting (``ServiceResolver/reconfirm()``), domains other than `local`. Neither does it say what there is *not*, so
+    /// doubting (``ServiceResolver/reconfirm()``), domains other than `local`; ``automatic`` finds a way for all three. Neither does it say what there is *not*, so
     /// that ``ResolvedService/isComplete`` stays false for a host of one address family; and each operation takes a
     /// connection to the system bus, of which a user has some 250
     /// (``ServiceDiscoveryError/Code-swift.struct/tooMuch`` beyond).
-    public static let daemon = DiscoveryEngine(kind: .daemon)
+    public static let daemon = DiscoveryEngine(everywhere: DaemonEngine.shared)
 
     /// Multicast DNS in this process, on all interfaces.
     public static var embedded: DiscoveryEngine { .embedded(.shared) }
 
     /// Multicast DNS in this process, by an engine made for the purpose.
     public static func embedded(_ engine: EmbeddedEngine) -> DiscoveryEngine {
-        DiscoveryEngine(engine)
+        DiscoveryEngine(engine, configuration: nil)
     }
 
-    /// What does the work in a domain.
-    func backend(for domain: ServiceDomain) throws(ServiceDiscoveryError) -> any DiscoveryBackend {
-        if case .daemon = kind { return DaemonEngine.shared }
-        guard domain.isLocal else {
-            throw ServiceDiscoveryError(.unsupported, name: domain.description, detail: "domains other than local.")
-        }
-        return switch kind {
-        case .automatic(let engine): engine
-        case .daemon: DaemonEngine.shared
-        case .embedded(let engine): engine
-        }
+    /// The same engine, but for domains other than `local`: it asks the name servers of `configuration` about them, rather than
+    /// those of `/etc/resolv.conf`, and reads the lists of domains of its search list.
+    ///
+    /// ```swift
+    /// let server = ResolverConfiguration(servers: [SocketAddress("192.0.2.53:53")!])
+    /// let browser = ServiceBrowser(type, domain: try ServiceDomain("example.org"), engine: .automatic.asking(server))
+    /// ```
+    ///
+    /// Without effect on ``daemon``, which has a configuration of its own.
+    public func asking(_ configuration: ResolverConfiguration) -> DiscoveryEngine {
+        local.map { DiscoveryEngine($0, configuration: configuration) } ?? self
     }
 }

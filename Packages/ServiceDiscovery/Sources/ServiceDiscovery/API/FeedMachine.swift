@@ -8,6 +8,12 @@ protocol FeedMachine: Sendable {
     var questions: Set<RecordKey> { get }
     /// Takes an event of the operation that asks `key`.
     mutating func receive(_ event: DiscoveryEvent, of key: RecordKey)
+    /// True if the search goes on without the operation that asks `key`, which has failed.
+    mutating func passesOver(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool
     /// The next element, if there is one.
     mutating func take() -> Element?
+}
+
+extension FeedMachine {
+    mutating func passesOver(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool { false }
 }

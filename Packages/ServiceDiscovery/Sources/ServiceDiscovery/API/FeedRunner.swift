@@ -64,6 +64,8 @@ final class FeedRunner<Machine: FeedMachine>: DiscoveryFeedSource, DiscoverySink
     func put(_ event: DiscoveryEvent, of operation: Int) {
         state.withLock { state in
             if case .failed(let error) = event {
+                let key = state.keys[operation] ?? state.beginning
+                if let key, state.machine.passesOver(error, of: key) { return }
                 (state.error, state.isOver) = (error, true)
             } else if let key = state.keys[operation] {
                 state.machine.receive(event, of: key)

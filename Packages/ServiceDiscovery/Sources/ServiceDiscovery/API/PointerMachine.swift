@@ -1,37 +1,64 @@
 internal import HostResolver
 
-/// Follows the pointers of one name, each taken for something: browsing services, types, and domains are this.
+/// Follows the pointers of names, each taken for something: browsing services, types, and domains are this.
 struct PointerMachine<Thing: Hashable & Sendable>: FeedMachine {
-    let questions: Set<RecordKey>
+    /// Where a thing is known.
+    private struct Place: Hashable {
+        let key: RecordKey
+        let interface: UInt32
+    }
+
+    private(set) var questions: Set<RecordKey>
+    private let optional: Set<RecordKey>
     private let limit: Int
     private let meaning: @Sendable (DNSName) -> Thing?
-    private var known = InterfaceCount<Thing>()
+    private var known = Appearances<Thing, Place>()
     private var waiting: [(kind: DiscoveryChange<Thing>.Kind, value: Thing)] = []
     private var taken = 0
 
     /// - Parameters:
     ///   - names: whose pointers.
+    ///   - optional: those of them that need not be there to be asked.
     ///   - initial: what is known without asking.
     ///   - limit: most changes that wait.
     ///   - meaning: what a pointer's target stands for; nil for nothing.
     init(
-        _ names: [DNSName], initial: [Thing] = [], limit: Int = EngineLimits().waitingChanges,
+        _ names: [DNSName], optional: [DNSName] = [], initial: [Thing] = [], limit: Int = EngineLimits().waitingChanges,
         meaning: @escaping @Sendable (DNSName) -> Thing?
     ) {
-        questions = Set(names.map { RecordKey($0, .ptr) })
+        questions = Self.keys(names)
+        self.optional = Self.keys(optional)
         self.limit = limit
         self.meaning = meaning
-        for thing in initial where known.add(thing, on: 0) { waiting.append((.found, thing)) }
+        let always = Place(key: RecordKey(.root, .ptr), interface: 0)
+        for thing in initial where known.add(thing, in: always) { waiting.append((.found, thing)) }
+    }
+
+    /// Follows the pointers of these names from now on. What was known only by those of others is removed.
+    mutating func follow(_ names: [DNSName]) {
+        questions = Self.keys(names)
+        for thing in known.things {
+            for place in known.places(of: thing) where !questions.contains(place.key) && place.key.name != .root {
+                if known.remove(thing, in: place) { append(.removed, thing) }
+            }
+        }
     }
 
     mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
+        guard questions.contains(key) else { return }
         switch event {
         case .added(let record, let interface):
-            if let thing = thing(record), known.add(thing, on: interface) { append(.found, thing) }
+            let place = Place(key: key, interface: interface)
+            if let thing = thing(record), known.add(thing, in: place) { append(.found, thing) }
         case .removed(let record, let interface):
-            if let thing = thing(record), known.remove(thing, on: interface) { append(.removed, thing) }
+            let place = Place(key: key, interface: interface)
+            if let thing = thing(record), known.remove(thing, in: place) { append(.removed, thing) }
         case .absent, .published, .failed: break
         }
+    }
+
+    func passesOver(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool {
+        error.code == .lookupFailed && optional.contains(key)
     }
 
     mutating func take() -> DiscoveryChange<Thing>? {
@@ -46,6 +73,10 @@ struct PointerMachine<Thing: Hashable & Sendable>: FeedMachine {
 
     private func thing(_ record: DNSRecord) -> Thing? {
         if case .ptr(let name) = record.data { meaning(name) } else { nil }
+    }
+
+    private static func keys(_ names: [DNSName]) -> Set<RecordKey> {
+        Set(names.map { RecordKey($0, .ptr) })
     }
 
     /// A reader who does not read gets what stands: pairs of found and gone cancel out when there is no more room.

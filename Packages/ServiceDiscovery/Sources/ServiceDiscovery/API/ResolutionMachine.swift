@@ -5,9 +5,9 @@ struct ResolutionMachine: FeedMachine {
     let service: ServiceInstance
     /// The name of an interface, for the zones of link-local addresses.
     private let zone: @Sendable (UInt32) -> String?
-    private var locations = InterfaceCount<DNSRecordData>()
+    private var locations = Appearances<DNSRecordData, UInt32>()
     private var order: [DNSRecordData] = []
-    private var texts = InterfaceCount<DNSRecordData>()
+    private var texts = Appearances<DNSRecordData, UInt32>()
     private var lastText: DNSRecordData?
     private var addresses: [DNSRecordData: Set<UInt32>] = [:]
     private var addressOrder: [DNSRecordData] = []
@@ -19,9 +19,11 @@ struct ResolutionMachine: FeedMachine {
         self.zone = zone
     }
 
-    /// The newest location: one that replaces another comes before the other goes.
+    /// The newest location: one that replaces another comes before the other goes. Of several that a zone has, one of the best
+    /// (RFC 2782: the lowest priority number).
     private var location: (host: DNSName, port: UInt16)? {
-        guard case .srv(_, _, let port, let host) = order.last else { return nil }
+        let best = order.compactMap(\.priority).min()
+        guard case .srv(_, _, let port, let host)? = order.last(where: { $0.priority == best }) else { return nil }
         return (host, port)
     }
 
@@ -38,6 +40,13 @@ struct ResolutionMachine: FeedMachine {
         case .absent: absent.insert(key.type)
         case .published, .failed: break
         }
+    }
+
+    /// A name server that has addresses of one family only may have nothing to say about the other.
+    mutating func passesOver(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool {
+        guard error.code == .lookupFailed, key.type != .srv else { return false }
+        absent.insert(key.type)
+        return key.type == .txt || !addresses.isEmpty || !absent.isSuperset(of: [.a, .aaaa])
     }
 
     mutating func take() -> ResolvedService? {
@@ -63,10 +72,10 @@ struct ResolutionMachine: FeedMachine {
         switch data {
         case .srv:
             let old = location?.host
-            if locations.add(data, on: interface) { order.append(data) }
+            if locations.add(data, in: interface) { order.append(data) }
             if location?.host != old { forgetAddresses() }
         case .txt:
-            _ = texts.add(data, on: interface)
+            _ = texts.add(data, in: interface)
             lastText = data
         case .a, .aaaa:
             guard key.name == location?.host else { return }
@@ -81,10 +90,10 @@ struct ResolutionMachine: FeedMachine {
         switch data {
         case .srv:
             let old = location?.host
-            if locations.remove(data, on: interface) { order.removeAll { $0 == data } }
+            if locations.remove(data, in: interface) { order.removeAll { $0 == data } }
             if location?.host != old { forgetAddresses() }
         case .txt:
-            if texts.remove(data, on: interface), lastText == data { lastText = texts.things.first }
+            if texts.remove(data, in: interface), lastText == data { lastText = texts.things.first }
         case .a, .aaaa:
             addresses[data]?.remove(interface)
             if addresses[data]?.isEmpty == true {
@@ -109,5 +118,11 @@ struct ResolutionMachine: FeedMachine {
             return IPv6Address(rawValue: address.rawValue, zone: zone(interface)).map { .ip(.v6($0), port: port) }
         default: return nil
         }
+    }
+}
+
+extension DNSRecordData {
+    fileprivate var priority: UInt16? {
+        if case .srv(let priority, _, _, _) = self { priority } else { nil }
     }
 }

@@ -7,7 +7,8 @@
 /// ```
 ///
 /// What is known already comes first. A service is found once, on however many interfaces, and the own ones are found
-/// too. What is found was heard of some time ago, and may be gone (see ``ServiceResolver/reconfirm()``). Replaces
+/// too. What is found was heard of some time ago, and may be gone (see ``ServiceResolver/reconfirm()``). In a domain other
+/// than `local`, name servers are asked, and asked again whenever their answer is over, every ten seconds at most. Replaces
 /// `CFNetServiceBrowser` and `CFNetServiceBrowserSearchForServices`.
 public struct ServiceBrowser: AsyncSequence, Sendable {
     /// Found and removed services.
@@ -17,9 +18,10 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
 
     /// What is looked for; the first subtype counts, if there is one.
     public let type: ServiceType
-    /// Where; nil for the default domain, `local`.
+    /// Where; nil for the default domains: `local`, and those that the lists of the search domains in `/etc/resolv.conf` name
+    /// for everybody (RFC 6763 §11, `lb`), at most 16.
     public let domain: ServiceDomain?
-    /// The only interface looked at; nil for all.
+    /// The only interface looked at in `local`; nil for all.
     public let interface: String?
     private let engine: DiscoveryEngine
 
@@ -38,13 +40,8 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
     public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<Element> {
-        let domain = domain ?? .local
-        let subtype = type.subtypes.first.map { [Array($0.utf8), Array("_sub".utf8)] } ?? []
-        guard let name = DNSName(labels: subtype + type.labels + domain.name.labels) else {
-            throw ServiceDiscoveryError(.invalidDomain, name: domain.description)
-        }
-        let machine = PointerMachine<ServiceInstance>([name]) { ServiceInstance(fullName: $0) }
-        return DiscoveryFeed(try FeedRunner(machine, backend: try engine.backend(for: domain), interface: interface))
+        let machine = try BrowseMachine(type, in: domain, listed: engine.searchDomains)
+        return DiscoveryFeed(try FeedRunner(machine, backend: engine.backend, interface: interface))
     }
 
     /// Begins a search.

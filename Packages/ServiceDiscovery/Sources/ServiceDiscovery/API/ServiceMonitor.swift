@@ -29,8 +29,7 @@ public struct ServiceMonitor: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
     public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<TXTRecord> {
-        let backend = try engine.backend(for: service.domain)
-        return DiscoveryFeed(try FeedRunner(TextMachine(service), backend: backend, interface: interface))
+        return DiscoveryFeed(try FeedRunner(TextMachine(service), backend: engine.backend, interface: interface))
     }
 
     /// Begins to watch.

@@ -26,7 +26,9 @@ public final class ServicePublisher: Sendable {
         _ advertisement: ServiceAdvertisement, engine: DiscoveryEngine = .automatic
     ) throws(ServiceDiscoveryError) {
         self.advertisement = advertisement
-        runner = try PublicationRunner(advertisement, backend: try engine.backend(for: advertisement.domain ?? .local))
+        var named = advertisement
+        if named.name.isEmpty { named.name = ComputerName.current }
+        runner = try PublicationRunner(named, backend: engine.backend)
         names = DiscoveryFeed(runner)
     }
 

@@ -29,17 +29,29 @@ public struct ServiceResolver: AsyncSequence, Sendable {
         self.engine = engine
     }
 
-    /// Where the service is: the first answer with an address.
+    /// How long `resolve(until:)` waits for the other addresses once it knows one.
+    static let grace: Duration = .milliseconds(250)
+
+    /// Where the service is: the first answer with an address, and what else is told within a quarter of a second, as IPv4 and
+    /// IPv6 may come one after the other.
     ///
     /// - Parameter deadline: when to give up; nil for never (a service that is not there does not answer).
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/timedOut`` at the deadline,
+    ///   ``ServiceDiscoveryError/Code-swift.struct/notFound`` if its domain's name servers know of no such service,
     ///   ``ServiceDiscoveryError/Code-swift.struct/cancelled`` when the task is cancelled.
     public nonisolated(nonsending) func resolve(
         until deadline: ContinuousClock.Instant?
     ) async throws(ServiceDiscoveryError) -> ResolvedService {
         let feed = try start()
         defer { feed.stop() }
-        return try found(await feed.next(until: deadline))
+        var place = try found(await feed.next(until: deadline))
+        let end = Swift.min(deadline ?? .now + Self.grace, .now + Self.grace)
+        do throws(ServiceDiscoveryError) {
+            while !place.isComplete, let news = try await feed.next(until: end) { place = news }
+        } catch {
+            if error.code != .timedOut { throw error }
+        }
+        return place
     }
 
     /// Where the service is; blocks the calling thread. As the `async` one.
@@ -47,7 +59,14 @@ public struct ServiceResolver: AsyncSequence, Sendable {
     public func resolve(until deadline: ContinuousClock.Instant?) throws(ServiceDiscoveryError) -> ResolvedService {
         let feed = try start()
         defer { feed.stop() }
-        return try found(feed.next(until: deadline))
+        var place = try found(feed.next(until: deadline))
+        let end = Swift.min(deadline ?? .now + Self.grace, .now + Self.grace)
+        do throws(ServiceDiscoveryError) {
+            while !place.isComplete, let news = try feed.next(until: end) { place = news }
+        } catch {
+            if error.code != .timedOut { throw error }
+        }
+        return place
     }
 
     /// Begins a search.
@@ -59,8 +78,7 @@ public struct ServiceResolver: AsyncSequence, Sendable {
                 buffer.baseAddress.flatMap { if_indextoname(index, $0) }.map { String(cString: $0) }
             }
         }
-        let backend = try engine.backend(for: service.domain)
-        return DiscoveryFeed(try FeedRunner(machine, backend: backend, interface: interface))
+        return DiscoveryFeed(try FeedRunner(machine, backend: engine.backend, interface: interface))
     }
 
     /// Begins a search.
@@ -75,9 +93,8 @@ public struct ServiceResolver: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/unsupported`` if the engine cannot do that.
     public func reconfirm() throws(ServiceDiscoveryError) {
-        let backend = try engine.backend(for: service.domain)
         guard let name = DNSName(labels: service.type.labels + service.domain.name.labels) else { return }
-        try backend.reconfirm(RecordKey(name, .ptr), .ptr(service.fullName))
+        try engine.backend.reconfirm(RecordKey(name, .ptr), .ptr(service.fullName))
     }
 
     private func found(_ resolved: ResolvedService?) throws(ServiceDiscoveryError) -> ResolvedService {

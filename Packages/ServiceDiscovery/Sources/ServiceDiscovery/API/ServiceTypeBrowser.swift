@@ -37,7 +37,7 @@ public struct ServiceTypeBrowser: AsyncSequence, Sendable {
             let labels = name.labels
             return labels.count > 2 ? ServiceType(labels: labels[..<2]) : nil
         }
-        return DiscoveryFeed(try FeedRunner(machine, backend: try engine.backend(for: domain), interface: interface))
+        return DiscoveryFeed(try FeedRunner(machine, backend: engine.backend, interface: interface))
     }
 
     /// Begins a search.

@@ -10,15 +10,23 @@ final class AutomaticEngine: DiscoveryBackend, Sendable {
     private struct State {
         var lastID = 0
         var relays: [Int: EngineRelay] = [:]
+        /// What is doubted in the daemon's place.
+        var doubts: Set<RecordIdentity> = []
     }
 
     private let daemon: any DiscoveryBackend
     private let embedded: any DiscoveryBackend
+    private let doubtTime: Duration
     private let state = Locked(State())
 
-    init(_ daemon: any DiscoveryBackend, or embedded: any DiscoveryBackend) {
+    /// - Parameter doubtTime: how long somebody may take to say that a record stands: what the embedded engine waits, and a little.
+    init(
+        _ daemon: any DiscoveryBackend, or embedded: any DiscoveryBackend,
+        doubtTime: Duration = MulticastRules.doubtTime + .seconds(1)
+    ) {
         self.daemon = daemon
         self.embedded = embedded
+        self.doubtTime = doubtTime
     }
 
     func ask(_ key: RecordKey, interface: String?, sink: any DiscoverySink) throws(ServiceDiscoveryError) -> Int {
@@ -44,6 +52,26 @@ final class AutomaticEngine: DiscoveryBackend, Sendable {
             try daemon.reconfirm(key, data)
         } catch {
             try embedded.reconfirm(key, data)
+            if error.code == .unsupported { try doubtForDaemon(key, data) }
+        }
+    }
+
+    /// Avahi's daemon cannot be told to doubt a record, but it believes a goodbye. So the embedded engine asks for the record
+    /// (RFC 6762 §10.4), and if nobody says that it stands, a goodbye is sent that does not leave this machine.
+    private func doubtForDaemon(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
+        let record = DNSRecord(key.name, timeToLive: 0, data)
+        guard state.withLock({ $0.doubts.insert(record.identity).inserted }) else { return }
+        let doubt = RecordDoubt(data)
+        do throws(ServiceDiscoveryError) {
+            let operation = try embedded.ask(key, interface: nil, sink: doubt)
+            EventLoop.shared.schedule(at: .now + doubtTime) { [embedded, weak self] in
+                embedded.end(operation)
+                if !doubt.isDispelled { embedded.tellThisMachine(hasGone: record) }
+                self?.state.withLock { _ = $0.doubts.remove(record.identity) }
+            }
+        } catch {
+            state.withLock { _ = $0.doubts.remove(record.identity) }
+            throw error
         }
     }
 

@@ -41,7 +41,7 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
 
     func ask(_ key: RecordKey, interface: String?, sink: any DiscoverySink) throws(ServiceDiscoveryError) -> Int {
         let library = try usable()
-        guard !library.isPartial || key.name.labels.last.map({ $0.isSame("local") }) ?? false else {
+        guard !library.isPartial || key.name.isLocal else {
             throw ServiceDiscoveryError(
                 .unsupported, name: key.name.description, detail: "Avahi's library looks in local. only")
         }
@@ -77,10 +77,8 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
                 .unsupported, name: advertisement.domain?.description,
                 detail: "Avahi's library publishes in local. only")
         }
-        if !advertisement.name.isEmpty {
-            _ = try ServiceInstance(
-                name: advertisement.name, type: advertisement.type, domain: advertisement.domain ?? .local)
-        }
+        _ = try ServiceInstance(
+            name: advertisement.name, type: advertisement.type, domain: advertisement.domain ?? .local)
         let interface = try Self.index(of: advertisement.interface)
         let id = state.withLock { state in
             state.lastID += 1
@@ -160,7 +158,7 @@ extension DaemonEngine {
         _ id: Int, _ advertisement: ServiceAdvertisement, _ interface: UInt32, _ library: DaemonLibrary
     ) {
         guard state.withLock({ $0.operations[id] != nil }) else { return }
-        var name = advertisement.name.isEmpty ? nil : advertisement.name
+        var name = advertisement.name
         while true {
             do throws(ServiceDiscoveryError) {
                 let reference = try DaemonReference(
@@ -177,10 +175,10 @@ extension DaemonEngine {
                 return
             } catch {
                 // Avahi takes another name if another host has this one, not if this host has.
-                guard error.code == .collision, advertisement.renamesOnConflict, let old = name else {
+                guard error.code == .collision, advertisement.renamesOnConflict else {
                     return fail(id, error)
                 }
-                name = NameSuccession.afterService(old)
+                name = NameSuccession.afterService(name)
             }
         }
     }
@@ -255,12 +253,5 @@ extension DaemonEngine {
             return sink
         }
         sink?.ring()
-    }
-}
-
-extension [UInt8] {
-    /// Equal to lower-case letters without regard to case.
-    fileprivate func isSame(_ label: String) -> Bool {
-        elementsEqual(label.utf8) { $0 | 0x20 == $1 }
     }
 }

@@ -10,6 +10,7 @@ enum DaemonNumber {
     static let invalid: Int32 = -65_549
     static let refused: Int32 = -65_553
     static let notRunning: Int32 = -65_563
+    static let timeout: Int32 = -65_568
 
     /// What a number means to our caller.
     static func error(_ number: Int32, name: String? = nil) -> ServiceDiscoveryError {
@@ -17,6 +18,7 @@ enum DaemonNumber {
         case nameConflict: ServiceDiscoveryError(.collision, name: name)
         case badParameter, invalid:
             ServiceDiscoveryError(.badArgument, name: name, detail: "says the discovery daemon's library")
+        case timeout: ServiceDiscoveryError(.timedOut, name: name)
         case unsupported: ServiceDiscoveryError(.unsupported, name: name, detail: "the daemon's library lacks it")
         // Avahi's library says "unknown" where there is no bus, or no daemon on it.
         case unknown, notRunning: ServiceDiscoveryError(.daemonUnavailable, name: name)

@@ -51,9 +51,8 @@ final class DaemonReference: Sendable {
 
     /// Begins to publish. Waits for the daemon.
     ///
-    /// - Parameter name: the service's; nil for the computer's.
     init(
-        publishing advertisement: ServiceAdvertisement, name: String?, interface: UInt32, library: DaemonLibrary
+        publishing advertisement: ServiceAdvertisement, name: String, interface: UInt32, library: DaemonLibrary
     ) throws(ServiceDiscoveryError) {
         let flags = advertisement.renamesOnConflict ? 0 : DaemonNumber.noAutoRename
         let text = advertisement.record.wireForm

@@ -122,6 +122,21 @@ extension EmbeddedEngine: DiscoveryBackend {
         perform { $0.machine.reconfirm(key, data, now: .now) }
     }
 
+    func tellThisMachine(hasGone record: DNSRecord) {
+        var message = DNSMessage(header: DNSHeader(id: 0), answers: [record])
+        (message.header.isResponse, message.header.isAuthoritative) = (true, true)
+        message.answers[0].timeToLive = 0
+        guard let bytes = try? message.multicastWireForm() else { return }
+        for family in [AF_INET, AF_INET6] {
+            guard let socket = try? MulticastSocket(family: family, loop: loop) else { continue }
+            defer { socket.close() }
+            socket.stayOnThisMachine()
+            for link in InterfaceList.current(names: names) {
+                socket.send(Transmission(bytes: bytes, destination: .group, interface: link.index))
+            }
+        }
+    }
+
     func end(_ operation: Int) {
         perform { state in
             state.sinks[operation] = nil

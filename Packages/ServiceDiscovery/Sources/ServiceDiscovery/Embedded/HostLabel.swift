@@ -2,7 +2,7 @@ internal import Glibc
 
 /// What this machine is called, as one label.
 enum HostLabel {
-    /// The host's name without its domain.
+    /// The host's name, with its domain if somebody has set it so.
     static var ofThisMachine: String {
         var buffer = [UInt8](repeating: 0, count: 256)
         let failed = buffer.withUnsafeMutableBytes {

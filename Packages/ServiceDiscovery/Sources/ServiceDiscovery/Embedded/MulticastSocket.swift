@@ -21,6 +21,11 @@ final class MulticastSocket: Sendable {
 
     deinit { close() }
 
+    /// What is sent from now on to the group does not leave this machine.
+    func stayOnThisMachine() {
+        _ = point.withDescriptor { netkit_multicast_stay($0, family) }
+    }
+
     /// Whether nobody else has the port now: what is sent to this host alone then comes to us (RFC 6762 §15.1).
     static var isPortFree: Bool {
         let descriptor = netkit_multicast_open(AF_INET, MulticastRules.port, 0)

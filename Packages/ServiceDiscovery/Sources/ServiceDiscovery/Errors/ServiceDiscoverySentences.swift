@@ -50,7 +50,7 @@ public enum ServiceDiscoverySentences {
         return text
     }
 
-    /// The clause with its value put in; nil if there is none.
+    /// The clause with its value put in; nil if there is none, or an empty one.
     private static func fill(_ clause: Substring, from error: ServiceDiscoveryError) -> String? {
         guard let open = clause.firstIndex(of: "{"), let close = clause[open...].firstIndex(of: "}") else {
             return String(clause)
@@ -61,7 +61,9 @@ public enum ServiceDiscoverySentences {
             case "detail": error.detail
             default: nil as String?
             }
-        return value.map { clause[..<open] + printable($0) + clause[clause.index(after: close)...] }.map(String.init)
+        return value.flatMap { $0.isEmpty ? nil : $0 }.map {
+            clause[..<open] + printable($0) + clause[clause.index(after: close)...]
+        }.map(String.init)
     }
 
     /// A name may come from a stranger: no control characters reach a terminal or a log, and not more than 300 of them.

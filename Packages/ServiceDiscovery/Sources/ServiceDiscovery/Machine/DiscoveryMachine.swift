@@ -116,8 +116,7 @@ struct DiscoveryMachine {
             throw ServiceDiscoveryError(
                 .invalidRecord, detail: "\(size) bytes do not fit into a packet of multicast DNS")
         }
-        let name = advertisement.name.isEmpty ? hostLabel : advertisement.name
-        var instance = try ServiceInstance(name: name, type: advertisement.type)
+        var instance = try ServiceInstance(name: advertisement.name, type: advertisement.type)
         if isTaken(instance, by: nil) {
             guard advertisement.renamesOnConflict else {
                 throw ServiceDiscoveryError(.collision, name: instance.description)

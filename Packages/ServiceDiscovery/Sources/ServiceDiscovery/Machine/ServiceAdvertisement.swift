@@ -9,7 +9,7 @@
 /// The program need not own the port: any server on this machine can be advertised. Replaces
 /// `CFNetServiceCreate`.
 public struct ServiceAdvertisement: Hashable, Sendable {
-    /// The name for people; empty for this computer's name.
+    /// The name for people; empty for this computer's, ``ComputerName/current``.
     public var name: String
     /// The type, with the subtypes under which it is to be found too.
     public var type: ServiceType

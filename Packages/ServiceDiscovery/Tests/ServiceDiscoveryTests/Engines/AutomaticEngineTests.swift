@@ -86,6 +86,19 @@ import Testing
         #expect(embedded.calls == ["ask \(DNSRecordType.ptr)", "end"])
     }
 
+    /// SD-058: the embedded engine asks in the place of Avahi's, which is told if nobody answers.
+    @Test(arguments: [false, true]) func doubtsForADaemonThatCannot(isThere: Bool) async throws {
+        let (daemon, embedded) = (ScriptedBackend(refusing: ServiceDiscoveryError(.unsupported)), ScriptedBackend())
+        let engine = AutomaticEngine(daemon, or: embedded, doubtTime: .zero)
+        let name = try #require(DNSName("_http._tcp.local"))
+        let web = DNSRecord(name, timeToLive: 9, .ptr(try instance("Web").fullName))
+        if isThere { embedded.set([web]) }
+        try engine.reconfirm(web.key, web.data)
+        let expected = ["reconfirm", "ask PTR", "end"] + (isThere ? [] : ["gone \(name)"])
+        while embedded.calls.count < expected.count { await Task.yield() }
+        #expect(embedded.calls == expected && embedded.running.isEmpty)
+    }
+
     @Test func doubtsWhereItCan() throws {
         let (daemon, embedded) = (ScriptedBackend(refusing: unavailable), ScriptedBackend())
         let name = try #require(DNSName("_http._tcp.local"))

@@ -72,6 +72,10 @@ final class ScriptedBackend: DiscoveryBackend {
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }
     }
 
+    func tellThisMachine(hasGone record: DNSRecord) {
+        state.withLock { $0.calls.append("gone \(record.name)") }
+    }
+
     func end(_ operation: Int) {
         state.withLock { state in
             if state.sinks.removeValue(forKey: operation) != nil { state.calls.append("end") }
@@ -87,5 +91,12 @@ final class ScriptedBackend: DiscoveryBackend {
         }
         if let refusal { throw refusal }
         return id
+    }
+}
+
+extension DiscoveryEngine {
+    /// One that looks in `local` only: there is no name server to ask.
+    init(_ backend: ScriptedBackend) {
+        self.init(backend, configuration: ResolverConfiguration(servers: []))
     }
 }

@@ -65,11 +65,19 @@ import Testing
         #expect(delegate.calls.dropFirst(2) == ["didStopSearch", "willSearch", "found local. false"])
     }
 
-    @Test(arguments: [("http", "", -72004), ("_http._tcp", "a..b", -72004), ("_http._tcp", "example.org", -72000)])
+    @Test(arguments: [("http", "", -72004), ("_http._tcp", "a..b", -72004)])
     func refuses(_ type: String, _ domain: String, _ code: Int) {
         browser.searchForServices(ofType: type, inDomain: domain)
         delegate.run(until: 1)
         #expect(delegate.calls == ["didNotSearch \(code) of 10"])
+    }
+
+    /// There is no name server to ask.
+    @Test func failsWhereNobodyCanBeAsked() {
+        browser.searchForServices(ofType: "_http._tcp", inDomain: "example.org")
+        delegate.run(until: 2)
+        #expect(delegate.calls == ["willSearch", "didNotSearch -72000 of 10"])
+        #expect(backend.calls.isEmpty)
     }
 
     @Test func findsTypes() throws {

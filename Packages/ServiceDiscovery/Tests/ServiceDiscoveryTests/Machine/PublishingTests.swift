@@ -286,11 +286,4 @@ import Testing
         try network.publish(host.number, .http("One"))
         #expect(throws: ServiceDiscoveryError.self) { try network.publish(host.number, .http("Two")) }
     }
-
-    @Test func usesTheHostsNameForAnEmptyOne() throws {
-        let network = SimulatedNetwork(hosts: 1)
-        try network.publish(0, .http(""))
-        network.run(for: .seconds(2))
-        #expect(network.hosts[0].published.map(\.name) == ["host0"])
-    }
 }

@@ -25,9 +25,9 @@ public final class LineProgram: Peer {
         try process.start(Self.program, ports: 0) { _, _ in PeerProcess.Launch(arguments: words, sockets: []) }
     }
 
-    /// Waits until it has said a line, at most `seconds`; true if it has.
-    public func says(_ line: String, seconds: Double = 30) async -> Bool {
-        await wait(seconds) { $0.split(separator: "\n").contains { $0 == line } }
+    /// Waits until it has said a line so many times, at most `seconds`; true if it has.
+    public func says(_ line: String, times: Int = 1, seconds: Double = 30) async -> Bool {
+        await wait(seconds) { $0.split(separator: "\n").count { $0 == line } >= times }
     }
 
     /// Waits until what it has said has all of these parts, anywhere, at most `seconds`; true if so.

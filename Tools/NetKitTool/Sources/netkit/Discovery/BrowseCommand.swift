@@ -11,24 +11,30 @@ struct BrowseCommand: AsyncParsableCommand {
               netkit browse                          every type that there is
               netkit browse _ipp._tcp --timeout 3
               netkit browse _http._tcp,_printer --resolve
+              netkit browse _ipp._tcp --domain example.org --server 192.0.2.53
             """
     )
 
     @Argument(help: "The type, with one subtype if only that is wanted. Without one, the types are shown.")
     var type: String?
 
-    @Option(help: ArgumentHelp("Where to look.", valueName: "DOMAIN"))
-    var domain = "local"
+    @Option(
+        help: ArgumentHelp(
+            "Where to look; else in local, and in what the name servers list for the search domains of resolv.conf.",
+            valueName: "DOMAIN"))
+    var domain: String?
 
     @Flag(help: "Also show where each service is.")
     var resolve = false
 
+    @OptionGroup var names: NameServerOptions
+
     @OptionGroup var options: DiscoveryOptions
 
     func run() async throws {
-        let engine = options.start()
+        let engine = try names.start(options)
         do throws(ServiceDiscoveryError) {
-            let domain = try ServiceDomain(domain)
+            let domain = try domain.map(ServiceDomain.init(_:))
             guard let type else {
                 try await TypesCommand.show(
                     ServiceTypeBrowser(domain: domain, interface: options.interface, engine: engine), options)
@@ -61,7 +67,7 @@ struct BrowseCommand: AsyncParsableCommand {
                 ).resolve(until: limit)
                 options.say(LookupCommand.line(place))
             } catch {
-                if error.code != .timedOut { throw error }
+                if error.code != .timedOut, error.code != .notFound { throw error }
                 Terminal.say("netkit: \(Terminal.shown("\(change.value)")) does not say where it is")
             }
         }

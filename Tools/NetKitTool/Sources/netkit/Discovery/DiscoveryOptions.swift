@@ -85,7 +85,7 @@ struct DiscoveryOptions: ParsableArguments {
 
     func service(_ name: String, _ type: String, _ domain: String?) throws -> ServiceInstance {
         do throws(ServiceDiscoveryError) {
-            let domain = if let domain { try ServiceDomain(domain) } else { ServiceDomain.local }
+            let domain = try domain.map(ServiceDomain.init(_:)) ?? .local
             return try ServiceInstance(name: name, type: ServiceType(type), domain: domain)
         } catch {
             throw exit(error)

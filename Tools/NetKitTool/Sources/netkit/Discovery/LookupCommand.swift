@@ -17,12 +17,15 @@ struct LookupCommand: AsyncParsableCommand {
     @Argument(help: "Its domain; else local.")
     var domain: String?
 
+    @OptionGroup var names: NameServerOptions
+
     @OptionGroup var options: DiscoveryOptions
 
     func run() async throws {
+        let engine = try names.start(options)
         let service = try options.service(name, type, domain)
         do throws(ServiceDiscoveryError) {
-            let resolver = ServiceResolver(service, interface: options.interface, engine: options.start())
+            let resolver = ServiceResolver(service, interface: options.interface, engine: engine)
             options.say(Self.line(try await resolver.resolve(until: options.deadline ?? .now + .seconds(5))))
         } catch {
             throw options.exit(error)

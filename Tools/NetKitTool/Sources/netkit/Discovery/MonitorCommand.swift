@@ -16,13 +16,16 @@ struct MonitorCommand: AsyncParsableCommand {
     @Argument(help: "Its domain; else local.")
     var domain: String?
 
+    @OptionGroup var names: NameServerOptions
+
     @OptionGroup var options: DiscoveryOptions
 
     func run() async throws {
+        let engine = try names.start(options)
         let service = try options.service(name, type, domain)
         let feed: DiscoveryFeed<TXTRecord>
         do throws(ServiceDiscoveryError) {
-            feed = try ServiceMonitor(service, interface: options.interface, engine: options.start()).start()
+            feed = try ServiceMonitor(service, interface: options.interface, engine: engine).start()
         } catch {
             throw options.exit(error)
         }

@@ -16,6 +16,13 @@ protocol DiscoveryBackend: Sendable {
     /// Says that a record may be gone.
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError)
 
+    /// Tells the other programs of this machine, and nobody else, that a record has gone.
+    func tellThisMachine(hasGone record: DNSRecord)
+
     /// Ends an operation; a published service is gone when this returns. Unknown numbers are passed over.
     func end(_ operation: Int)
+}
+
+extension DiscoveryBackend {
+    func tellThisMachine(hasGone record: DNSRecord) {}
 }

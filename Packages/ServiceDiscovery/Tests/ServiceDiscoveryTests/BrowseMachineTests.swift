@@ -1,0 +1,88 @@
+import HostResolver
+import Testing
+
+@testable import ServiceDiscovery
+
+@Suite struct BrowseMachineTests {
+    private let type = try! ServiceType("_http._tcp,_print")
+    private let company = try! ServiceDomain("example.org")
+    private let unreachable = ServiceDiscoveryError(.lookupFailed)
+
+    private func name(_ text: String) -> DNSName { DNSName(text)! }
+
+    private func told(
+        _ machine: inout BrowseMachine, _ name: String, _ target: String, isAdded: Bool = true
+    ) -> [String] {
+        let record = DNSRecord(self.name(name), timeToLive: 9, .ptr(self.name(target)))
+        machine.receive(
+            isAdded ? .added(record, interface: 0) : .removed(record, interface: 0), of: record.key)
+        var told: [String] = []
+        while let change = machine.take() { told.append("\(change.kind) \(change.value)") }
+        return told
+    }
+
+    private func questions(_ machine: BrowseMachine) -> Set<String> { Set(machine.questions.map(\.name.description)) }
+
+    @Test func looksInOneDomain() throws {
+        let machine = try BrowseMachine(type, in: company, listed: [company])
+        #expect(questions(machine) == ["_print._sub._http._tcp.example.org."])
+        #expect(try #require(machine.questions.first).type == .ptr)
+        #expect(!machine.passesOver(unreachable, of: try #require(machine.questions.first)))
+    }
+
+    /// SD-032, SD-037: an empty domain stands for all that are listed; a name may be there in several of them.
+    @Test func looksInTheDomainsThatAreListed() throws {
+        var machine = try BrowseMachine(type, in: nil, listed: [company, .local])
+        let list = "lb._dns-sd._udp.example.org."
+        #expect(questions(machine) == ["_print._sub._http._tcp.local.", list])
+        #expect(told(&machine, list, "Branch.example.org").isEmpty)
+        #expect(told(&machine, list, "local").isEmpty)
+        #expect(
+            questions(machine).contains("_print._sub._http._tcp.Branch.example.org.") && machine.questions.count == 3)
+        let near = told(&machine, "_print._sub._http._tcp.local", "Web._http._tcp.local")
+        #expect(near == ["found Web._http._tcp.local."])
+        let far = told(&machine, "_print._sub._http._tcp.branch.example.org", "Web._http._tcp.branch.example.org")
+        #expect(far == ["found Web._http._tcp.branch.example.org."])
+        // A domain that is listed no more goes with its services.
+        let gone = told(&machine, list, "branch.example.org", isAdded: false)
+        #expect(gone == ["removed Web._http._tcp.branch.example.org."] && machine.questions.count == 2)
+        #expect(told(&machine, list, "local", isAdded: false).isEmpty && machine.questions.count == 2)
+    }
+
+    @Test func doesWithoutListsThatCannotBeAsked() throws {
+        var machine = try BrowseMachine(type, in: nil, listed: [company])
+        _ = told(&machine, "lb._dns-sd._udp.example.org", "branch.example.org")
+        for key in machine.questions {
+            #expect(machine.passesOver(unreachable, of: key) == !key.name.isLocal)
+            #expect(!machine.passesOver(ServiceDiscoveryError(.daemonUnavailable), of: key))
+        }
+    }
+
+    @Test func looksInSoManyDomainsAndNoMore() throws {
+        var machine = try BrowseMachine(type, in: nil, listed: [company])
+        for number in 0..<1000 { _ = told(&machine, "lb._dns-sd._udp.example.org", "d\(number).example.org") }
+        #expect(machine.questions.count == WideAreaRules.mostListedDomains + 2)
+    }
+
+    @Test func refusesADomainWithoutRoom() throws {
+        let label = String(repeating: "x", count: 61)
+        let long = try ServiceDomain([label, label, label, label].joined(separator: "."))
+        #expect(throws: ServiceDiscoveryError(.invalidDomain, name: long.description)) {
+            _ = try BrowseMachine(type, in: long, listed: [])
+        }
+    }
+
+    /// A domain stays as long as one of the lists names it.
+    @Test func countsLists() throws {
+        let names = [name("b._dns-sd._udp.local"), name("lb._dns-sd._udp.local")]
+        var machine = PointerMachine<ServiceDomain>(names, initial: [.local]) { ServiceDomain(name: $0) }
+        #expect(machine.take()?.value == .local)
+        func record(_ place: Int) -> DNSRecord { DNSRecord(names[place], timeToLive: 9, .ptr(company.name)) }
+        for place in 0...1 { machine.receive(.added(record(place), interface: 1), of: record(place).key) }
+        #expect(machine.take()?.kind == .found)
+        machine.receive(.removed(record(0), interface: 1), of: record(0).key)
+        #expect(machine.take() == nil)
+        machine.receive(.removed(record(1), interface: 1), of: record(1).key)
+        #expect(machine.take()?.kind == .removed)
+    }
+}

@@ -1,0 +1,363 @@
+import EventLoops
+import Foundation
+import HostResolver
+import RunLoopDelivery
+import ServiceDiscoveryFoundation
+import Testing
+
+@testable import ServiceDiscovery
+
+/// What CFNetServices' functions are here, row by row of the table of its names: the forms that do not wait, and the blocking ones.
+@Suite(.timeLimit(.minutes(1))) struct CFNetServicesTests {
+    private let backend = ScriptedBackend()
+    private let type = try! ServiceType("_http._tcp")
+    private let service = try! ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
+
+    private var engine: DiscoveryEngine { DiscoveryEngine(backend) }
+    private var web: ServiceAdvertisement { ServiceAdvertisement(name: "Web", type: type, port: 80) }
+    private var soon: ContinuousClock.Instant { .now + .milliseconds(20) }
+
+    private func netService(port: Int32 = -1, type: String = "_http._tcp") -> NetService {
+        NetService(domain: "local.", type: type, name: "Web", port: port, engine: engine)
+    }
+
+    private func pointer(_ name: String) throws -> DNSRecord {
+        DNSRecord(
+            try #require(DNSName("_http._tcp.local")), timeToLive: 9,
+            .ptr(try ServiceInstance(name: name, type: type).fullName))
+    }
+
+    private func text(_ text: String) -> DNSRecord {
+        DNSRecord(service.fullName, timeToLive: 9, .txt([Array(text.utf8)]))
+    }
+
+    /// Where the service is, once it is asked for.
+    private func place() throws -> [DNSRecord] {
+        let host = try #require(DNSName("h.local"))
+        return [
+            DNSRecord(service.fullName, timeToLive: 9, .srv(priority: 0, weight: 0, port: 80, target: host)),
+            DNSRecord(host, timeToLive: 9, .a(IPv4Address(10, 0, 0, 1))),
+            DNSRecord(host, timeToLive: 9, .aaaa(IPv6Address("2001:db8::1")!)), text("k=v"),
+        ]
+    }
+
+    /// Runs `body` on a thread of its own once something is under way.
+    private func onceBusy(_ body: @escaping @Sendable () -> Void) {
+        let backend = backend
+        Thread.detachNewThread {
+            while backend.running.isEmpty { Thread.sleep(forTimeInterval: 0.001) }
+            body()
+        }
+    }
+
+    private func code(of body: () throws(ServiceDiscoveryError) -> Void) -> Int? {
+        do throws(ServiceDiscoveryError) {
+            try body()
+            return nil
+        } catch {
+            return error.number
+        }
+    }
+
+    // MARK: Services
+
+    @Test("SD-080: creating one checks and begins nothing; the types of the modern form cannot be wrong")
+    func creates() {
+        let lazy = netService(port: 80, type: "nonsense")
+        #expect(lazy.type == "nonsense" && lazy.port == 80 && netService().port == -1)
+        #expect(code { () throws(ServiceDiscoveryError) in _ = try ServiceType("nonsense") } == -72004)
+        #expect(code { () throws(ServiceDiscoveryError) in _ = try ServiceDomain("a..b") } == -72004)
+        #expect(backend.calls.isEmpty)
+    }
+
+    @Test("SD-081: a copy has what is known, and not what is under way")
+    func copies() throws {
+        backend.set(try place())
+        let feed = try ServiceResolver(service, engine: engine).start()
+        let found = try #require(try feed.next(until: nil))
+        let copy = found
+        feed.stop()
+        #expect(copy == found && copy.service == service && !copy.addresses.isEmpty && backend.running.isEmpty)
+        // A type's identity is the type itself.
+        #expect(Swift.type(of: copy) == ResolvedService.self)
+    }
+
+    @Test("SD-082: what can be read, before and after resolving")
+    func reads() throws {
+        let old = netService()
+        #expect(old.addresses == nil && old.hostName == nil && old.port == -1 && old.txtRecordData() == nil)
+        #expect((old.name, old.type, old.domain) == ("Web", "_http._tcp", "local."))
+        backend.set(try place())
+        let found = try ServiceResolver(service, engine: engine).resolve(until: nil)
+        #expect(found.hostName == "h.local." && found.port == 80)
+        #expect(Set(found.addresses.map(\.description)).isSuperset(of: ["10.0.0.1:80"]))
+        #expect(found.addresses.allSatisfy { $0.port == 80 })
+    }
+
+    @Test("SD-083: another TXT record while it is published, and none while it is resolved")
+    func setsText() throws {
+        let publisher = try ServicePublisher(web, engine: engine)
+        try publisher.update(try TXTRecord(["k": "v"]))
+        #expect(backend.calls == ["publish Web", "update k=v"])
+        let resolving = netService()
+        resolving.resolve(withTimeout: 0)
+        #expect(!resolving.setTXTRecord(Data([3, 107, 61, 118])))
+        resolving.stop()
+    }
+
+    @Test("SD-084, SD-085: a client is told on its queue, loop or run loop; without one the caller waits")
+    func clients() throws {
+        let feed = try ServiceBrowser(type, engine: engine).start()
+        let mode = RunLoop.Mode("clients")
+        let told = Locked(0)
+        let signal = feed.onNews(on: RunLoopTarget(RunLoop.current, mode: mode)) {
+            while (try? feed.tryNext()) != nil { told.withLock { $0 += 1 } }
+        }
+        backend.set([try pointer("A"), try pointer("B")])
+        while told.withLock({ $0 }) < 2 { _ = RunLoop.current.run(mode: mode, before: Date() + 1) }
+        // No client any more.
+        signal.cancel()
+        backend.set([try pointer("C")])
+        #expect(!RunLoop.current.run(mode: mode, before: Date() + 0.01))
+        #expect(try feed.next(until: nil)?.value.name == "C")
+        #expect(told.withLock { $0 } == 2)
+        let onLoop = Locked(0)
+        let other = feed.onNews(on: .loop(.shared)) { onLoop.withLock { $0 += 1 } }
+        while onLoop.withLock({ $0 }) == 0 {}
+        other.cancel()
+    }
+
+    @Test("SD-086: registering returns at once, and bad input fails at once")
+    func registersAsynchronously() async throws {
+        let publisher = try ServicePublisher(web, engine: engine)
+        #expect(publisher.current == nil)
+        backend.tell(.published(service))
+        #expect(try await publisher.published() == service && backend.running.count == 1)
+        publisher.stop()
+        #expect(backend.running.isEmpty)
+        let distant = ServiceAdvertisement(
+            name: "Web", type: type, domain: try ServiceDomain("example.org"), port: 80)
+        #expect(
+            code { () throws(ServiceDiscoveryError) in _ = try ServicePublisher(distant, engine: engine) } == -72000)
+    }
+
+    @Test("SD-087, SD-090: registering may block until another thread cancels it, or it fails")
+    func registersBlocking() throws {
+        let publisher = try ServicePublisher(web, engine: engine)
+        onceBusy { publisher.stop() }
+        #expect(code { () throws(ServiceDiscoveryError) in try publisher.published() } == -72005)
+        let other = try ServicePublisher(web, engine: engine)
+        backend.tell(.published(service))
+        #expect(try other.names.next(until: nil) == service)
+        let backend = backend
+        onceBusy { backend.tell(.failed(ServiceDiscoveryError(.collision))) }
+        #expect(code { () throws(ServiceDiscoveryError) in _ = try other.names.next(until: nil) } == -72001)
+    }
+
+    @Test("SD-088: resolving returns at once and goes on until it is stopped")
+    func resolvesAsynchronously() async throws {
+        let feed = try ServiceResolver(service, engine: engine).start()
+        #expect(try feed.tryNext() == nil)
+        let parts = try place()
+        backend.set(Array(parts[...1]))
+        #expect(try await feed.next()?.addresses.count == 1)
+        backend.set([parts[2]])
+        #expect(try await feed.next()?.addresses.count == 2)
+        feed.stop()
+        #expect(try await feed.next() == nil && backend.running.isEmpty)
+    }
+
+    @Test("SD-089: or blocks for the first address, the time limit, or the end")
+    func resolvesBlocking() throws {
+        let resolver = ServiceResolver(service, engine: engine)
+        #expect(code { () throws(ServiceDiscoveryError) in _ = try resolver.resolve(until: soon) } == -72007)
+        let feed = try resolver.start()
+        onceBusy { feed.stop() }
+        #expect(try feed.next(until: nil) == nil)
+        backend.set(try place())
+        #expect(try resolver.resolve(until: .now + .seconds(30)).port == 80)
+        #expect(backend.running.isEmpty)
+    }
+
+    @Test(
+        "SD-091: the end in any order",
+        arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+    func ends(_ order: [Int]) {
+        for publishes in [true, false] {
+            var object: NetService? = netService(port: publishes ? 80 : -1)
+            let delegate = RecordingDelegate()
+            object?.delegate = delegate
+            if publishes { object?.publish() } else { object?.resolve(withTimeout: 0) }
+            #expect(!backend.running.isEmpty)
+            for step in order {
+                switch step {
+                case 0: object?.remove(from: .current, forMode: .default)
+                case 1: object?.delegate = nil
+                default: object?.stop()
+                }
+            }
+            object = nil
+            #expect(backend.running.isEmpty && delegate.calls.isEmpty)
+        }
+    }
+
+    // MARK: Browsers
+
+    @Test("SD-092: a browser that was made does nothing yet")
+    func makesBrowsers() {
+        _ = NetServiceBrowser(engine: engine)
+        _ = ServiceBrowser(type, engine: engine)
+        #expect(backend.calls.isEmpty)
+    }
+
+    @Test("SD-093: a browser tells where it is scheduled, and nowhere else")
+    func schedulesBrowsers() throws {
+        let (browser, delegate) = (NetServiceBrowser(engine: engine), RecordingDelegate())
+        let mode = RunLoop.Mode("browsers")
+        browser.delegate = delegate
+        browser.remove(from: .current, forMode: .default)
+        browser.searchForServices(ofType: "_http._tcp", inDomain: "local")
+        _ = RunLoop.current.run(mode: .default, before: Date() + 0.01)
+        #expect(delegate.calls.isEmpty)
+        browser.schedule(in: .current, forMode: mode)
+        delegate.run(until: 1, mode: mode)
+        #expect(delegate.calls == ["willSearch"])
+    }
+
+    @Test("SD-094: searching for services, and one search at a time")
+    func searchesServices() throws {
+        backend.set([try pointer("A")])
+        let feed = try ServiceBrowser(type, engine: engine).start()
+        #expect(try feed.next(until: nil)?.value.name == "A")
+        #expect(code { () throws(ServiceDiscoveryError) in _ = try feed.next(until: soon) } == -72007)
+        let backend = backend
+        onceBusy { backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable))) }
+        #expect(code { () throws(ServiceDiscoveryError) in _ = try feed.next(until: nil) } == -72000)
+        let (browser, delegate) = (NetServiceBrowser(engine: engine), RecordingDelegate())
+        browser.delegate = delegate
+        browser.searchForServices(ofType: "_http._tcp", inDomain: "")
+        browser.searchForServices(ofType: "_http._tcp", inDomain: "")
+        delegate.run(until: 3)
+        #expect(Set(delegate.calls) == ["willSearch", "found A _http._tcp. local. false", "didNotSearch -72003 of 10"])
+    }
+
+    @Test(
+        "SD-095: searching for domains, both ways", arguments: [ServiceDomainBrowser.Purpose.browsing, .registration])
+    func searchesDomains(_ purpose: ServiceDomainBrowser.Purpose) throws {
+        let feed = try ServiceDomainBrowser(purpose, engine: engine).start()
+        #expect(try feed.next(until: nil)?.value == .local)
+        onceBusy { feed.stop() }
+        #expect(try feed.next(until: nil) == nil)
+        let (browser, delegate) = (NetServiceBrowser(engine: engine), RecordingDelegate())
+        browser.delegate = delegate
+        if purpose == .browsing { browser.searchForBrowsableDomains() } else { browser.searchForRegistrationDomains() }
+        delegate.run(until: 2)
+        #expect(delegate.calls == ["willSearch", "found local. false"])
+    }
+
+    @Test("SD-096: the flags are what a change says")
+    func tellsFlags() throws {
+        backend.set([try pointer("A"), try pointer("B")])
+        let feed = try ServiceBrowser(type, engine: engine).start()
+        let changes = try [feed.next(until: nil), feed.next(until: nil)].compactMap(\.self)
+        #expect(changes.map(\.moreComing) == [true, false] && changes.map(\.kind) == [.found, .found])
+        backend.set([try pointer("A")], isThere: false)
+        let change = try #require(try feed.next(until: nil))
+        #expect(change.kind == .removed && change.value.name == "A" && !change.moreComing)
+    }
+
+    @Test("SD-097: stopping releases who waits, and is harmless where nothing runs")
+    func stops() throws {
+        let feed = try ServiceBrowser(type, engine: engine).start()
+        onceBusy { feed.stop() }
+        #expect(try feed.next(until: nil) == nil)
+        feed.stop()
+        #expect(try feed.next(until: nil) == nil && backend.calls == ["ask PTR", "end"])
+        NetServiceBrowser(engine: engine).stop()
+    }
+
+    @Test("SD-098: after the end nothing is told, and later calls say so", arguments: [false, true])
+    func invalidates(stopsFirst: Bool) throws {
+        var browser: NetServiceBrowser? = NetServiceBrowser(engine: engine)
+        let delegate = RecordingDelegate()
+        browser?.delegate = delegate
+        browser?.searchForServices(ofType: "_http._tcp", inDomain: "")
+        if stopsFirst { browser?.stop() }
+        browser?.remove(from: .current, forMode: .default)
+        if !stopsFirst { browser?.stop() }
+        browser = nil
+        backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable)))
+        _ = RunLoop.current.run(mode: .default, before: Date() + 0.01)
+        #expect(delegate.calls.isEmpty && backend.running.isEmpty)
+        let publisher = try ServicePublisher(web, engine: engine)
+        publisher.stop()
+        publisher.stop()
+        #expect(code { () throws(ServiceDiscoveryError) in try publisher.update(TXTRecord()) } == -72006)
+    }
+
+    // MARK: Monitors, records, errors
+
+    @Test("SD-099, SD-100: a monitor tells the first record and each change, scheduled or blocking")
+    func monitors() throws {
+        let feed = try ServiceMonitor(service, engine: engine).start()
+        #expect(code { () throws(ServiceDiscoveryError) in _ = try feed.next(until: soon) } == -72007)
+        for number in 1...3 {
+            backend.set([text("n=\(number)")])
+            #expect(try feed.next(until: nil)?.string("n") == "\(number)")
+        }
+        let rings = Locked(0)
+        let signal = feed.onNews(on: .loop(.shared)) { rings.withLock { $0 += 1 } }
+        backend.set([text("n=4")])
+        while rings.withLock({ $0 }) == 0 {}
+        #expect(try feed.tryNext()?.string("n") == "4")
+        // Its end, in the order of the guide.
+        feed.stop()
+        signal.cancel()
+        #expect(try feed.tryNext() == nil && backend.running.isEmpty)
+    }
+
+    @Test("SD-101: records and dictionaries")
+    func translates() throws {
+        let record = try TXTRecord(dictionary: ["k": [1, 2], "flag": nil])
+        #expect(TXTRecord(wire: record.wireForm).dictionary == ["k": [1, 2], "flag": nil])
+        #expect(code { () throws(ServiceDiscoveryError) in _ = try TXTRecord(dictionary: ["": []]) } == -72004)
+        let long = [UInt8](repeating: 0, count: 254)
+        #expect(code { () throws(ServiceDiscoveryError) in _ = try TXTRecord(dictionary: ["k": long]) } == -72004)
+        #expect(NetService.dictionary(fromTXTRecord: Data([3, 107, 61, 118, 9, 97])) == ["k": Data("v".utf8)])
+    }
+
+    @Test("SD-102: the old name for resolving is there")
+    @available(*, deprecated)
+    func keepsTheOldName() {
+        let old = netService()
+        old.resolve()
+        #expect(!backend.running.isEmpty)
+        old.stop()
+    }
+
+    @Test(
+        "SD-103: the numbers of errors",
+        arguments: [
+            (.collision, -72001), (.notFound, -72002), (.busy, -72003), (.invalidName, -72004), (.invalidType, -72004),
+            (.invalidDomain, -72004), (.invalidRecord, -72004), (.badArgument, -72004), (.cancelled, -72005),
+            (.invalidated, -72006), (.timedOut, -72007), (.daemonFailed, -73000), (.daemonUnavailable, -72000),
+            (.unsupported, -72000), (.tooMuch, -72000), (.lookupFailed, -72000),
+        ] as [(ServiceDiscoveryError.Code, Int)])
+    func numbers(_ code: ServiceDiscoveryError.Code, _ number: Int) {
+        let error = ServiceDiscoveryError(code)
+        #expect(error.number == number && error.domain.rawValue == 10)
+    }
+
+    @Test(
+        "SD-103: those of the daemon",
+        arguments: [
+            (-65_548, .collision), (-65_540, .badArgument), (-65_549, .badArgument), (-65_568, .timedOut),
+            (-65_544, .unsupported), (-65_563, .daemonUnavailable), (-65_537, .daemonUnavailable), (-65_553, .tooMuch),
+            (-65_555, .daemonFailed),
+        ] as [(Int32, ServiceDiscoveryError.Code)])
+    func daemonNumbers(_ number: Int32, _ code: ServiceDiscoveryError.Code) {
+        let error = DaemonNumber.error(number)
+        #expect(error.code == code)
+        #expect(error.daemonNumber == (code == .daemonFailed ? Int(number) : nil))
+    }
+}
