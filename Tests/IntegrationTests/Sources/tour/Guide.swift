@@ -29,12 +29,3 @@ final class Guide {
         hasColors ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
     }
 }
-
-/// Something on the tour was not as it should be.
-struct Surprise: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}

@@ -1,23 +1,5 @@
 import Foundation
 import NetKitFoundation
-import Peers
-
-/// FTP, from a server in Python.
-enum Files {
-    static func fetch() async throws -> String {
-        let server = PyFTPServer()
-        try server.start()
-        defer { server.stop() }
-        try server.write("notes.txt", Array("bring bread".utf8))
-        guard let folder = URL(string: server.url("files/")) else { throw Surprise("no URL") }
-        let client = try FTPClient(folder)
-        let entries = try await client.list("files")
-        let stream = try ReadStream(ftpURL: folder.appending(component: "notes.txt"))
-        try stream.open()
-        let text = String(decoding: try await stream.readAll(limit: 100), as: UTF8.self)
-        return "pyftpdlib lists \(entries.map { "\($0.name), \($0.size ?? 0) bytes" }.joined()), and sends '\(text)'"
-    }
-}
 
 /// Services on the loopback interface, without a daemon.
 enum Services {
@@ -74,22 +56,5 @@ enum Services {
             return
                 "NetService.getInputStream hears '\(String(decoding: buffer[..<count], as: UTF8.self))' from '\(service.name)'"
         }
-    }
-}
-
-/// Why something does not work.
-enum Diagnoses {
-    static func explain() async throws -> String {
-        guard let url = URL(string: "http://127.0.0.1:1/") else { throw Surprise("no URL") }
-        let stream = try ReadStream(httpURL: url)
-        do throws(StreamError) {
-            try stream.open()
-            _ = try await stream.readAll(limit: 100)
-        } catch {
-            let diagnosis = try await NetDiagnostic(load: stream, of: url).diagnose()
-            guard let cause = diagnosis.cause else { throw Surprise("nothing is broken: \(diagnosis)") }
-            return "from a stream that failed: the \(cause.rung). \(cause.sentence) \(cause.advice)"
-        }
-        throw Surprise("somebody listens at port 1")
     }
 }

@@ -1,0 +1,19 @@
+import Foundation
+import NetKitFoundation
+
+/// Why something does not work.
+enum Diagnoses {
+    static func explain() async throws -> String {
+        guard let url = URL(string: "http://127.0.0.1:1/") else { throw Surprise("no URL") }
+        let stream = try ReadStream(httpURL: url)
+        do throws(StreamError) {
+            try stream.open()
+            _ = try await stream.readAll(limit: 100)
+        } catch {
+            let diagnosis = try await NetDiagnostic(load: stream, of: url).diagnose()
+            guard let cause = diagnosis.cause else { throw Surprise("nothing is broken: \(diagnosis)") }
+            return "from a stream that failed: the \(cause.rung). \(cause.sentence) \(cause.advice)"
+        }
+        throw Surprise("somebody listens at port 1")
+    }
+}
