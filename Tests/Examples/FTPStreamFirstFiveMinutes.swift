@@ -1,5 +1,5 @@
-import Foundation
 import FTPStream
+import Foundation
 
 enum FTPStreamFirstFiveMinutes {
     static var password: String { "" }

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Two hosts with a wire between them: two network namespaces, each with an `eth0` of its own.
 ///
 /// ```swift
@@ -21,6 +23,7 @@ public final class WiredNamespaces: Sendable {
     /// - Parameter faults: what the wire does to packets; nil for nothing.
     /// - Throws: ``PeerError/Code/refused`` with the kernel's words.
     public init(faults: WireFaults? = nil) throws(PeerError) {
+        guard geteuid() == 0 else { throw PeerError(.refused, "two hosts with a wire can only be made by root") }
         left = try NetworkNamespace()
         right = try NetworkNamespace()
         let quick = "sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0"
