@@ -68,8 +68,13 @@ enum NetServiceListings {
     private static func all(of input: InputStream) -> String {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1000)
-        while case let count = input.read(&buffer, maxLength: buffer.count), count > 0 { text += buffer[..<count] }
+        var count = 0
+        repeat {
+            count = input.read(&buffer, maxLength: buffer.count)
+            text += buffer[..<max(0, count)]
+        } while count > 0
         input.close()
+        if count < 0 { return "error: \(input.streamError?.localizedDescription ?? "")" }
         return String(decoding: text, as: UTF8.self)
     }
 

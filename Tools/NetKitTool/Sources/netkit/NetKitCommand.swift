@@ -24,6 +24,9 @@ struct NetKitCommand: AsyncParsableCommand {
              97  a proxy refused, or makes no sense
              64  the command line is wrong
               1  anything else
+            diagnose has its own: 0 works, 1 is broken, 2 cannot be told.
+
+            With --json every verb prints an object, or one a line, whose error says what failed: sentence, domain, code.
             """,
         version: PackageVersions.text,
         subcommands: [

@@ -44,7 +44,7 @@ public final class NetworkNamespace: Sendable {
             (asRoot ? [] : ["--user", "--map-root-user"])
                 + ["--net", "--mount", "--propagation", "private", "sh", "-c", script.joined(separator: "\n")],
             output: scratch.file("log"))
-        let end = ContinuousClock.now + .seconds(10)
+        let end = ContinuousClock.now + .seconds(60)  // only a hang takes so long
         while true {
             let log = (try? readText(scratch.file("log"))) ?? ""
             if log.hasSuffix("ready\n") { return }
@@ -53,7 +53,7 @@ public final class NetworkNamespace: Sendable {
             }
             if ContinuousClock.now > end {
                 holder.stop()
-                throw PeerError(.timedOut, "the network namespace was not ready after 10 s", log: log)
+                throw PeerError(.timedOut, "the network namespace was not ready after 60 s", log: log)
             }
             usleep(2000)
         }

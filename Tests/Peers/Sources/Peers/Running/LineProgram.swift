@@ -26,12 +26,12 @@ public final class LineProgram: Peer {
     }
 
     /// Waits until it has said a line so many times, at most `seconds`; true if it has.
-    public func says(_ line: String, times: Int = 1, seconds: Double = 30) async -> Bool {
+    public func says(_ line: String, times: Int = 1, seconds: Double = 60) async -> Bool {
         await wait(seconds) { $0.split(separator: "\n").count { $0 == line } >= times }
     }
 
     /// Waits until what it has said has all of these parts, anywhere, at most `seconds`; true if so.
-    public func shows(_ parts: String..., seconds: Double = 30) async -> Bool {
+    public func shows(_ parts: String..., seconds: Double = 60) async -> Bool {
         await wait(seconds) { log in parts.allSatisfy { log.contains($0) } }
     }
 
