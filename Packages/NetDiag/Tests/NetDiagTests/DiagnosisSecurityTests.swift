@@ -6,7 +6,7 @@ import Testing
 
 /// What a diagnosis must never do, whoever answers it.
 @Suite struct DiagnosisSecurityTests {
-    private func diagnose(_ url: String, _ options: NetDiagnostic.Options = .init()) async throws -> Diagnosis {
+    private func diagnose(_ url: String, _ options: NetDiagnostic.Options = .patient) async throws -> Diagnosis {
         try await NetDiagnostic(url: URL(string: url)!, options: options).diagnose()
     }
 
@@ -29,7 +29,7 @@ import Testing
 
     @Test func credentialsOfAProxyAreNotSent() async throws {
         let proxy = try Listener("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n")
-        var options = NetDiagnostic.Options()
+        var options = NetDiagnostic.Options.patient
         var settings = ProxySettings()
         settings.others = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port, user: "ann", password: "hunter2")]
         options.proxies = settings
@@ -44,7 +44,7 @@ import Testing
     /// The methods that are offered are those without a password (RFC 1928 §3).
     @Test func credentialsOfASOCKSProxyAreNotOffered() async throws {
         let proxy = try Listener("\u{5}\u{7f}")
-        var options = NetDiagnostic.Options()
+        var options = NetDiagnostic.Options.patient
         var settings = ProxySettings()
         settings.others = [ProxyServer(.socks5h, host: "127.0.0.1", port: proxy.port, user: "ann", password: "hunter2")]
         options.proxies = settings

@@ -71,6 +71,18 @@ import Testing
         #expect(narrow.run().time <= LadderLimits().total)
     }
 
+    /// A host that is off at every port: what is tried in its place is tried while its own port may still answer.
+    @Test func aDeadHostTakesLittleLongerThanOneConnection() {
+        let world = World.changed {
+            $0.connection = World.timedOut
+            $0.plainPage = .unanswered(World.timedOut)
+        }
+        let limits = LadderLimits()
+        let run = world.run()
+        #expect(run.diagnosis.cause?.code == .noAnswer && run.probes.contains(.plainPage(World.host)))
+        #expect(run.time <= limits.connection + limits.patience + .milliseconds(200) && run.time < limits.total)
+    }
+
     @Test func everyProbeHasADeadlineWithinTheWhole() {
         let start = ContinuousClock.now
         let limits = LadderLimits()

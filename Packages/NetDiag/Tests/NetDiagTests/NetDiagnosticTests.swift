@@ -36,7 +36,7 @@ import Testing
     }
 
     private func diagnose(_ url: String) async throws -> Diagnosis {
-        try await NetDiagnostic(url: URL(string: url)!).diagnose()
+        try await NetDiagnostic(url: URL(string: url)!, options: .patient).diagnose()
     }
 
     private func freePort() throws -> UInt16 {
@@ -88,7 +88,7 @@ import Testing
     /// The limit is for the whole head, however often a byte comes.
     @Test func aHeadThatIsLate() async throws {
         let server = try await Answering("HTTP/1.1 200 OK\r\n")
-        var options = NetDiagnostic.Options()
+        var options = NetDiagnostic.Options.patient
         options.answerLimit = .zero
         let url = URL(string: "http://127.0.0.1:\(server.port)/")!
         let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func aNameServerThatIsNone() async throws {
-        var options = NetDiagnostic.Options()
+        var options = NetDiagnostic.Options.patient
         options.resolver = ScriptedResolver()
         options.nameServers = [.ip(.v4(.loopback), port: try freePort())]
         let url = URL(string: "http://www.example.test/")!
@@ -203,7 +203,7 @@ import Testing
     func theNameThatIsShown() async throws {
         let presenter = Naming()
         let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
-        var options = NetDiagnostic.Options()
+        var options = NetDiagnostic.Options.patient
         #expect(CommandLine.arguments[0].hasSuffix(options.name) && !options.name.contains("/"))
         options.name = "first"
         options.name = "second"
@@ -216,13 +216,13 @@ import Testing
     @Test("ND-014: one diagnostic in many tasks, and many at once, all say the same")
     func manyAtOnce() async throws {
         let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
-        let shared = try NetDiagnostic(url: url)
+        let shared = try NetDiagnostic(url: url, options: .patient)
         let codes = await withTaskGroup(of: FindingCode?.self, returning: [FindingCode?].self) { group in
             for number in 0..<24 {
                 group.addTask {
                     if number % 3 == 0 { return await shared.diagnose().cause?.code }
                     if number % 3 == 1 { return shared.passiveStatus().status == .up ? .portRefused : nil }
-                    return await (try? NetDiagnostic(url: url))?.diagnose().cause?.code
+                    return await (try? NetDiagnostic(url: url, options: .patient))?.diagnose().cause?.code
                 }
             }
             return await group.reduce(into: []) { $0.append($1) }

@@ -8,7 +8,7 @@ import Testing
     private func diagnose(_ script: ProxyScriptSource, _ url: String = "http://www.example.test/") async throws
         -> Diagnosis
     {
-        var options = NetDiagnostic.Options()
+        var options = NetDiagnostic.Options.patient
         var settings = ProxySettings()
         settings.script = script
         options.proxies = settings
@@ -104,7 +104,7 @@ import Testing
 
     @Test func settingsWithSeveralProxies() async throws {
         let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        var options = NetDiagnostic.Options()
+        var options = NetDiagnostic.Options.patient
         var settings = ProxySettings()
         settings.http = [ProxyServer(.http, host: "127.0.0.1", port: try Listener.closedPort())]
         settings.others = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port)]

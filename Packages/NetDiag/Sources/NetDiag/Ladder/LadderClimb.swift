@@ -33,28 +33,17 @@ struct LadderClimb: Sendable {
     // MARK: Scripts
 
     private func diagnose(_ target: DiagnosisTarget, asTold source: ProxyScriptSource) async -> Diagnosis {
-        let place = source.shownPlace
         do throws(StreamError) {
             try ProxyScript.checkAvailability()
-        } catch {
-            let fault = Finding(.proxyScript, .note, .proxyScript(place, PublicText.of("\(error)")))
-            return await run(target.without(fault)).diagnosis
-        }
-        do throws(StreamError) {
             var script: ProxyScript
             if let server = source.server {
                 let machine = await run(server)
                 guard case .answered(let answer)? = machine.facts.talk?.1, answer.status == 200 else {
-                    return machine.diagnosis(ofScriptAt: place, for: target)
+                    return machine.diagnosis(ofScriptAt: source.shownPlace, for: target)
                 }
                 script = try ProxyScript(bytes: answer.body)
             } else {
-                do throws(StreamError) {
-                    script = try source.script()
-                } catch {
-                    let why = Sentence.proxyScriptUnreachable(place, PublicText.of("\(error)"))
-                    return await run(target.without(Finding(.proxyScriptUnreachable, .failure, why))).diagnosis
-                }
+                script = try source.script()
             }
             guard let url = target.url else { return await run(target.through(.direct)).diagnosis }
             let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
@@ -62,8 +51,7 @@ struct LadderClimb: Sendable {
             let ways = try await script.choices(for: url).map { target.through($0) }
             return await diagnose(ways, knowing: LadderFacts())
         } catch {
-            let fault = Finding(.proxyScriptBroken, .failure, .proxyScriptBroken(place, PublicText.of("\(error)")))
-            return await run(target.without(fault)).diagnosis
+            return await run(target.without(ProxyRules.ofScript(error, at: source.shownPlace))).diagnosis
         }
     }
 

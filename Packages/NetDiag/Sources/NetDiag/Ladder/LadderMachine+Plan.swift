@@ -136,10 +136,10 @@ extension LadderMachine {
         if case (let place, .insecure(let error))? = facts.talk, error.isAboutCertificate {
             probes.append(.inspection(place))
         }
-        if isPortalPossible, let address = facts.addresses(of: target).first(where: { !$0.isLoopback && !$0.isAny }) {
+        if isPortalPossible(now), let address = facts.addresses(of: target).first(where: { !$0.isLoopback && !$0.isAny }) {
             probes.append(.plainPage(address))
         }
-        if isNameSuspect {
+        if isNameSuspect(now) {
             probes += facts.otherAddresses(of: target).prefix(LadderMachine.mostOthers).map {
                 .alternative(.ip($0, port: target.firstPort))
             }
@@ -160,13 +160,18 @@ extension LadderMachine {
         return interfaces.first { $0.index == route.interfaceIndex }?.maximumPacketSize.map { min($0, 9216) } ?? 1500
     }
 
+    /// There is no connection, or has not been for a while, to any address.
+    private func isUnconnected(_ now: ContinuousClock.Instant) -> Bool {
+        facts.connected.isEmpty && !places.isEmpty
+            && places.allSatisfy { facts.connections[$0] != nil || isSlow(.connect($0), now) }
+    }
+
     /// Somebody else may be answering in the server's place.
-    private var isPortalPossible: Bool {
+    private func isPortalPossible(_ now: ContinuousClock.Instant) -> Bool {
         guard target.proxy == nil, case .http = target.service else { return false }
         if target.isSecure {
             guard target.port == 443 else { return false }
-            let tried = places.filter { facts.connections[$0] != nil }
-            if !tried.isEmpty, tried.count == places.count, facts.connected.isEmpty { return true }
+            if isUnconnected(now) { return true }
             if case .insecure(let error)? = facts.talk?.1 { return !error.isAboutDates }
             return false
         }
@@ -175,10 +180,9 @@ extension LadderMachine {
     }
 
     /// What the name leads to is not what was wanted.
-    private var isNameSuspect: Bool {
+    private func isNameSuspect(_ now: ContinuousClock.Instant) -> Bool {
         guard target.proxy == nil, facts.surroundings != nil else { return false }
-        let tried = places.filter { facts.connections[$0] != nil }
-        if !tried.isEmpty, tried.count == places.count, facts.connected.isEmpty { return true }
+        if isUnconnected(now) { return true }
         if case .insecure(let error)? = facts.talk?.1 { return error.isAboutCertificate && !error.isAboutDates }
         return false
     }

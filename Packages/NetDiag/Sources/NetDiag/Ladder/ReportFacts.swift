@@ -73,7 +73,8 @@ extension LadderFacts {
             case .badCredentials: .proxyCredentialsWanted
             case .tunnelConnectionFailure: .proxyFails
             case .unexpectedResponseToConnect: .proxyWrong
-            case .automaticConfigurationFile, .automaticConfigurationFileAuthentication: .proxySettingsUnreadable
+            case .automaticConfigurationFile, .automaticConfigurationFileAuthentication:
+                ProxyRules.code(ofScript: error)
             }
         verdict = Finding(code, .failure, .loadFailed(reason), evidence: [error.debugDescription])
         (breakage, talk) = (nil, nil)

@@ -1,5 +1,26 @@
 /// The proxy in the target's place.
 enum ProxyRules {
+    /// What is wrong with a proxy script itself. One that this machine cannot run may be in order.
+    static func ofScript(_ error: StreamError, at place: String) -> Finding {
+        let reason = PublicText.of("\(error)")
+        let code = code(ofScript: error)
+        return switch code {
+        case .proxyScript: Finding(code, .note, .proxyScript(place, reason))
+        case .proxyScriptUnreachable: Finding(code, .failure, .proxyScriptUnreachable(place, reason))
+        default: Finding(code, .failure, .proxyScriptBroken(place, reason))
+        }
+    }
+
+    /// Which step failed: CFNetwork has one number for all of them.
+    static func code(ofScript error: StreamError) -> FindingCode {
+        switch error.sentence.key {
+        case "script.library": .proxyScript
+        case "script.load", "script.status", "script.elsewhere": .proxyScriptUnreachable
+        case "script.size", "script.unreadable": .proxyScriptBroken
+        default: error.domain == .posix ? .proxyScriptUnreachable : .proxyScriptBroken  // a file; or running it
+        }
+    }
+
     /// What is wrong with the server of a proxy script: what lies below it, and what a person must sign in to or set right
     /// before anything works, is so for the target as well.
     static func ofScript(_ findings: [Finding], at place: String) -> [Finding] {

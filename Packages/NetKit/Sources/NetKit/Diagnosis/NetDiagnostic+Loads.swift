@@ -24,6 +24,13 @@ extension NetDiagnostic {
     public convenience init(load stream: ReadStream, of url: URL, options: Options = Options()) throws(StreamError) {
         let refusal = stream[.httpProxyResponse].flatMap { (200..<300).contains($0.status.code) ? nil : $0 }
         let url = stream[.httpFinalURL] ?? url
+        // Why a proxy script cannot be loaded, the way to its server tells, which the load knows nothing of.
+        if let settings = stream[.httpProxySettings], stream.error?.sentence.key == "script.load" {
+            var options = options
+            options.proxies = settings
+            try self.init(url: url, options: options)
+            return
+        }
         // Settings that do not say a way have failed the load, which its error tells.
         var routes = stream[.proxies] ?? []
         if routes.isEmpty { routes = (try? stream[.httpProxySettings]?.routes(for: url)) ?? [] }

@@ -92,6 +92,31 @@ import Testing
         #expect(try await cause(stream, url)?.code == .portRefused)
     }
 
+    /// What a script's server says is known; why it says nothing, the way there tells.
+    @Test func aProxyScript() async throws {
+        func found(_ place: String) async throws -> Finding? {
+            let url = URL(string: "http://www.example.test/")!
+            let stream = try ReadStream(httpURL: url)
+            var settings = ProxySettings()
+            settings.script = .url(place)
+            try stream.set(.httpProxySettings, to: settings)
+            await ended(stream)
+            let diagnosis = await (try NetDiagnostic(load: stream, of: url)).diagnose()
+            // On a machine without a network, that is the cause.
+            return ([diagnosis.cause].compactMap(\.self) + diagnosis.consequences).first { $0.rung == .proxy }
+        }
+        let port = try freePort()
+        let dead = try await found("http://127.0.0.1:\(port)/proxy.pac")
+        #expect(dead?.code == .proxyScriptUnreachable)
+        #expect(dead?.evidence.first?.hasPrefix("127.0.0.1:\(port): ") == true)
+        let refusing = try Server("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
+        #expect(try await found("http://127.0.0.1:\(refusing.port)/proxy.pac")?.code == .proxyScriptUnreachable)
+        #expect(refusing.connections == 1)
+        let wrong = try Server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nnonsense")
+        #expect(try await found("http://127.0.0.1:\(wrong.port)/proxy.pac")?.code == .proxyScriptBroken)
+        #expect(wrong.connections == 1)
+    }
+
     @Test func redirectsInACircle() async throws {
         let server = try Server("HTTP/1.1 302 Round\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
         let url = URL(string: "http://127.0.0.1:\(server.port)/")!
