@@ -10,6 +10,8 @@ import ServiceDiscovery
 ///     discovery-probe monitor NAME TYPE SECONDS  TXT
 ///     discovery-probe publish NAME TYPE PORT SECONDS [KEY=VALUE…] [--no-rename] [--then=TEXT]
 ///     discovery-probe reconfirm NAME TYPE SECONDS + NAME, - NAME; doubts it again and again as long as it is known
+///     discovery-probe crowd COUNT TYPE SECONDS   publishes so many services; published COUNT
+///     discovery-probe census COUNT TYPE SECONDS  finds and resolves so many; found COUNT, resolved COUNT
 ///     discovery-probe doubt NAME TYPE SECONDS    doubts it once
 ///
 /// In front of that, `--daemon` or `--auto` has another engine than the embedded one do it.
@@ -65,6 +67,12 @@ import ServiceDiscovery
                     if error.code != .timedOut { throw error }
                 }
             }
+        case "crowd":
+            let crowd = try Crowd(count: Int(arguments[0]) ?? 1, type: ServiceType(arguments[1]), engine: engine)
+            try await crowd.publish(until: deadline(arguments[2]))
+        case "census":
+            let crowd = try Crowd(count: Int(arguments[0]) ?? 1, type: ServiceType(arguments[1]), engine: engine)
+            try await crowd.find(until: deadline(arguments[2]))
         case "doubt":
             try ServiceResolver(try service(arguments), engine: engine).reconfirm()
             try await Task.sleep(until: deadline(arguments[2]), clock: .continuous)
@@ -114,7 +122,7 @@ import ServiceDiscovery
     }
 
     /// A line at once, however little it is.
-    private static func say(_ line: String) {
+    static func say(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 

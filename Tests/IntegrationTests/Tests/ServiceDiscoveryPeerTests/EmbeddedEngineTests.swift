@@ -41,6 +41,16 @@ import Testing
         #expect(await browser.shows("+ Web\n- Web\n+ Web"), "\(browser.log)")
     }
 
+    @Test func knowsAThousandServices() async throws {
+        defer { network.remove() }
+        let publisher = try Probes.start("crowd", "1000", "_http._tcp", "120", in: network.left)
+        defer { publisher.stop() }
+        let finder = try Probes.start("census", "1000", "_http._tcp", "120", in: network.right)
+        defer { finder.stop() }
+        #expect(await publisher.says("published 1000", seconds: 60), "\(publisher.log)")
+        #expect(await finder.says("resolved 1000", seconds: 60), "\(finder.log)")
+    }
+
     @Test func worksOnLoopbackAlone() async throws {
         defer { network.remove() }
         let alone = try NetworkNamespace()

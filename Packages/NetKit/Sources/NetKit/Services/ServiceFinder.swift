@@ -14,7 +14,7 @@ struct ServiceFinder: PlaceFinder {
                 guard resolver.service.type.transport == .tcp else {
                     throw ServiceDiscoveryError(.invalidType, name: description, detail: "streams are TCP")
                 }
-                handler(.success(FoundPlace(try await resolver.resolve(until: nil))))
+                try await find { handler(.success($0)) }
             } catch {
                 handler(.failure(StreamError(error, finding: description)))
             }
@@ -31,10 +31,38 @@ struct ServiceFinder: PlaceFinder {
     }
 }
 
+extension ServiceFinder {
+    /// How long more addresses are waited for once there is one: answers about IPv4 and IPv6 come one after the other.
+    static let grace: Duration = .milliseconds(250)
+
+    /// Tells where the service is: all of its addresses, or those that are known when the others have had their time, and then the
+    /// others.
+    private func find(_ tell: (FoundPlace) -> Void) async throws(ServiceDiscoveryError) {
+        let feed = try resolver.start()
+        defer { feed.stop() }
+        guard var place = try await feed.next(until: nil) else {
+            throw ServiceDiscoveryError(.cancelled, name: description)
+        }
+        let end = ContinuousClock.now + Self.grace
+        do throws(ServiceDiscoveryError) {
+            while !place.isComplete, let news = try await feed.next(until: end) { place = news }
+        } catch {
+            guard error.code == .timedOut else { throw error }
+        }
+        tell(FoundPlace(place))
+        while !place.isComplete, let news = try await feed.next(until: nil) {
+            place = news
+            tell(FoundPlace(place))
+        }
+    }
+}
+
 extension FoundPlace {
     fileprivate init(_ service: ResolvedService) {
         let host = service.hostName
-        self.init(addresses: service.addresses, name: host.hasSuffix(".") ? String(host.dropLast()) : host)
+        self.init(
+            addresses: service.addresses, name: host.hasSuffix(".") ? String(host.dropLast()) : host,
+            isComplete: service.isComplete)
     }
 }
 

@@ -10,14 +10,14 @@
 public struct DiscoveryEngine: Sendable {
     /// What every operation goes to.
     let backend: any DiscoveryBackend
+    /// Who looks in `local`; nil if one and the same does in all domains.
+    private let local: (any DiscoveryBackend)?
+    private let configuration: ResolverConfiguration?
+
     /// Whose lists of domains count, beside those of `local`.
     var searchDomains: [ServiceDomain] {
         local == nil ? [] : (configuration ?? .system).search.map(ServiceDomain.init(name:))
     }
-
-    /// Who looks in `local`; nil if one and the same does in all domains.
-    private let local: (any DiscoveryBackend)?
-    private let configuration: ResolverConfiguration?
 
     /// - Parameters:
     ///   - local: who looks in `local`.
@@ -50,9 +50,9 @@ public struct DiscoveryEngine: Sendable {
     /// Everything takes place in the daemon, which also serves other programs and keeps what it has heard. Where there is
     /// no daemon, operations fail with ``ServiceDiscoveryError/Code-swift.struct/daemonUnavailable``. Avahi's library lacks
     /// some things, which fail with ``ServiceDiscoveryError/Code-swift.struct/unsupported``: publishing without renaming,
-    /// doubting (``ServiceResolver/reconfirm()``), domains other than `local`; ``automatic`` finds a way for all three. Neither does it say what there is *not*, so
-    /// that ``ResolvedService/isComplete`` stays false for a host of one address family; and each operation takes a
-    /// connection to the system bus, of which a user has some 250
+    /// doubting (``ServiceResolver/reconfirm()``), domains other than `local`; ``automatic`` finds a way for all three. Neither
+    /// does it say what there is *not*, so that ``ResolvedService/isComplete`` stays false for a host of one address family; and
+    /// each operation takes a connection to the system bus, of which a user has some 250
     /// (``ServiceDiscoveryError/Code-swift.struct/tooMuch`` beyond).
     public static let daemon = DiscoveryEngine(everywhere: DaemonEngine.shared)
 

@@ -141,6 +141,18 @@ import Testing
             code { () throws(ServiceDiscoveryError) in _ = try ServicePublisher(distant, engine: engine) } == -72000)
     }
 
+    /// What aborted a daemon once (CVE-2026-34933).
+    @Test(
+        "SD-086: any combination of options is taken or refused", arguments: 0..<UInt(16), ["_http._tcp", "_http._udp"])
+    func takesOptions(_ bits: UInt, _ type: String) {
+        let (service, delegate) = (netService(port: 0, type: type), RecordingDelegate())
+        service.delegate = delegate
+        service.publish(options: NetService.Options(rawValue: bits))
+        delegate.run(until: 1)
+        #expect(delegate.calls.first?.hasPrefix(bits < 2 ? "willPublish" : "didNotPublish") == true)
+        service.stop()
+    }
+
     @Test("SD-087, SD-090: registering may block until another thread cancels it, or it fails")
     func registersBlocking() throws {
         let publisher = try ServicePublisher(web, engine: engine)

@@ -11,6 +11,8 @@ struct ConnectPlan: Sendable {
     let tls: TLSConfiguration?
     /// False if the user has said that the descriptor stays open.
     let closesDescriptor: Bool
+    /// False if another plan may follow for the same connection: no socket takes its final place then before it has connected.
+    var isLast = true
 
     init(to endpoint: Endpoint, _ properties: StreamProperties) {
         self.endpoint = endpoint
@@ -27,7 +29,8 @@ struct ConnectPlan: Sendable {
 
     /// The only address, if there is no choice.
     var singleAddress: SocketAddress? {
-        switch endpoint {
+        guard isLast else { return nil }
+        return switch endpoint {
         case .addresses(let addresses, _): addresses.count == 1 ? addresses[0] : nil
         case .host(let name, let port): IPAddress(name).map { .ip($0, port: port) }
         }

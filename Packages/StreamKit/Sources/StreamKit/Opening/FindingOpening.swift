@@ -26,47 +26,111 @@ struct FindingOpening: OpeningWork {
         let deadline: Moment?
     }
 
+    /// Nobody answered at what was found so far, and more addresses may come.
+    private struct Disappointment {
+        let error: StreamError
+        let end: Moment
+    }
+
+    /// How long more addresses are waited for then.
+    static let patience: Duration = .seconds(5)
+
     private let finder: any PlaceFinder
     private var search: Search?
     private var place: FoundPlace?
+    private var tried: Set<SocketAddress> = []
     private var connector: StreamConnector?
+    private var disappointment: Disappointment?
 
     init(_ finder: any PlaceFinder) {
         self.finder = finder
     }
 
     mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep {
-        if connector != nil { return try connect(connection) }
         let search = search ?? begin(connection)
         self.search = search
+        do throws(StreamError) {
+            while true {
+                var step = try connect(connection)
+                if step == nil { step = try listen(to: search, connection) }
+                guard let step else { continue }
+                if case .opened = step { search.token.cancel() }
+                return step
+            }
+        } catch {
+            search.token.cancel()
+            throw error
+        }
+    }
+
+    /// Goes on connecting; nil if there is nothing to connect to.
+    private mutating func connect(_ connection: Connection) throws(StreamError) -> OpeningStep? {
+        do throws(StreamError) {
+            return try connector?.advance(connection)
+        } catch {
+            guard let place, connector?.hasConnected == false else { throw error }
+            guard !place.isComplete, search?.deadline.map({ $0 > .now }) ?? true else {
+                finder.couldNotConnect(to: place)
+                throw error
+            }
+            connector = nil
+            disappointment = Disappointment(error: error, end: disappointment?.end ?? .now + Self.patience)
+            return nil
+        }
+    }
+
+    /// Takes what the finder has found; nil if there is something new to connect to.
+    private mutating func listen(to search: Search, _ connection: Connection) throws(StreamError) -> OpeningStep? {
         switch search.answer.take() {
         case .success(let place):
-            let count = place.addresses.count
-            connection.endStep(search.step, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
-            var properties = connection.details.withLock { details in
-                details.properties[.remoteHostName] = place.name
-                return details.properties
-            }
-            if let deadline = search.deadline {
-                properties[.openLimit] = max(.milliseconds(1), Moment.now.duration(to: deadline))
+            if self.place == nil {
+                let count = place.addresses.count
+                connection.endStep(search.step, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
             }
             self.place = place
-            let endpoint = Endpoint.addresses(place.addresses, name: place.name)
-            connector = StreamConnector(ConnectPlan(to: endpoint, properties))
-            return try connect(connection)
+            let fresh = place.addresses.filter { !tried.contains($0) }
+            if let disappointment, fresh.isEmpty {
+                if place.isComplete { throw giveUp(place, disappointment) }
+                return nil
+            }
+            tried.formUnion(fresh)
+            connector = StreamConnector(plan(for: place, fresh, search, connection))
+            return nil
         case .failure(let error):
+            if let disappointment, let place { throw giveUp(place, disappointment) }
             connection.endStep(search.step, .failed(error))
             throw error
         case nil:
-            if let deadline = search.deadline, deadline <= .now {
-                search.token.cancel()
+            let deadline = [search.deadline, disappointment?.end].compactMap(\.self).min()
+            if let deadline, deadline <= .now {
+                if let disappointment, let place { throw giveUp(place, disappointment) }
                 let error = StreamError(posix: 110, .openTimedOut("looking for \(finder.description)"))  // ETIMEDOUT
                 connection.endStep(search.step, .failed(error))
                 throw error
             }
             let bell = WaitPoint.Place(search.answer.bell, .reader, for: .readable)
-            return .wait(.init(places: [bell], deadline: search.deadline))
+            return .wait(.init(places: [bell], deadline: deadline))
         }
+    }
+
+    private func giveUp(_ place: FoundPlace, _ disappointment: Disappointment) -> StreamError {
+        finder.couldNotConnect(to: place)
+        return disappointment.error
+    }
+
+    private func plan(
+        for place: FoundPlace, _ addresses: [SocketAddress], _ search: Search, _ connection: Connection
+    ) -> ConnectPlan {
+        var properties = connection.details.withLock { details in
+            details.properties[.remoteHostName] = place.name
+            return details.properties
+        }
+        if let deadline = search.deadline {
+            properties[.openLimit] = max(.milliseconds(1), Moment.now.duration(to: deadline))
+        }
+        var plan = ConnectPlan(to: .addresses(addresses, name: place.name), properties)
+        plan.isLast = place.isComplete
+        return plan
     }
 
     mutating func abandon(_ connection: Connection) {
@@ -80,16 +144,6 @@ struct FindingOpening: OpeningWork {
         let answer = Answer(loop: connection.point.loop)
         let token = finder.start { answer.put($0) }
         return Search(answer: answer, token: token, step: step, deadline: (limit as? Duration).map { .now + $0 })
-    }
-
-    private mutating func connect(_ connection: Connection) throws(StreamError) -> OpeningStep {
-        do throws(StreamError) {
-            guard let step = try connector?.advance(connection) else { throw .closed }
-            return step
-        } catch {
-            if let place, connector?.hasConnected == false { finder.couldNotConnect(to: place) }
-            throw error
-        }
     }
 }
 

@@ -13,7 +13,9 @@ public protocol PlaceFinder: Sendable {
     /// What is looked for, for reports and messages.
     var description: String { get }
 
-    /// Begins to look, and returns at once; `handler` is told once, on any thread, of the place or of why there is none.
+    /// Begins to look, and returns at once; `handler` is told, on any thread, of the place or of why there is none.
+    ///
+    /// It is told once; of a place that is not complete (``FoundPlace/isComplete``), again with all its addresses when there are more.
     ///
     /// - Returns: takes the search back; must not wait. Closing the stream calls it.
     func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken
@@ -34,11 +36,14 @@ public struct FoundPlace: Sendable, Hashable {
     public var addresses: [SocketAddress]
     /// The host's name, for TLS; nil if it has none.
     public var name: String?
+    /// False if more addresses may come. If none of those at hand can be connected to, they are waited for, five seconds at most.
+    public var isComplete: Bool
 
     /// Names a place.
-    public init(addresses: [SocketAddress], name: String?) {
+    public init(addresses: [SocketAddress], name: String?, isComplete: Bool = true) {
         self.addresses = addresses
         self.name = name
+        self.isComplete = isComplete
     }
 }
 

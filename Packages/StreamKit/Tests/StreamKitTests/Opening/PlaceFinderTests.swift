@@ -12,18 +12,25 @@ private final class ScriptedFinder: PlaceFinder {
     let started = Locked(0)
     let cancelled = Locked(0)
     let doubted = Locked<[FoundPlace]>([])
+    private let handler = Locked<(@Sendable (Result<FoundPlace, StreamError>) -> Void)?>(nil)
 
     init(place: Result<FoundPlace, StreamError>? = nil) {
         self.place = place
     }
 
     func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken {
+        self.handler.withLock { $0 = handler }
         started.withLock { $0 += 1 }
         if let place { EventLoop.shared.execute { handler(place) } }
         return LookupToken { [self] in
             cancelled.withLock { $0 += 1 }
             return true
         }
+    }
+
+    /// Tells something more.
+    func tell(_ place: Result<FoundPlace, StreamError>) {
+        handler.withLock { $0 }?(place)
     }
 
     func couldNotConnect(to place: FoundPlace) {
@@ -80,6 +87,33 @@ private final class ScriptedFinder: PlaceFinder {
         if answers { _ = try await onThread { Glibc.close(try listener.accept()) } }
         await #expect(throws: StreamError.self) { try await opening.value }
         #expect(finder.doubted.withLock { $0 } == (answers ? [] : [place]))
+    }
+
+    @Test("addresses that come later are tried if nobody answers at the first", arguments: [false, true])
+    func later(_ answers: Bool) async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let port = try #require(listener.address.port)
+        func dead(_ last: UInt8) -> SocketAddress { .ip(.v4(IPv4Address(127, 0, 0, last)), port: port) }
+        let finder = ScriptedFinder(place: .success(FoundPlace(addresses: [dead(2)], name: nil, isComplete: false)))
+        let pair = StreamPair(finder: finder)
+        try pair.open()
+        let opening = Task { try await pair.input.opened() }
+        while pair.report.steps.count < 2 || pair.report.steps[1].outcome == .underway { await Task.yield() }
+        #expect(finder.cancelled.withLock { $0 } == 0)
+        // Of those that were tried nobody is asked again.
+        let last = answers ? listener.address : dead(3)
+        let whole = FoundPlace(addresses: [dead(2), last], name: nil)
+        finder.tell(.success(whole))
+        if answers {
+            try await opening.value
+            #expect(pair[.remoteAddress] == listener.address)
+        } else {
+            await #expect(throws: StreamError.self) { try await opening.value }
+        }
+        #expect(pair.report.steps.map(\.kind) == [.lookup("the place"), .connect(dead(2)), .connect(last)])
+        #expect(finder.doubted.withLock { $0 } == (answers ? [] : [whole]))
+        #expect(finder.cancelled.withLock { $0 } == 1)
+        pair.close()
     }
 
     @Test("closing takes the search back")
