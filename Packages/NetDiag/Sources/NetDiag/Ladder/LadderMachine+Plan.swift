@@ -136,7 +136,9 @@ extension LadderMachine {
         if case (let place, .insecure(let error))? = facts.talk, error.isAboutCertificate {
             probes.append(.inspection(place))
         }
-        if isPortalPossible(now), let address = facts.addresses(of: target).first(where: { !$0.isLoopback && !$0.isAny }) {
+        if isPortalPossible(now),
+            let address = facts.addresses(of: target).first(where: { !$0.isLoopback && !$0.isAny })
+        {
             probes.append(.plainPage(address))
         }
         if isNameSuspect(now) {
