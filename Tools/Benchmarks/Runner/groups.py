@@ -56,6 +56,7 @@ IDLE = "port={hold} connections={size}"
 SCALE = "port={hold} echo={echo} connections={size}"
 HTTP = "port={http} path=/1024 count={size}"
 HTTP_URL = "url=http://127.0.0.1:{http}/1024 ca={ca} count={size}"
+DIGEST_URL = "url=http://127.0.0.1:{digest}/%s/1024 ca={ca} count={size} user=bench password=open%%20sesame"
 TLS_READ = "port={https} path={file} ca={ca}"
 TLS_READ_URL = "url=https://localhost:{https}{file} ca={ca}"
 TLS_SHAKE = "port={https} path=/1024 ca={ca} count={size}"
@@ -224,6 +225,16 @@ GROUPS = (
             Variant("URLSession", FOUNDATION, "requests", HTTP_URL + " connections=32", share=1 / 12),
             Variant("ours, async", OURS, "requests-async", HTTP_URL + " connections=32", goals=(
                 "cpu <= 1.25 x C epoll", "cpu <= 0.80 x libcurl multi", "cpu <= 0.35 x AHC")),
+        ),
+    ),
+    Group(
+        "4c", "keep-alive GET of 1 KiB from lighttpd by Digest (SHA-256), the nonce in use, one at a time", "request",
+        10_000, 2_000, placement="split", instruction_sizes=(200, 1_000),
+        variants=(
+            Variant("libcurl, no login", LIBCURL, "requests", DIGEST_URL % "open"),
+            Variant("libcurl", LIBCURL, "digest", DIGEST_URL % "closed"),
+            Variant("ours, no login", OURS, "session", DIGEST_URL % "open"),
+            Variant("ours", OURS, "session", DIGEST_URL % "closed", goals=("cpu <= 1.00 x libcurl",)),
         ),
     ),
     # 5. HTTP messages

@@ -1,6 +1,7 @@
-"""The other sides: plain TCP peers, nginx, a name service. Started when a row first needs them, on loopback and on
+"""The other sides: plain TCP peers, nginx, lighttpd, a name service. Started when a row first needs them, on loopback and on
 free ports, and stopped by process id when the run ends, however it ends."""
 
+import hashlib
 import os
 import shutil
 import socket
@@ -84,6 +85,9 @@ class Peers:
     def web(self):
         return self.once("web", WebServer, self)
 
+    def digest(self):
+        return self.once("digest", DigestServer, self)
+
     def ftp(self):
         return self.once("ftp", FTPServer, self)
 
@@ -104,6 +108,7 @@ class Placeholders(dict):
                 "http": lambda: peers.web().http_port,
                 "https": lambda: peers.web().https_port,
                 "file": lambda: peers.web().file(size),
+                "digest": lambda: peers.digest().port,
                 "ftp": lambda: peers.ftp().port,
                 "ftp-file": lambda: peers.ftp().file(size),
                 "ftp-many": lambda: peers.ftp().many(size),
@@ -173,16 +178,9 @@ class WebServer:
         process = peers.spawn(
             [*WITH_RUNNER, nginx_path(), "-p", str(self.root), "-e", str(log), "-c", str(configuration)],
             peers.server_cpu, stderr=subprocess.DEVNULL)
-        while not self.answers():
+        while not answers(self.https_port):
             if process.poll() is not None:
                 raise Unavailable(f"nginx did not start: {log.read_text().strip()}")
-
-    def answers(self):
-        try:
-            socket.create_connection(("127.0.0.1", self.https_port), timeout=1).close()
-            return True
-        except OSError:
-            return False
 
     def file(self, size):
         path = self.root / "www" / str(size)
@@ -190,6 +188,52 @@ class WebServer:
             with open(path, "wb") as file:
                 file.truncate(size)
         return f"/{size}"
+
+
+class DigestServer:
+    """lighttpd on the servers' CPU: /open/1024 for everybody, /closed/1024 for user bench by Digest with SHA-256. Its nonces
+    are good for ten minutes."""
+
+    CONFIGURATION = """
+        server.document-root = "{root}"
+        server.port = {port}
+        server.bind = "127.0.0.1"
+        server.errorlog = "{root}/error.log"
+        server.max-keep-alive-requests = 65535
+        server.max-keep-alive-idle = 600
+        server.modules = ( "mod_auth", "mod_authn_file" )
+        auth.backend = "htdigest"
+        auth.backend.htdigest.userfile = "{root}/users"
+        auth.require = ( "/closed" => (
+            "method" => "digest", "algorithm" => "SHA-256", "realm" => "bench", "require" => "valid-user" ) )
+    """
+
+    def __init__(self, peers):
+        root = peers.directory / "digest"
+        for folder in ("open", "closed"):
+            (root / folder).mkdir(parents=True)
+            (root / folder / "1024").write_bytes(bytes(1024))
+        secret = hashlib.sha256(b"bench:bench:open sesame").hexdigest()
+        (root / "users").write_text(f"bench:bench:{secret}\n")
+        self.port = free_port()
+        configuration = root / "lighttpd.conf"
+        configuration.write_text(self.CONFIGURATION.format(root=root, port=self.port))
+        path = shutil.which("lighttpd", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+        if not path:
+            raise Unavailable("lighttpd is not installed (Scripts/bootstrap)")
+        process = peers.spawn(
+            [*WITH_RUNNER, path, "-D", "-f", str(configuration)], peers.server_cpu, stderr=subprocess.DEVNULL)
+        while not answers(self.port):
+            if process.poll() is not None:
+                raise Unavailable("lighttpd did not start")
+
+
+def answers(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
 
 
 def nginx_path():

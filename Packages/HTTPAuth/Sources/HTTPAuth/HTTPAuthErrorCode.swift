@@ -78,7 +78,7 @@ extension HTTPAuthError.Code {
         switch self {
         case .noChallenge: "the answer asks for authentication, but says not how"
         case .malformedChallenge: "the challenge is malformed"
-        case .malformedToken: "the server's token is malformed"
+        case .malformedToken: "the token is malformed"
         case .unsupportedChallenge: "the challenge asks for an algorithm that is not supported"
         case .noUsableScheme: "none of the schemes offered can be used"
         case .missingUserName: "a user name is needed"

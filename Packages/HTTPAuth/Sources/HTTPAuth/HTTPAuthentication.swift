@@ -34,6 +34,8 @@ public final class HTTPAuthentication: Sendable {
     private struct State {
         var machine: AuthenticationMachine
         var isWorking = false
+        /// The paths below which the credentials are good, and what the server said of them.
+        var domainPaths: (listed: [String]?, paths: [[Substring]])?
     }
 
     let url: URL?
@@ -160,11 +162,20 @@ extension HTTPAuthentication {
         if place.role == .proxy { return true }
         guard let url = request.url, place.contains(url) else { return false }
         let path = URLPath.segments(of: url)
-        return domains.contains { path.starts(with: URLPath.segments(of: $0).droppingLastEmpty) }
+        return domainPaths.contains { path.starts(with: $0) }
     }
 }
 
 extension HTTPAuthentication {
+    /// The paths of ``domains``, made once for what the server says.
+    private var domainPaths: [[Substring]] {
+        let (listed, known) = state.withLock { ($0.machine.scheme?.domain, $0.domainPaths) }
+        if let known, known.listed == listed { return known.paths }
+        let paths = domains.map { URLPath.segments(of: $0).droppingLastEmpty }
+        state.withLock { $0.domainPaths = (listed, paths) }
+        return paths
+    }
+
     /// Takes the answer to a request that credentials were applied to, and says what to do next.
     ///
     /// - Parameters:

@@ -11,7 +11,7 @@ import Testing
     private let offers = "Basic realm=\"b\", Foo, Digest realm=\"d\", nonce=\"n\""
 
     /// Strongest first by default; the caller's order and bans win.
-    @Test func order() throws {
+    @Test("HA-021: the strongest first, unless the caller says otherwise") func order() throws {
         #expect(try Exchange.authentication(offers).method == .digest)
         #expect(try Exchange.authentication(offers, policy: policy(.basic, .digest)).method == .basic)
         var banned = AuthenticationPolicy()
@@ -27,6 +27,19 @@ import Testing
                 """)
         #expect(
             try Exchange.authentication(offers).explain().entries.map(\.outcome) == [.notNeeded, .unknown, .chosen])
+    }
+
+    /// What the caller does not want is not called unknown.
+    @Test func leftOut() throws {
+        let text = try Exchange.authentication("Negotiate, Foo", offers, policy: policy(.basic)).explain().description
+        #expect(
+            text == """
+                Negotiate: skipped, left out of the schemes that may be used
+                Foo: skipped, unknown
+                Basic "b": chosen
+                Foo: skipped, unknown
+                Digest "d": skipped, left out of the schemes that may be used
+                """)
     }
 
     @Test func encryptedOnly() throws {
@@ -129,7 +142,7 @@ import Testing
     }
 
     /// One object, many threads: every request its own count.
-    @Test func manyThreads() async throws {
+    @Test("HA-014: one object, many threads") func manyThreads() async throws {
         let authentication = try Exchange.authentication("Digest realm=\"r\", nonce=\"n\", qop=auth")
         let counts = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<200 {

@@ -14,7 +14,7 @@ import Testing
     }
 
     /// RFC 7617 §2 and §2.1.
-    @Test func vectors() throws {
+    @Test("HA-024, HA-035: what Basic sends") func vectors() throws {
         #expect(try field(user: "Aladdin", password: "open sesame") == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
         let utf8 = "Basic realm=\"foo\", charset=\"UTF-8\""
         #expect(try field(utf8, user: "test", password: "123£") == "Basic dGVzdDoxMjPCow==")
@@ -33,7 +33,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [("a:b", "c", -1001), ("a\n", "c", -1001), ("a", "c\u{7F}", -1002), ("a\u{0}", "c", -1001)])
+    @Test(
+        "HA-035: what Basic cannot carry",
+        arguments: [("a:b", "c", -1001), ("a\n", "c", -1001), ("a", "c\u{7F}", -1002), ("a\u{0}", "c", -1001)])
     func cannotCarry(_ user: String, _ password: String, _ number: Int) throws {
         do throws(any Error) {
             _ = try field(user: user, password: password)
@@ -44,7 +46,7 @@ import Testing
     }
 
     /// A realm is required by RFC 7617, and left out by servers.
-    @Test func withoutRealm() throws {
+    @Test("HA-036: Basic without a realm") func withoutRealm() throws {
         let authentication = try Exchange.authentication("Basic")
         #expect(authentication.isValid && authentication.realm == nil)
         #expect(try Exchange.authentication("Basic abc=").error?.code == .malformedChallenge)

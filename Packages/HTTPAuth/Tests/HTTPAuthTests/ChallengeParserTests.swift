@@ -68,7 +68,7 @@ import Testing
     }
 
     /// A mistake in one line leaves the others alone; bytes that are not UTF-8 are kept as they are.
-    @Test func lines() throws {
+    @Test("HA-020, HA-021: several schemes, in one line or many") func lines() throws {
         var fields: HTTPFields = ["WWW-Authenticate": "Negotiate", "Proxy-Authenticate": "Basic"]
         try fields.append("broken broken broken", for: .wwwAuthenticate)
         try fields.append(rawValue: Array("Basic realm=\"caf".utf8) + [0xE9, 0x22], for: .wwwAuthenticate)

@@ -22,7 +22,7 @@ import Testing
         return nil
     }
 
-    @Test func roundTrip() throws {
+    @Test("HA-063, HA-065, HA-067: an encrypted file") func roundTrip() throws {
         try inFolder { path in
             let store = CredentialFile(path: path, key: Self.key)
             #expect(try store.find(CredentialQuery(origin)) == nil)
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// When a password is changed, the rest of its entry stays.
-    @Test func changesInPlace() throws {
+    @Test("HA-064: changed in place") func changesInPlace() throws {
         try inFolder { path in
             let store = CredentialFile(path: path, key: Self.key)
             try store.save(Credential(user: "joe", password: "1", for: origin), at: 10, onStep: { _ in })
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// Whenever a program ends, the old contents or the new ones are there, and the next writer goes on.
-    @Test(arguments: AtomicFile.Step.allCases)
+    @Test("HA-066: a crash at any step", arguments: AtomicFile.Step.allCases)
     func crash(_ step: AtomicFile.Step) throws {
         try inFolder { path in
             let store = CredentialFile(path: path, key: Self.key)
@@ -137,7 +137,7 @@ import Testing
     }
 
     /// Many writers, each with its own descriptor of the lock as another process has: nothing of any is lost.
-    @Test func manyWriters() async throws {
+    @Test("HA-066: processes that write at once") func manyWriters() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("credentials-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }

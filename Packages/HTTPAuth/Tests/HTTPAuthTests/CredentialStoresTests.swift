@@ -6,7 +6,7 @@ import Testing
     private let proxy = ProtectionSpace(.proxy, scheme: "http", host: "h", port: 80, realm: "r")
 
     /// Memory first, then what persists; the same host and realm as proxy and as origin have nothing in common.
-    @Test func apart() throws {
+    @Test("HA-060, HA-068: stores of origins and proxies") func apart() throws {
         let persistent = MemoryCredentialStore()
         let stores = CredentialStores(origins: [MemoryCredentialStore(), persistent])
         persistent.save(Credential(user: "stored", password: "1", for: origin))

@@ -55,7 +55,7 @@ import Testing
     }
 
     /// One nonce serves many requests, each with the next count and, but for sessions, a nonce of this side's own.
-    @Test(arguments: ["MD5", "MD5-sess"])
+    @Test("HA-037: a hundred requests on one nonce", arguments: ["MD5", "MD5-sess"])
     func counts(_ algorithm: String) throws {
         let server = Server(rest: "qop=auth, algorithm=\(algorithm)")
         let authentication = try Exchange.authentication(server.challenge())
@@ -71,7 +71,24 @@ import Testing
         #expect(authentication.requiresOrderedRequests)
     }
 
-    @Test func stale() throws {
+    @Test("HA-002: each user of a server has an object, and a nonce of its own")
+    func objectsOfTwoUsers() throws {
+        let first = try Exchange.authentication("Digest realm=\"r\", nonce=\"one\", qop=auth")
+        let second = try Exchange.authentication("Digest realm=\"r\", nonce=\"two\", qop=auth")
+        var seen: [String] = []
+        for (object, user) in [(first, "ann"), (second, "joe"), (first, "ann"), (second, "joe"), (second, "joe")] {
+            var request = try Exchange.request()
+            try object.apply(to: &request, user: user, password: "p")
+            let credentials = try #require(request.credentials)
+            seen.append(["username", "nonce", "nc"].map { credentials[$0] ?? "" }.joined(separator: " "))
+        }
+        #expect(
+            seen == [
+                "ann one 00000001", "joe two 00000001", "ann one 00000002", "joe two 00000002", "joe two 00000003",
+            ])
+    }
+
+    @Test("HA-038: a stale nonce is no refusal") func stale() throws {
         let authentication = try Exchange.authentication(Server().challenge())
         let (first, _) = try apply(authentication)
         let renewed = try Exchange.challenge(Server(nonce: "n2").challenge(", stale=TRUE"))
@@ -104,7 +121,7 @@ import Testing
         #expect(try apply(authentication).sent["nonce"] == "n2")
     }
 
-    @Test func nextNonceAndProof() throws {
+    @Test("HA-012, HA-038: nextnonce and the proof") func nextNonceAndProof() throws {
         let server = Server(rest: "qop=\"auth\", algorithm=SHA-256")
         let authentication = try Exchange.authentication(server.challenge())
         let (request, sent) = try apply(authentication)

@@ -3,7 +3,7 @@ import HTTPAuth
 import Testing
 
 @Suite struct HTTPAuthenticationTests {
-    @Test func fromResponses() throws {
+    @Test("HA-001, HA-006, HA-007, HA-008, HA-009: made from a 401 or 407") func fromResponses() throws {
         #expect(try HTTPAuthentication(response: HTTPResponse(status: .ok)) == nil)
         #expect(try HTTPAuthentication(response: HTTPResponse(status: 403)) == nil)
         var response = try Exchange.challenge("Basic realm=\"a \\\"b\\\"\"")
@@ -18,7 +18,7 @@ import Testing
     }
 
     /// Every defect gives an object that is not valid, says why, and can still be asked.
-    @Test func invalid() throws {
+    @Test("HA-003: an object that is not valid says why") func invalid() throws {
         let none = try #require(try HTTPAuthentication(response: Exchange.challenge()))
         #expect(none.error?.code == .noChallenge && none.error?.number == .parseFailure)
         let garbled = try Exchange.authentication("Basic realm=\"a\"b")
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// The four branches of the guide's listing 4-2.
-    @Test func verdicts() throws {
+    @Test("HA-004, HA-005: the next answer, and its four branches") func verdicts() throws {
         let authentication = try Exchange.authentication("Basic realm=\"r\"")
         var request = try Exchange.request()
         try authentication.apply(to: &request, user: "joe", password: "wrong")
@@ -51,7 +51,7 @@ import Testing
         #expect(try other.update(with: Exchange.challenge("Foo"), to: request) == .failed)
     }
 
-    @Test func dictionaries() throws {
+    @Test("HA-022, HA-023: a dictionary of credentials") func dictionaries() throws {
         var request = try Exchange.request()
         let authentication = try Exchange.authentication("Basic realm=\"r\"")
         try authentication.apply(to: &request, credentials: [.username: "Aladdin", .password: "open sesame"])
@@ -95,12 +95,16 @@ import Testing
         #expect(throws: HTTPAuthError.self) { try authentication.apply(to: &elsewhere, user: "a", password: "b") }
     }
 
-    @Test(arguments: [
-        ("http://example.org/dir/other", true), ("http://example.org/dir/sub/x", true), ("http://example.org/", false),
-        ("http://example.org/directory", false), ("http://example.org/dir/../x", false),
-        ("http://example.org:80/dir/", true), ("http://EXAMPLE.org/dir/", true), ("http://example.org:81/dir/", false),
-        ("https://example.org/dir/", false), ("http://example.com/dir/", false),
-    ])
+    @Test(
+        "HA-010, HA-011: below the folder of its URL",
+        arguments: [
+            ("http://example.org/dir/other", true), ("http://example.org/dir/sub/x", true),
+            ("http://example.org/", false),
+            ("http://example.org/directory", false), ("http://example.org/dir/../x", false),
+            ("http://example.org:80/dir/", true), ("http://EXAMPLE.org/dir/", true),
+            ("http://example.org:81/dir/", false),
+            ("https://example.org/dir/", false), ("http://example.com/dir/", false),
+        ])
     func appliesBelowItsFolder(_ url: String, _ expected: Bool) throws {
         var response = try Exchange.challenge("Basic realm=\"r\"")
         response.url = URL(string: "http://example.org/dir/page")
@@ -110,7 +114,7 @@ import Testing
         #expect(authentication.appliesTo(request) == expected)
     }
 
-    @Test func appliesToListedDomains() throws {
+    @Test("HA-010, HA-011: below the domains of Digest") func appliesToListedDomains() throws {
         let authentication = try Exchange.authentication(
             "Digest realm=\"r\", nonce=\"n\", domain=\"/a http://example.org/b/ http://example.com/c\"")
         #expect(authentication.domains.map(\.path) == ["/a", "/b/"] || authentication.domains.count == 2)
@@ -125,7 +129,7 @@ import Testing
     }
 
     /// Both fields stand side by side; a 407 says nothing about the origin's credential.
-    @Test func proxyBesideOrigin() throws {
+    @Test("HA-029: proxy and origin on one request") func proxyBesideOrigin() throws {
         let proxyResponse = try Exchange.response(
             .proxyAuthenticationRequired, [(.proxyAuthenticate, "Basic realm=\"p\""), (.wwwAuthenticate, "Digest")])
         let proxy = try #require(HTTPAuthentication(response: proxyResponse, from: Exchange.proxy))
@@ -140,7 +144,7 @@ import Testing
         #expect(proxy.domains.isEmpty && proxy.appliesTo(request))
     }
 
-    @Test func unasked() throws {
+    @Test("HA-025: the call that keeps no state") func unasked() throws {
         var request = try HTTPRequest(method: .get, url: URL(string: "http://example.org/")!)
         try request.addAuthentication(answering: nil, user: "Aladdin", password: "open sesame")
         #expect(request.fields[.authorization] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")

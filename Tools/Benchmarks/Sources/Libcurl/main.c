@@ -37,14 +37,28 @@ static void read_row(void) {
     measure_end(chunks, bytes);
 }
 
-static void requests_row(void) {
-    CURL *handle = easy_handle();
+static void perform_often(CURL *handle) {
     long long count = measure_number("count");
-    check(curl_easy_perform(handle)); // opens the connection
+    check(curl_easy_perform(handle)); // opens the connection, and logs in
     bytes = 0;
     measure_begin();
     for (long long i = 0; i < count; i++) check(curl_easy_perform(handle));
     measure_end((double)count, bytes);
+}
+
+static void requests_row(void) {
+    perform_often(easy_handle());
+}
+
+static void digest_row(void) {
+    CURL *handle = easy_handle();
+    int length;
+    char *password = curl_easy_unescape(handle, measure_text("password"), 0, &length);
+    curl_easy_setopt(handle, CURLOPT_HTTPAUTH, CURLAUTH_DIGEST);
+    curl_easy_setopt(handle, CURLOPT_USERNAME, measure_text("user"));
+    curl_easy_setopt(handle, CURLOPT_PASSWORD, password);
+    perform_often(handle);
+    if (bytes != 1024 * (double)measure_number("count")) measure_stop("challenged again", 1);
 }
 
 static void requests_many_row(void) {
@@ -135,6 +149,7 @@ int main(int count, char **words) {
     static const struct measure_row rows[] = {
         {"read", read_row},
         {"requests", requests_row},
+        {"digest", digest_row},
         {"requests-many", requests_many_row},
         {"handshakes", handshakes_row},
         {"ftp-write", ftp_write_row},

@@ -23,8 +23,10 @@ public struct AuthenticationExplanation: Hashable, Sendable {
         case chosen
         /// A scheme before it in the policy's order is in use.
         case notNeeded
-        /// No method of the policy has this name.
+        /// Neither the policy nor this package has a method of this name.
         case unknown
+        /// The policy's methods leave it out.
+        case leftOut
         /// The policy bans it.
         case banned
         /// The policy allows it on encrypted connections only.
@@ -66,6 +68,7 @@ extension AuthenticationExplanation.Outcome: CustomStringConvertible {
         case .chosen: "chosen"
         case .notNeeded: "not needed, since one that is preferred was chosen"
         case .unknown: "skipped, unknown"
+        case .leftOut: "skipped, left out of the schemes that may be used"
         case .banned: "skipped, the policy bans it"
         case .needsEncryption: "skipped, the policy wants an encrypted connection for it"
         case .skipped(let error): "skipped, \(error.code.sentence)\(error.detail.map { " (\($0))" } ?? "")"

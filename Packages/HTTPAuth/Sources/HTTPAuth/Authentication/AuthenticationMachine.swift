@@ -125,7 +125,7 @@ struct AuthenticationMachine {
         parseErrors = found.errors
         offers = found.challenges.map { challenge in
             let method = policy.methods.first { challenge.is($0.name) }
-            return Offer(challenge: challenge, outcome: outcome(of: method), method: method)
+            return Offer(challenge: challenge, outcome: outcome(of: method, challenge), method: method)
         }
         untried = policy.methods.flatMap { method -> [Int] in
             let usable = offers.indices.filter { offers[$0].method == method && offers[$0].outcome == .notNeeded }
@@ -134,8 +134,12 @@ struct AuthenticationMachine {
         return startNext() ? .apply : .failed
     }
 
-    private func outcome(of method: AuthenticationMethod?) -> AuthenticationExplanation.Outcome {
-        guard let method else { return .unknown }
+    private func outcome(
+        of method: AuthenticationMethod?, _ challenge: Challenge
+    ) -> AuthenticationExplanation.Outcome {
+        guard let method else {
+            return AuthenticationPolicy().methods.contains { challenge.is($0.name) } ? .leftOut : .unknown
+        }
         if policy.banned.contains(method) { return .banned }
         if policy.encryptedOnly.contains(method), !place.isEncrypted { return .needsEncryption }
         return failed[method].map { .skipped($0) } ?? .notNeeded

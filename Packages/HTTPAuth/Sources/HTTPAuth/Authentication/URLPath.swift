@@ -14,7 +14,12 @@ enum URLPath {
 
     /// The segments of a path, with `.` and `..` resolved, so that `/a/../b` is not below `/a`.
     static func segments(of url: URL) -> [Substring] {
-        guard let path = try? RequestTarget(origin: url.standardized).path else { return [] }
+        guard var path = try? RequestTarget(origin: url).path else { return [] }
+        // Few paths have anything to resolve, and to find out costs less than to do it.
+        if path.contains("%") || path.contains("/.") {
+            guard let resolved = try? RequestTarget(origin: url.standardized).path else { return [] }
+            path = resolved
+        }
         return path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { $0 }
     }
 }

@@ -14,6 +14,8 @@ struct DigestScheme: AuthenticationScheme {
     private var sessionNonce: [UInt8]?
     /// What the last request was signed with, to check the server's proof.
     private var key: Secret?
+    /// The credential that `key` was made of, for this challenge.
+    private var keyOwner: Credential?
     private var isAccepted = false
     private var givesNextNonce = false
 
@@ -42,6 +44,7 @@ struct DigestScheme: AuthenticationScheme {
         let mayBeStale = challenge.isStale || isAccepted
         isAccepted = false
         self.challenge = challenge
+        keyOwner = nil
         use(challenge.nonce)
         return sent == nil || mayBeStale ? .fresh : .refused
     }
@@ -58,12 +61,17 @@ struct DigestScheme: AuthenticationScheme {
         // A count has eight digits. Without a field the server gives another nonce.
         guard count < .max else { return .nothing }
         let (protection, body) = try protection(challenge, input.body)
-        let key = try DigestComputation.key(
-            challenge.algorithm, user: credential.user, realm: challenge.realm, password: password)
+        let key: Secret
+        if let known = self.key, keyOwner == credential {
+            key = known
+        } else {
+            key = try DigestComputation.key(
+                challenge.algorithm, user: credential.user, realm: challenge.realm, password: password)
+        }
         let clientNonce = sessionNonce ?? Hexadecimal.encode(input.random.prefix(16))
         if challenge.algorithm.isSession { sessionNonce = clientNonce }
         count += 1
-        self.key = key
+        (self.key, keyOwner) = (key, credential)
         let computation = DigestComputation(
             algorithm: challenge.algorithm, key: key, nonce: nonce, clientNonce: clientNonce,
             count: Self.digits(count), protection: protection, uri: input.target.bytes)

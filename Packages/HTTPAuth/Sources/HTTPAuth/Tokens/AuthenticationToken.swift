@@ -40,7 +40,9 @@ public enum AuthenticationToken: Hashable, Sendable {
             } else {
                 self = .other(mechanism, byteCount: frame.rest.count)
             }
-        default: self = .spnego(try SPNEGOToken(bytes))
+        case (_, DERTag.context(1)): self = .spnego(try SPNEGOToken(bytes))
+        default:
+            throw HTTPAuthError(.malformedToken, detail: "it begins as no token of NTLM, SPNEGO or Kerberos does")
         }
     }
 
@@ -49,6 +51,11 @@ public enum AuthenticationToken: Hashable, Sendable {
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if it is no base 64, or as ``init(_:)`` does.
     public init(text: String) throws(HTTPAuthError) {
         let words = text.split(whereSeparator: \.isWhitespace)
+        if words.count > 1, let scheme = words.dropLast().last,
+            !["ntlm", "negotiate", "kerberos"].contains(scheme.lowercased())
+        {
+            throw HTTPAuthError(.malformedToken, detail: "the scheme \(scheme) has no tokens")
+        }
         guard let last = words.last, words.count <= 3, let bytes = Base64.decode(last) else {
             throw HTTPAuthError(.malformedToken, detail: "it is not base 64")
         }

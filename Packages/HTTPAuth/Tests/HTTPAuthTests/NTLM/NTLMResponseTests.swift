@@ -13,7 +13,7 @@ import Testing
         try NTHash.responseKey(NTHash.of(password: Secret("Password")), user: "User", domain: "Domain")
     }
 
-    @Test func hashes() throws {
+    @Test("HA-046: hashes of the specification") func hashes() throws {
         let hash = try NTHash.of(password: Secret("Password"))
         #expect(hexadecimal(hash.withBytes { Array($0) }) == "a4f49c406510bdcab6824ee7c30fd852")
         #expect(hexadecimal(try key()) == "0c868a403bfd7a93a3001ef22ef02e3f")
@@ -48,10 +48,13 @@ import Testing
         #expect(try session.signature(of: text, by: .server) != expected)
     }
 
-    @Test(arguments: [
-        ("alice", "ALICE"), ("Zoë", "ZOË"), ("straße", "STRAßE"), ("ŉ", "ŉ"), ("ﬁx", "ﬁX"), ("жук", "ЖУК"), ("ÿ", "Ÿ"),
-        ("日本", "日本"),
-    ])
+    @Test(
+        "HA-047: letters of user names",
+        arguments: [
+            ("alice", "ALICE"), ("Zoë", "ZOË"), ("straße", "STRAßE"), ("ŉ", "ŉ"), ("ﬁx", "ﬁX"), ("жук", "ЖУК"),
+            ("ÿ", "Ÿ"),
+            ("日本", "日本"),
+        ])
     func upperCase(_ text: String, _ upper: String) {
         #expect(text.upperCasedByLetter == upper)
     }

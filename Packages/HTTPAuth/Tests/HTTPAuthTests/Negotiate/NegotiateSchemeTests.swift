@@ -105,7 +105,7 @@ import Testing
         #expect(failure(of: { _ = try other.receive(challenge(reject), answering: field) })?.code == .outOfOrder)
     }
 
-    @Test func ntlmOnlyIfAsked() throws {
+    @Test("HA-049: NTLM within Negotiate, if asked") func ntlmOnlyIfAsked() throws {
         var scheme = scheme { $0.allowsNTLM = false }
         #expect(!scheme.traits.requiresUserNameAndPassword && !scheme.traits.requiresAccountDomain)
         #expect(scheme.traits.isConnectionBound && scheme.traits.requiresOrderedRequests)
@@ -116,7 +116,7 @@ import Testing
         #expect(throws: HTTPAuthError.self) { try work.run().get() }
     }
 
-    @Test func traits() {
+    @Test("HA-006, HA-012, HA-048: what Negotiate needs") func traits() {
         #expect(scheme().traits.requiresUserNameAndPassword && scheme().traits.requiresAccountDomain)
         let password = scheme {
             $0.allowsNTLM = false

@@ -29,6 +29,19 @@ import Testing
         #expect(!third.contains(String(decoding: Hexadecimal.encode(proof), as: UTF8.self)))
     }
 
+    /// Whatever is wrong, what was given is not said again: it may be a password.
+    @Test(arguments: [
+        ("Authorization: Basic am9lOmh1bnRlcjI=", "the scheme Basic has no tokens"),
+        ("am9lOmh1bnRlcjI=", "it begins as no token of NTLM, SPNEGO or Kerberos does"),
+        ("Negotiate am9lOmh1bnRlcjI=", "it begins as no token of NTLM, SPNEGO or Kerberos does"),
+        ("joe:hunter2", "it is not base 64"), ("", "it is not base 64"), ("NTLM", "it begins as no token"),
+    ])
+    func noTokens(_ text: String, _ words: String) {
+        let failure = failure(of: { _ = try AuthenticationToken(text: text) })
+        #expect(failure?.code == .malformedToken && failure?.detail?.hasPrefix(words) == true)
+        #expect(failure?.description.contains("am9l") == false && failure?.description.contains("hunter") == false)
+    }
+
     @Test func spnego() throws {
         let opening = SPNEGOInitialToken(mechanisms: [.kerberos, .ntlm], token: NTLMNegotiateMessage.ours.bytes)
         let text = try AuthenticationToken(opening.bytes).description

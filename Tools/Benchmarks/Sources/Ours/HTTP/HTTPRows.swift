@@ -2,7 +2,7 @@ internal import BenchmarkRows
 internal import FoundationEssentials
 internal import NetKit
 
-let httpRows = [requests, requestsAsync]
+let httpRows = [requests, requestsAsync, session]
 
 /// The request that `url=` asks for.
 func makeRequest(_ arguments: Arguments) throws -> HTTPRequest {
