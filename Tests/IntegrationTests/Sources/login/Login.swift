@@ -19,7 +19,11 @@ import StreamKit
           --times N         so many requests over the connection
           --session yes     by an HTTPSession, with what it binds to; and there:
           --proxy PORT      through the proxy at localhost, where --proxy-domain is the user's
+          --proxy-tls yes   and TLS to that proxy
+          --socks PORT      through the SOCKS proxy at localhost before all others
+          --between SCRIPT  what sh runs between two requests, $1 being the number of the first one; errors do not end it
           --body N          as a POST of so many bytes
+          --also URL        every second request goes there
 
         Prints a line "STATUS BODY" for each answer that is not another leg, or "error CODE SENTENCE".
         """

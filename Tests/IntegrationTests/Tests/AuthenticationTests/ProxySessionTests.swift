@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test("HA-068: stores of proxies and servers are apart") func stores() async throws {
+    @Test("HA-068, HA-069: stores of proxies and servers are apart, with the proxy as key") func stores() async throws {
         let proxy = Proxy.digest
         let (origins, proxies) = (MemoryCredentialStore(), MemoryCredentialStore())
         let space = ProtectionSpace(

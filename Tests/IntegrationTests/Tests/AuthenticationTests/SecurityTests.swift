@@ -114,6 +114,25 @@ import Testing
         #expect((a.requests + b.requests).allSatisfy { $0["Authorization"].isEmpty })
     }
 
+    @Test(
+        "haproxy#511: a connection on which the caller's own field logged in carries nobody else's request",
+        arguments: ["NTLM x", "Negotiate x", "Nego2 x", "negotiate-ext x", "Basic x", "Bearer x"])
+    func ownLogins(_ value: String) async throws {
+        let origin = try Origin { _ in .init(body: "in") }
+        let session = Self.session()
+        func load(_ value: String?) async throws {
+            var request = try Self.request(origin)
+            if let value { try request.fields.set(value, for: .authorization) }
+            #expect(try await session.load(request).status == .ok)
+        }
+        for value in [nil, value, nil, value, nil] { try await load(value) }
+        let connections = origin.requests.map(\.connection)
+        #expect(connections[0] == connections[2] && connections[2] == connections[4])
+        // The legs of one login find their connection again; who authenticates each request shares everybody's.
+        let isBound = !value.hasPrefix("B")
+        #expect(connections[1] == connections[3] && (connections[1] != connections[0]) == isBound)
+    }
+
     @Test("a server's 407 is no proxy's: nobody is asked, and nothing is sent") func pretendsToBeProxy() async throws {
         let origin = try Self.basic(407, "secret")
         let questions = Collected<AuthenticationPrompt>()
@@ -172,7 +191,7 @@ import Testing
     }
 
     @Test(
-        "CVE-2026-5545, -1965, CVE-2023-27536, CVE-2016-0755, CVE-2014-0015: an authenticated connection is its user's alone",
+        "HA-050, CVE-2026-5545, -1965, CVE-2023-27536, CVE-2016-0755, CVE-2014-0015: an authenticated connection is its user's alone",
         arguments: 1...4)
     func connections(_ seed: UInt64) async throws {
         let owners = Collected<(connection: Int, user: String)>()

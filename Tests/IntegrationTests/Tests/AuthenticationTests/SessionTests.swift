@@ -59,7 +59,8 @@ import Testing
     private let right = AuthenticationPrompt.Answer(user: "joe", password: "right")
     private let wrong = AuthenticationPrompt.Answer(user: "joe", password: "wrong")
 
-    @Test func wrongWrongRight() async throws {
+    @Test("HA-027, HA-039, HA-070: wrong, wrong, right; then without being asked below the same folder")
+    func wrongWrongRight() async throws {
         let origin = try Self.guarded()
         let user = User(wrong, wrong, right)
         let session = session(user)
@@ -82,14 +83,14 @@ import Testing
     }
 
     /// Nobody answers: the server's 401 is the answer, with its body.
-    @Test func cancelled() async throws {
+    @Test("HA-071: nobody answers") func cancelled() async throws {
         let origin = try Self.guarded()
         let response = try await session(User()).load(request(origin))
         #expect(response.status == .unauthorized && response.body == Array("out".utf8))
         #expect(origin.requests.count == 1)
     }
 
-    @Test func neverEnds() async throws {
+    @Test("HA-028: there is an end") func neverEnds() async throws {
         let origin = try Self.guarded()
         let user = User(wrong, wrong, wrong, wrong, wrong)
         #expect(try await session(user).load(request(origin)).status == .unauthorized)
@@ -108,7 +109,7 @@ import Testing
     }
 
     /// Stores are asked before the user, and what they have is sent after a challenge only.
-    @Test func stores() async throws {
+    @Test("HA-026, HA-060, HA-061: stores before the user, and never before a challenge") func stores() async throws {
         let origin = try Self.guarded()
         let memory = MemoryCredentialStore()
         let space = ProtectionSpace(.origin, scheme: "http", host: "127.0.0.1", port: origin.port, realm: "a")
@@ -180,7 +181,7 @@ import Testing
         #expect(origin.requests.allSatisfy { !$0.target.contains("joe") })
     }
 
-    @Test func forgets() async throws {
+    @Test("HA-067: everything is forgotten") func forgets() async throws {
         let origin = try Self.guarded()
         let session = session(User(right, nil)) { $0.stores = CredentialStores(origins: []) }
         #expect(try await session.load(request(origin)).status == .ok)
@@ -224,7 +225,7 @@ import Testing
     }
 
     /// A scheme of three messages on one connection, which then is its user's alone.
-    @Test func boundToAConnection() async throws {
+    @Test("HA-050: a connection is its user's alone") func boundToAConnection() async throws {
         let origin = try Origin { request in
             switch request["Authorization"].first?.split(separator: " ").last {
             case "first": .init(401, fields: [.init("WWW-Authenticate", "Legs \(request.connection)=")])

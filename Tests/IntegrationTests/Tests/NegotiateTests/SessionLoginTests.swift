@@ -65,6 +65,25 @@ import Testing
         #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("200") && $0.contains("bound=1") })
     }
 
+    @Test("HA-050: a proxy's connection is logged in once, whatever servers the requests are for")
+    func onceForAllServers() async throws {
+        let peers = try await peers()
+        let servers = [Nginx(), Nginx()]
+        for server in servers { try server.start() }
+        defer { servers.forEach { $0.stop() } }
+        let winbind = try Self.winbind.get()
+        let before = winbind.log.split(separator: "\n").count { $0.contains("/407 ") }
+        let options = account.merging([
+            "--proxy": "\(winbind.port)", "--proxy-domain": "PEERHOST", "--schemes": "ntlm", "--times": "6",
+            "--also": servers[1].url(.plain, "/hello"),
+        ]) { $1 }
+        let answers = try await peers.login(servers[0].url(.plain, "/hello"), options)
+        #expect(answers == Array(repeating: "200 hello", count: 6).joined(separator: "\n"))
+        // The question and NTLM's second message.
+        let after = winbind.log.split(separator: "\n").count { $0.contains("/407 ") }
+        #expect(after - before == 2, "\(winbind.log)")
+    }
+
     @Test(
         "channel bindings by default",
         arguments: [

@@ -6,14 +6,25 @@ internal import StreamKit
 ///
 /// Not only whom it leads to, but how it was made: any difference in TLS (trust, names, identity), in the proxies
 /// (who, as whom, in which order), in the own address, in the resolver or in the loop is a different connection.
+///
+/// A connection that ends at a proxy, which is told of each request whom it is for, is one for all such origins: a login
+/// that belongs to the connection then takes place once, and not for each origin anew.
 struct HTTPConnectionKey: Hashable, Sendable {
+    /// Whom it leads to: the origin, or the proxy that takes requests for any.
     let origin: HTTPOrigin
+    /// The scheme of a login by the caller's own field that may belong to the connection.
+    private let ownLogin: String?
     private let loop: ObjectIdentifier
     /// How it is made; nil for the usual way, so that this costs nothing.
     private let manner: Manner?
 
-    init(_ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop) {
-        self.origin = origin
+    init(_ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop, ownLogin: String? = nil) {
+        let ends = (properties[.proxies] ?? []).map { $0.hops.last as? HTTPProxy }
+        self.origin =
+            if !origin.isSecure, let proxy = ends.first ?? nil, !ends.contains(nil) { HTTPOrigin(proxy) } else {
+                origin
+            }
+        self.ownLogin = ownLogin
         self.loop = ObjectIdentifier(loop)
         manner = properties.isEmpty ? nil : Manner(properties, isSecure: origin.isSecure)
     }
@@ -27,7 +38,7 @@ struct HTTPConnectionKey: Hashable, Sendable {
     var tls: TLSConfiguration? { manner?.tls }
 
     static func == (left: HTTPConnectionKey, right: HTTPConnectionKey) -> Bool {
-        left.loop == right.loop && left.origin == right.origin
+        left.loop == right.loop && left.origin == right.origin && left.ownLogin == right.ownLogin
             && (left.manner === right.manner || left.manner == right.manner)
     }
 

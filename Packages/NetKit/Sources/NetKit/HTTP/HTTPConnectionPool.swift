@@ -15,7 +15,7 @@ internal import StreamKit
 public final class HTTPConnectionPool: Sendable {
     /// How many connections are kept, and for how long.
     public struct Limits: Sendable, Hashable {
-        /// Idle connections to one origin.
+        /// Idle connections to one origin, or to one proxy that takes requests for many.
         public var perOrigin: Int
         /// Idle connections in all; the one idle for longest goes first.
         public var total: Int
@@ -47,7 +47,17 @@ public final class HTTPConnectionPool: Sendable {
     /// A pool of its own, so that nothing is shared with others.
     public init(limits: Limits = Limits()) {
         self.limits = limits
+        isOfOneLogin = false
     }
+
+    /// The pool of the one connection that belongs to a login.
+    init(ofLogin: Void) {
+        limits = Limits(perOrigin: 1, total: 1)
+        isOfOneLogin = true
+    }
+
+    /// Nobody else's requests go over its connections.
+    let isOfOneLogin: Bool
 
     /// How many connections are idle now.
     public var idleCount: Int { state.withLock { $0.idle.count } }

@@ -188,7 +188,8 @@ extension HTTPLoad {
         let origin = if let origin { origin } else { try HTTPOrigin(loading: url) }
         self.origin = origin
         let properties = try connectionProperties(for: url)
-        let key = HTTPConnectionKey(origin, properties, loop: loop)
+        let ownLogin = settings.pool?.isOfOneLogin == true ? nil : request.connectionLogin
+        let key = HTTPConnectionKey(origin, properties, loop: loop, ownLogin: ownLogin)
         var idle: HTTPConnection?
         if settings.keepsConnection, !mustBeNew { idle = (settings.pool ?? .shared).take(key) }
         idle?.accept(settings.limits)

@@ -63,6 +63,13 @@ public struct HTTPOrigin: Hashable, Sendable {
         self.port = port
     }
 
+    /// Who takes the requests for all `http` origins that go this way.
+    init(_ proxy: HTTPProxy) {
+        host = proxy.host
+        port = proxy.port
+        (isSecure, isFTP, namesPort) = (false, false, true)
+    }
+
     /// Appends what the `Host` field says: the port only if the URL names one (RFC 9110 §7.2).
     func appendHost(to output: inout [UInt8]) {
         var host = host

@@ -38,7 +38,7 @@ final class KnownAuthentication: Sendable {
         self.challenge = challenge
         self.policy = policy
         self.credential = credential
-        pool = authentication.isConnectionBound ? HTTPConnectionPool(limits: .init(perOrigin: 1, total: 1)) : nil
+        pool = authentication.isConnectionBound ? HTTPConnectionPool(ofLogin: ()) : nil
         state = Locked(State(isSaved: isStored, saves: saves))
     }
 

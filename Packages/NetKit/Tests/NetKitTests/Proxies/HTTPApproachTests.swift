@@ -97,6 +97,41 @@ import Testing
         }
     }
 
+    @Test("a proxy that takes requests for all origins is one place, unless one of the ways goes past it")
+    func sharedPoolKeys() throws {
+        func key(_ url: String, _ routes: [ProxyRoute], _ login: String? = nil) throws -> HTTPConnectionKey {
+            var properties = StreamProperties()
+            properties[.proxies] = routes
+            let origin = try HTTPOrigin(try #require(URL(string: url)))
+            return HTTPConnectionKey(origin, properties, loop: .shared, ownLogin: login)
+        }
+        let other = HTTPProxy(host: "other", port: 3128)
+        let one = try key("http://a.test/", [.init(Self.http)])
+        #expect(try key("http://b.test:81/", [.init(Self.http)]) == one)
+        #expect(try key("http://b.test/", [.init(Self.http), .init(other)]) != one)
+        #expect(try key("https://a.test/", [.init(Self.http)]) != key("https://b.test/", [.init(Self.http)]))
+        #expect(try key("http://a.test/", [.init(Self.socks)]) != key("http://b.test/", [.init(Self.socks)]))
+        let past: [ProxyRoute] = [.init(Self.http), .direct]
+        #expect(try key("http://a.test/", past) != key("http://b.test/", past))
+        #expect(try key("http://a.test/", [.init(Self.http)], "ntlm") != one)
+    }
+
+    /// After haproxy#511: what is not known to authenticate requests only, and sounds like NTLM, is taken for it.
+    @Test(
+        "a caller's own login that may belong to the connection is told apart",
+        arguments: [
+            ("NTLM TlRM", "ntlm"), ("ntlm", "ntlm"), ("Negotiate YII=", "negotiate"), ("Nego2 abc", "nego2"),
+            ("Negotiate-custom\tx", "negotiate-custom"), ("Kerberos x", "kerberos"), ("Basic bmVnbzpudGxt", nil),
+            ("Digest username=\"ntlm\"", nil), ("Bearer ntlm", nil), ("", nil),
+        ])
+    func ownLogins(_ value: String, _ scheme: String?) throws {
+        for name in [HTTPFieldName.authorization, .proxyAuthorization] {
+            var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://a.test/")))
+            try request.fields.set(value, for: name)
+            #expect(request.connectionLogin == scheme)
+        }
+    }
+
     @Test("ways for a URL, from settings")
     func settings() throws {
         let url = try #require(URL(string: "http://www.test/"))

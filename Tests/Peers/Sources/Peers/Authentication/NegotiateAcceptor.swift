@@ -17,7 +17,8 @@
 /// | `-proofless` | keeps its own last token to itself |
 /// | `-forged` | sends another one instead |
 ///
-/// The answer says `user=… bound=0|1 delegated=0|1 mechanism=… requests=N`, the number being that on the connection.
+/// The answer says `user=… bound=0|1 delegated=0|1 mechanism=… requests=N`, the number being that on the connection. That
+/// to a POST also says `received=N`: the bytes of all bodies that came over the connection.
 public final class NegotiateAcceptor: Peer {
     /// Debian's `python3`, which is the one that finds the module.
     public static let program = Program("python3", package: "python3-gssapi", in: "/usr/bin")
@@ -72,9 +73,15 @@ public final class NegotiateAcceptor: Peer {
 
             def setup(self):
                 super().setup()
-                self.context, self.login, self.requests = None, None, 0
+                self.context, self.login, self.requests, self.received = None, None, 0, 0
+
+            def do_POST(self):
+                self.received += len(self.rfile.read(int(self.headers["Content-Length"])))
+                self.do_GET()
 
             def answer(self, status, text, fields=()):
+                if self.command == "POST":
+                    text += f" received={self.received}"
                 self.send_response(status)
                 for name, value in fields:
                     self.send_header(name, value)
