@@ -18,6 +18,7 @@ let package = Package(
     dependencies: [
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/ServiceDiscovery"),
+        .package(path: "../../Tests/Peers"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     ],
     targets: [
@@ -29,7 +30,12 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
-        )
+        ),
+        .testTarget(
+            name: "NetKitToolTests",
+            dependencies: ["netkit", .product(name: "Peers", package: "Peers")],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -23,6 +23,10 @@ enum ExitStatus: Int32 {
 
     /// The code for a stream's failure.
     init(_ error: StreamError, after response: HTTPResponse?) {
+        if let cause = error.underlying as? HTTPAuthError {
+            self = ExitStatus(cause)
+            return
+        }
         switch error.domain {
         case .netDB:
             self = error.underlying.map { "\($0)" }?.contains("time") == true ? .timedOut : .nameNotFound
@@ -48,6 +52,15 @@ enum ExitStatus: Int32 {
             }
         default:
             self = .other
+        }
+    }
+
+    /// The code for a login that failed.
+    private init(_ error: HTTPAuthError) {
+        switch error.code {
+        case .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly, .storeLocked: self = .localFile
+        case .timedOut: self = .timedOut
+        default: self = .serverError
         }
     }
 

@@ -33,7 +33,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         do {
             let session = try makeSession()
             guard let address = URL(string: url), address.scheme != nil else {
-                throw ValidationError("'\(url)' is no URL; it begins with http:// or https://.")
+                throw ValidationError("'\(Terminal.shownURL(url))' is no URL; it begins with http:// or https://.")
             }
             let request = try HTTPRequest(method: .get, url: address)
             let stream = try await withNetworkExecutor { () async throws(StreamError) in
@@ -132,6 +132,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             case .chosen: offer["outcome"] = "chosen"
             case .notNeeded: offer["outcome"] = "not needed"
             case .unknown: offer["outcome"] = "unknown"
+            case .leftOut: offer["outcome"] = "left out"
             case .banned: offer["outcome"] = "banned"
             case .needsEncryption: offer["outcome"] = "needs encryption"
             case .refused: offer["outcome"] = "refused"

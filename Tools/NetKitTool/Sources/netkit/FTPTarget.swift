@@ -20,7 +20,7 @@ struct FTPTarget: ParsableArguments {
 
     func client(_ url: String) async throws -> (FTPClient, FTPPath) {
         guard FTPOptions.takes(url), let address = URL(string: url) else {
-            throw ValidationError("'\(url)' is no URL of FTP; it begins with ftp:// or ftps://.")
+            throw ValidationError("'\(Terminal.shownURL(url))' is no URL of FTP; it begins with ftp:// or ftps://.")
         }
         do {
             return try await ftp.client(address, user: user, netrc: netrc, connection: connection)

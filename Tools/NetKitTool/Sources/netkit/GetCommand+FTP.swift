@@ -5,7 +5,7 @@ import NetKit
 extension GetCommand {
     /// Fetches a file by FTP, a listing as it comes, or a whole tree.
     func runFTP() async throws {
-        guard let address = URL(string: url) else { throw ValidationError("'\(url)' is no URL.") }
+        guard let address = URL(string: url) else { throw ValidationError("'\(Terminal.shownURL(url))' is no URL.") }
         let facts: JSONOutput.Facts? = json ? ["url": JSONOutput.url(url)] : nil
         let (client, path): (FTPClient, FTPPath)
         do {
@@ -57,7 +57,9 @@ extension GetCommand {
         let name = path.bytes.split(separator: UInt8(ascii: "/")).last.map { ListingEntry(nameBytes: Array($0)) }
         // The name comes from the command line, but `%2e%2e` is not seen at once.
         let folder = output ?? (name.map { $0.pathComponent == nil ? nil : $0.name } ?? address.host())
-        guard let folder else { throw ValidationError("'\(url)' names no folder here; write -o FOLDER.") }
+        guard let folder else {
+            throw ValidationError("'\(Terminal.shownURL(url))' names no folder here; write -o FOLDER.")
+        }
         let progress = TreeProgress(resumes: resume)
         return try progress.finish(try await client.download(path, to: folder, progress.options))
     }

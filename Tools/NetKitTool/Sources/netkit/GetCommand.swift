@@ -145,7 +145,8 @@ struct GetCommand: AsyncParsableCommand {
 
     private func address() throws -> URL {
         guard let address = URL(string: url).map(login.url(for:)), address.scheme != nil else {
-            throw ValidationError("'\(url)' is no URL; it begins with http://, https://, ftp:// or ftps://.")
+            throw ValidationError(
+                "'\(Terminal.shownURL(url))' is no URL; it begins with http://, https://, ftp:// or ftps://.")
         }
         return address
     }

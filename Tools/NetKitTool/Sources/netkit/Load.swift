@@ -55,7 +55,7 @@ struct Load: Sendable {
             throw .stream(error)
         }
         outcome.response = response
-        if printsHead { Terminal.write("\(Terminal.shownLines(response.description))\n", to: 1) }
+        if printsHead { Terminal.write("\(head(response))\n", to: 1) }
         if printsHead && !discardsBody && path == nil { return }
         if response.status.code == 416, offset > 0, isComplete(response) {
             outcome.response = stream[.httpResponse]
@@ -97,6 +97,16 @@ struct Load: Sendable {
         progress?.finish(begin + outcome.count)
     }
 
+    /// The head as it came, without control characters and proofs of passwords.
+    private func head(_ response: HTTPResponse) -> String {
+        var response = response
+        for field in response.fields {
+            let shown = Terminal.shownField(field.name.description, field.value)
+            if shown != field.value { try? response.fields.set(shown, for: field.name) }
+        }
+        return Terminal.shownLines(response.description)
+    }
+
     /// `Content-Range: bytes */N` says how long the whole is (RFC 9110 §15.5.17).
     private func isComplete(_ response: HTTPResponse) -> Bool {
         response.fields[.contentRange] == "bytes */\(offset)"
@@ -116,7 +126,10 @@ extension Load.Outcome {
             facts["status"] = response.status.code
             facts["reason"] = response.reason
             facts["version"] = response.version.description
-            facts["headers"] = response.fields.map { ["name": $0.name.description, "value": $0.value] }
+            facts["headers"] = response.fields.map { field in
+                let name = field.name.description
+                return ["name": name, "value": Terminal.shownField(name, field.value)]
+            }
         }
         if let tls = stream?[.tlsInformation] {
             facts["tls"] = ["version": "\(tls.version)", "cipher": tls.cipher]

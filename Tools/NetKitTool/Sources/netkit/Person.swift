@@ -18,8 +18,11 @@ struct Person: Sendable {
             if words.count > 1, question.failure == nil { return .init(user: words[0], password: words[1]) }
         }
         // Whoever was not told to log in does not.
-        guard question.user != nil || (isProxy ? loginsToProxies : loginsToServers), let terminal = PasswordTerminal()
-        else { return nil }
+        guard question.user != nil || (isProxy ? loginsToProxies : loginsToServers) else { return nil }
+        guard let terminal = PasswordTerminal() else {
+            Terminal.say("netkit: \(Terminal.shown(question.text)) There is no terminal to ask for them.")
+            return nil
+        }
         return await withCheckedContinuation { [question] continuation in
             // Typing takes a while: on a thread of its own.
             Thread.detachNewThread {

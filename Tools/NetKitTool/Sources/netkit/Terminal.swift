@@ -40,4 +40,20 @@ enum Terminal {
         }
         return shown
     }
+
+    /// A URL as it was typed, without its password: output may be kept longer than anyone thinks. The text need not be a URL.
+    static func shownURL(_ text: String) -> String {
+        if let parts = URLComponents(string: text), parts.password == nil { return shown(text) }
+        let start = text.range(of: "//")?.upperBound ?? text.startIndex
+        guard let end = text[start...].lastIndex(of: "@"),
+            let colon = text[start..<end].firstIndex(of: ":")
+        else { return shown(text) }
+        return shown("\(text[..<colon]):…\(text[end...])")
+    }
+
+    /// A field of an answer. A server's proof that it knows the password is made of it, so that passwords could be tried on it.
+    static func shownField(_ name: String, _ value: String) -> String {
+        guard name.lowercased().hasSuffix("authentication-info") else { return value }
+        return value.replacing(/(rspauth *= *)("[^"]*"|[^ ,]*)/.ignoresCase()) { "\($0.1)\"…\"" }
+    }
 }

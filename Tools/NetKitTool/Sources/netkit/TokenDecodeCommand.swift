@@ -31,6 +31,10 @@ struct TokenDecodeCommand: ParsableCommand {
             isFirst = false
             try show(line)
         }
+        if isFirst {
+            Terminal.say("netkit: There is no token: neither an argument nor a line on standard input.")
+            throw ExitCode.failure
+        }
     }
 
     private func show(_ text: String) throws {

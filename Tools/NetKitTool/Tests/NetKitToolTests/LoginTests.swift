@@ -1,0 +1,201 @@
+import Foundation
+import Peers
+import Testing
+
+/// `netkit` logs in, keeps passwords, and never prints one, or anything made of one.
+@Suite(.serialized) struct LoginTests {
+    private struct Servers {
+        let apache = Apache(listeners: [.plain, .tls])
+        let squid = Squid(asksForPassword: true)
+        let realm = KerberosRealm()
+        let acceptor: NegotiateAcceptor
+        let ring = KeyRing(.gnome)
+
+        init() throws {
+            try apache.start()
+            try apache.write("secret.txt", Array("treasure".utf8))
+            try squid.start()
+            try realm.start()
+            acceptor = NegotiateAcceptor(realm: realm)
+            try acceptor.start()
+            try ring.start()
+        }
+    }
+
+    private static let servers = Result { try Servers() }
+
+    /// What every output is looked through for: the password as it is typed and sent, and its hashes (NT, and MD5 with user
+    /// and realm).
+    private static let secrets = [
+        "open sesame", "open%20sesame", "hunter2", Data("alice:open sesame".utf8).base64EncodedString(),
+        Data("alice:hunter2".utf8).base64EncodedString(), "eddcf896aaf1f0c3f83d4daa964f17bf",
+        "5d138e4c7123bae9baef82b5f240c264", "TlRMTVNTUAAD", " response=",
+    ]
+
+    /// Runs it, expects a status, and looks for secrets in what it prints.
+    @discardableResult
+    private func netkit(
+        _ arguments: [String], status: Int32, typing turns: [(String, String)] = [],
+        environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        let run =
+            turns.isEmpty
+            ? try await Tool.run(arguments, environment: environment)
+            : try await Tool.run(arguments, typing: turns, environment: environment)
+        let text = run.text.lowercased()
+        let command = arguments.joined(separator: " ")
+        #expect(run.status == status, "\(command): \(run.text)", sourceLocation: sourceLocation)
+        for secret in Self.secrets {
+            #expect(!text.contains(secret.lowercased()), "\(command): \(run.text)", sourceLocation: sourceLocation)
+        }
+        #expect(
+            text.firstMatch(of: /authorization: *(basic|digest|ntlm|negotiate) +\S/) == nil, "\(run.text)",
+            sourceLocation: sourceLocation)
+        return run.text
+    }
+
+    private func inURL(_ url: String, _ login: String = "alice:open%20sesame") -> String {
+        url.replacing("://", with: "://\(login)@")
+    }
+
+    @Test("in every form of output", arguments: ["basic", "digest", "ntlm"])
+    func outputs(_ scheme: String) async throws {
+        let servers = try Self.servers.get()
+        let url = scheme == "ntlm" ? servers.acceptor.url("/ntlm") : servers.apache.url(.plain, "/\(scheme)/secret.txt")
+        let treasure = scheme == "ntlm" ? "user=PEERS\\alice" : "treasure"
+        let user = scheme == "ntlm" ? "PEERS\\alice" : "alice"
+        let auth = ["--auth", scheme]
+        // The NTLM server knows no HEAD.
+        let heads = scheme == "ntlm" ? [] : [["--head"], ["--head", "--report"], ["--head", "--json"]]
+        for form in heads + [[], ["--report"], ["--json"], ["--json", "--report"]] {
+            let all = auth + form
+            let right = try await netkit(["get", "-u", "\(user):open sesame", url] + all, status: 0)
+            if form.isEmpty { #expect(right.contains(treasure)) }
+            try await netkit(["get", "-u", "\(user):hunter2", url] + all, status: 22)
+            try await netkit(["get", "-u", user, url] + all, status: 22)
+            if scheme != "ntlm" { try await netkit(["get", inURL(url)] + all, status: 0) }
+        }
+        let explained = try await netkit(["explain-auth", "-u", "\(user):hunter2", "--auth", scheme, url], status: 0)
+        #expect(explained.localizedCaseInsensitiveContains("\(scheme)") && explained.contains("chosen"))
+        try await netkit(["explain-auth", inURL(url)], status: 0)
+    }
+
+    @Test("through proxies") func proxies() async throws {
+        let servers = try Self.servers.get()
+        let proxy = "http://127.0.0.1:\(servers.squid.port)"
+        let root = try CertificateAuthority.shared().root
+        for url in [servers.apache.url(.plain, "/basic/secret.txt"), servers.apache.url(.tls, "/basic/secret.txt")] {
+            for form in ["--report", "--json"] {
+                try await netkit(
+                    [
+                        "get", form, "--cacert", root, "-x", proxy, "--proxy-user", "alice:open sesame", "-u",
+                        "alice:open sesame", url,
+                    ], status: 0)
+                try await netkit(["get", form, "--cacert", root, "-x", inURL(proxy), inURL(url)], status: 0)
+                let refused = try await netkit(
+                    ["get", form, "--cacert", root, "-x", inURL(proxy, "alice:hunter2"), url],
+                    status: 22)
+                #expect(refused.contains("407"))
+            }
+        }
+        try await netkit(
+            ["explain-auth", "-x", inURL(proxy, "alice:hunter2"), servers.apache.url(.plain, "/basic/")], status: 0)
+        try await netkit(["get", "-x", inURL("http://127.0.0.1:1"), servers.apache.url(.plain, "/hello")], status: 7)
+    }
+
+    @Test("in what cannot be understood") func wrongWords() async throws {
+        for (url, status) in [
+            ("http://alice:open sesame@localhost:1/", 7), ("alice:hunter2@localhost", 3), ("http://alice:hunter2@", 3),
+            ("http://alice:hun/hunter2@localhost", 64), ("http://alice:hunter2@localhost:99999/", 3),
+            ("gopher://alice:hunter2@localhost/", 3), ("http://alice:hunter2@[::1/", 64),
+        ] as [(String, Int32)] {
+            try await netkit(["get", url], status: status)
+            try await netkit(["get", "--json", url], status: status)
+            try await netkit(["explain-auth", url], status: status)
+        }
+        try await netkit(["get", "-x", "nonsense://alice:hunter2@host:x", "http://127.0.0.1:1/"], status: 64)
+        try await netkit(["get", "--json", "http://alice:hunter2@127.0.0.1:1/"], status: 7)
+        let basic = "Authorization: Basic \(Data("alice:hunter2".utf8).base64EncodedString())"
+        try await netkit(["token", "decode", basic], status: 1)
+        try await netkit(["token", "decode", "alice:hunter2"], status: 1)
+    }
+
+    @Test("typed on a terminal, kept in a file, taken from there") func passwordFile() async throws {
+        let servers = try Self.servers.get()
+        let url = servers.apache.url(.plain, "/digest/secret.txt")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("passwords").path
+        let missing = try await netkit(["get", "--password-store", file, url], status: 23)
+        #expect(missing.contains("there is no \(file)"))
+        let differs = try await netkit(
+            ["get", "--password-store", file, "--save-password", url], status: 23,
+            typing: [("New pass-phrase", "open sesame 1"), ("The same again", "open sesame 2")])
+        #expect(differs.contains("the two pass-phrases differ"))
+        let phrase = "the words of hunter2"
+        let asked = try await netkit(
+            ["get", "--password-store", file, "--save-password", url], status: 0,
+            typing: [
+                ("New pass-phrase", phrase), ("The same again", phrase), ("User: ", "alice"),
+                ("Password of alice", "hunter2"), ("User: ", "alice"), ("Password of alice", "open sesame"),
+            ])
+        #expect(asked.contains("treasure") && asked.contains("the server refused user name and password"))
+        // Another process needs the pass-phrase only.
+        let again = try await netkit(
+            ["get", "--password-store", file, url], status: 0, typing: [("Pass-phrase", phrase)])
+        #expect(again.contains("treasure") && !again.contains("User: "))
+        let wrong = try await netkit(
+            ["get", "--password-store", file, url], status: 23, typing: [("Pass-phrase", "hunter2")])
+        #expect(wrong.contains("this pass-phrase or key does not open them"))
+    }
+
+    @Test("HA-061: kept in the key ring, found by the next process") func keyRing() async throws {
+        let servers = try Self.servers.get()
+        let url = servers.apache.url(.plain, "/basic/secret.txt")
+        let environment = try servers.ring.environment
+        let asked = try await netkit(
+            ["get", "--password-store", "keyring", "--save-password", "-u", "alice", url], status: 0,
+            typing: [("Password of alice", "open sesame")], environment: environment)
+        #expect(asked.contains("treasure"))
+        let again = try await netkit(["get", "--password-store", "keyring", url], status: 0, environment: environment)
+        #expect(again.contains("treasure"))
+        #expect(
+            try await servers.ring.run("secret-tool", "search", "server", "localhost").contains("secret = open sesame"))
+        let none = try await netkit(["get", "--password-store", "keyring", url], status: 23)
+        #expect(none.contains("there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set"))
+    }
+
+    @Test("HA-006: a Kerberos ticket, which goes on to another machine only where the user says so") func tickets()
+        async throws
+    {
+        let servers = try Self.servers.get()
+        let environment = try servers.realm.environment(try await servers.realm.ticket(of: "alice"))
+        let url = servers.acceptor.url("/kerberos")
+        for (options, delegated) in [
+            (["--auth", "negotiate"], 0), (["--delegate", "other.peers.test"], 0), (["--delegate", "localhost"], 1),
+        ] {
+            let text = try await netkit(["get", "--report", url] + options, status: 0, environment: environment)
+            #expect(text.contains("user=alice@PEERS.TEST") && text.contains("delegated=\(delegated)"))
+        }
+        let explained = try await netkit(["explain-auth", url], status: 0, environment: environment)
+        #expect(explained.contains("Negotiate uses the ticket that there is"))
+        // Without a ticket it says how to get one.
+        let none = try await netkit(
+            ["get", "--auth", "negotiate", url], status: 22, environment: try servers.realm.environment())
+        #expect(none.contains("get one with kinit"))
+    }
+
+    @Test("from a netrc file") func netrc() async throws {
+        let servers = try Self.servers.get()
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("netrc-\(UUID())").path
+        _ = FileManager.default.createFile(
+            atPath: file, contents: Data("machine localhost login alice password \"open sesame\"\n".utf8),
+            attributes: [.posixPermissions: 0o600])
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let url = servers.apache.url(.plain, "/digest/secret.txt")
+        #expect(try await netkit(["get", "--report", "--netrc-file", file, url], status: 0).contains("treasure"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        #expect(try await netkit(["get", "--netrc-file", file, url], status: 23).contains("mode 0600"))
+    }
+}

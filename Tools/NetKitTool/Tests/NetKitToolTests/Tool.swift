@@ -1,0 +1,61 @@
+import Foundation
+import Peers
+
+/// Runs `netkit` as a person does, and keeps all that it prints.
+enum Tool {
+    /// What a run left behind.
+    struct Run {
+        var status: Int32
+        /// Standard output, then standard error; with a terminal, what stood on it.
+        var text: String
+    }
+
+    /// The program that was built beside these tests.
+    private static let path: String = {
+        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("netkit").path
+    }()
+
+    /// Runs it without a terminal.
+    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Run {
+        // A session of its own, so that not even the terminal of who runs the tests can be asked.
+        var command = Command(Program("setsid", package: "util-linux"), ["--wait", path] + arguments)
+        command.environment = environment
+        let result = try await command.run()
+        return Run(status: result.status, text: result.text + result.errors)
+    }
+
+    /// Runs it on a terminal, where each text is waited for and then answered by a line.
+    static func run(
+        _ arguments: [String], typing turns: [(question: String, line: String)], environment: [String: String] = [:]
+    ) async throws -> Run {
+        let pairs = try JSONSerialization.data(withJSONObject: turns.map { [$0.question, $0.line] })
+        var command = Command(
+            Program("python3"), ["-c", terminal, String(decoding: pairs, as: UTF8.self), path] + arguments)
+        command.environment = environment
+        let result = try await command.run()
+        return Run(status: result.status, text: result.text + result.errors)
+    }
+
+    private static let terminal = """
+        import json, os, pty, sys
+        turns = json.loads(sys.argv[1])
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execv(sys.argv[2], sys.argv[2:])
+        seen = rest = b""
+        while True:
+            try:
+                piece = os.read(fd, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            seen, rest = seen + piece, rest + piece
+            if turns and turns[0][0].encode() in rest:
+                rest = b""
+                os.write(fd, turns.pop(0)[1].encode() + b"\\n")
+        sys.stdout.buffer.write(seen)
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        """
+}
