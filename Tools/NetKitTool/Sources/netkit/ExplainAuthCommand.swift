@@ -46,7 +46,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         } catch let error as HTTPMessageError {
             try fail(error, "The request cannot be sent: \(error).", .badURL)
         } catch let error as HTTPAuthError {
-            try fail(error, "The passwords cannot be had: \(error).", .localFile)
+            try fail(error, Terminal.sentence(error), .localFile)
         }
     }
 

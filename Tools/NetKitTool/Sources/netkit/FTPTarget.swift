@@ -67,7 +67,7 @@ struct FTPTarget: ParsableArguments {
         case let error as StreamError: (sentence, status) = (error.description, ExitStatus(error, after: nil))
         case let failure as OutputFile.Failure: (sentence, status) = (failure.description, .localFile)
         case let error as HTTPAuthError:
-            (sentence, status) = ("The passwords cannot be had: \(error).", .localFile)
+            (sentence, status) = (Terminal.sentence(error), .localFile)
         default: throw error
         }
         if let facts { JSONOutput.show(facts.merging(["error": JSONOutput.error(error)]) { $1 }) }

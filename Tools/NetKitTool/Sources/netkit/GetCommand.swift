@@ -96,7 +96,7 @@ struct GetCommand: AsyncParsableCommand {
         } catch let error as StreamError {
             try fail(error.description, ExitStatus(error, after: nil))
         } catch let error as HTTPAuthError {
-            try fail("The passwords cannot be had: \(error).", .localFile)
+            try fail(Terminal.sentence(error), .localFile)
         } catch let error as HTTPMessageError {
             try fail("The request cannot be sent: \(error).", .badURL)
         } catch let error as OutputFile.Failure {

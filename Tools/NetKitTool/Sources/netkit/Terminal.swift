@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetKit
 
 /// Where the tool talks to a person: standard error, with what a terminal can do.
 enum Terminal {
@@ -39,6 +40,12 @@ enum Terminal {
             shown += isControl ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
         }
         return shown
+    }
+
+    /// An error of a store of passwords as a sentence.
+    static func sentence(_ error: HTTPAuthError) -> String {
+        let text = shown(error.description)
+        return text.prefix(1).uppercased() + text.dropFirst() + "."
     }
 
     /// A URL as it was typed, without its password: output may be kept longer than anyone thinks. The text need not be a URL.
