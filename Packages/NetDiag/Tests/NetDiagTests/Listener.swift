@@ -1,3 +1,4 @@
+import Glibc
 import NetDiag
 
 /// A server on loopback that answers each connection alike, once it was asked, and keeps what it was asked.
@@ -28,10 +29,16 @@ final class Listener: Sendable {
 
     /// A port at which nobody listens.
     static func closedPort() throws -> UInt16 {
-        let socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-        defer { socket.invalidate() }
-        guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
-        return port
+        // Bound for as long as the tests run, and never listened at: nobody else is given it meanwhile.
+        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let isBound = SocketAddress.ip(.v4(.loopback), port: 0).withSockAddr { bind(descriptor, $0, $1) == 0 }
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isKnown = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) == 0 }
+        }
+        guard isBound, isKnown else { throw StreamError.notOpen }
+        return UInt16(bigEndian: address.sin_port)
     }
 }
 

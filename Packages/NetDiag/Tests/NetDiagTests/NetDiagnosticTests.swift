@@ -39,12 +39,7 @@ import Testing
         try await NetDiagnostic(url: URL(string: url)!, options: .patient).diagnose()
     }
 
-    private func freePort() throws -> UInt16 {
-        let socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-        defer { socket.invalidate() }
-        guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
-        return port
-    }
+    private func freePort() throws -> UInt16 { try Listener.closedPort() }
 
     @Test func aRefusedPort() async throws {
         let diagnosis = try await diagnose("http://127.0.0.1:\(freePort())/")

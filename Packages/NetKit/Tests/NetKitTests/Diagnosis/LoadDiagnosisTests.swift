@@ -36,10 +36,16 @@ import Testing
     }
 
     private func freePort() throws -> UInt16 {
-        let socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-        defer { socket.invalidate() }
-        guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
-        return port
+        // Bound for as long as the tests run, and never listened at: nobody else is given it meanwhile.
+        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let isBound = SocketAddress.ip(.v4(.loopback), port: 0).withSockAddr { bind(descriptor, $0, $1) == 0 }
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isKnown = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) == 0 }
+        }
+        guard isBound, isKnown else { throw StreamError.notOpen }
+        return UInt16(bigEndian: address.sin_port)
     }
 
     private func ended(_ stream: ReadStream) async {
