@@ -57,22 +57,25 @@ public final class KeyRing: Peer {
             let script = try scratch.write("service.py", Self.service)
             try scratch.folder("run", mode: 0o700)
             let moods: [Mood] = if case .scripted(let moods) = keeper { Array(moods) } else { [] }
+            // They end with the shell, also where nobody stops it but the end of the tests.
+            let own = "setpriv --pdeathsig TERM"
+            let password = try scratch.write("password", "open sesame", mode: 0o600)
             // A password that ends in a newline would be another one, and an empty one makes no key ring.
             let start =
                 switch keeper {
                 case .gnome:
                     """
-                    printf %s 'open sesame' | '\(keyring)' --foreground --components=secrets --unlock \
-                        --control-directory="$XDG_RUNTIME_DIR/keyring" &
+                    \(own) '\(keyring)' --foreground --components=secrets --unlock \
+                        --control-directory="$XDG_RUNTIME_DIR/keyring" <'\(password)' &
                     until '\(ask)' --session --print-reply --dest=org.freedesktop.secrets /org/freedesktop/secrets \
                         org.freedesktop.Secret.Service.ReadAlias string:default | grep -q collection/; do :; done
                     echo the keeper is ready
                     """
-                case .scripted: "'\(python)' -u '\(script)' \(moods.map(\.rawValue).joined(separator: " ")) &"
+                case .scripted: "\(own) '\(python)' -u '\(script)' \(moods.map(\.rawValue).joined(separator: " ")) &"
                 case .nobody: "echo the keeper is ready"
                 }
             let lines = """
-                '\(bus)' --nofork --nopidfile --config-file='\(configuration)' &
+                \(own) '\(bus)' --nofork --nopidfile --config-file='\(configuration)' &
                 until '\(ask)' --session --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.GetId; do :; done
                 \(start)
                 wait
