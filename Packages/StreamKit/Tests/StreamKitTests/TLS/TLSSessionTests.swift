@@ -124,9 +124,11 @@ import Testing
         #expect(try contexts.context(for: plain) === context)
 
         // So that nobody adds a setting and forgets it here: each that is stored was changed above, or is one of those that
-        // are told to each connection, which are part of the key of its sessions.
+        // are told to each connection: names, which are part of the key of its sessions, and how to go about its end.
         var untouched = Set(Mirror(reflecting: plain).children.compactMap(\.label))
-        untouched.subtract(["role", "peerName", "serverNameIndication", "sessionGroup", "allowsTruncation"])
+        untouched.subtract([
+            "role", "peerName", "serverNameIndication", "sessionGroup", "allowsTruncation", "returnsToPlain",
+        ])
         for (_, change) in changes {
             var changed = plain
             change(&changed)
