@@ -86,6 +86,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            // Counts the descriptors and threads of its process, so it has one of its own.
+            name: "CrowdTests",
+            dependencies: [
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "JourneyTests",
             dependencies: [
                 "service-streams",

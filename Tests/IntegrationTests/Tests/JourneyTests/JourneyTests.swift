@@ -85,3 +85,9 @@ import Testing
         #expect(elsewhere.cause?.code == .certificateWrongName, "\(elsewhere)")
     }
 }
+
+/// A URL that a peer gave.
+func url(_ text: String) throws -> URL {
+    guard let url = URL(string: text) else { throw URLError(.badURL) }
+    return url
+}

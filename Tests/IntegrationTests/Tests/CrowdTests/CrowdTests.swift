@@ -122,8 +122,4 @@ import Testing
     }
 }
 
-/// A URL that a peer gave.
-func url(_ text: String) throws -> URL {
-    guard let url = URL(string: text) else { throw URLError(.badURL) }
-    return url
-}
+private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
