@@ -102,10 +102,10 @@ enum Style: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// Runs `body` on a thread where it may block.
+/// Runs `body` on a thread of its own, where it may block: queues share their few threads with tasks.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue(label: "ftp.thread").async { continuation.resume(with: Result { try body() }) }
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
 }
 
