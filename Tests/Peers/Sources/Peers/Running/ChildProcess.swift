@@ -19,7 +19,8 @@ final class ChildProcess: Sendable {
         case descriptor(Int32)
     }
 
-    /// Starts a program. Its environment holds `environment`, a plain `PATH` and locale, and nothing of ours.
+    /// Starts a program. Its environment holds `environment`, a plain `PATH` and locale, and nothing of ours but how sanitizers
+    /// are set, for programs that were built with one as the tests were.
     init(
         _ program: Program, _ arguments: [String], environment: [String: String] = [:], folder: String? = nil,
         input: Input = .nothing, output: String, errors: String? = nil
@@ -27,7 +28,9 @@ final class ChildProcess: Sendable {
         let launcher = try Program("setpriv", package: "util-linux").located()
         let words = [launcher, "--pdeathsig", "TERM", "--"] + Self.chdir(folder) + [try program.located()] + arguments
         let fixed = ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"]
-        let variables = fixed.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        let own = ProcessInfo.processInfo.environment
+        let sanitizers = own.filter { $0.key == "ASAN_OPTIONS" || $0.key == "TSAN_OPTIONS" }
+        let variables = sanitizers.merging(fixed) { $1 }.merging(environment) { $1 }.map { "\($0)=\($1)" }
         let outcome = Self.onForkingThread {
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)
