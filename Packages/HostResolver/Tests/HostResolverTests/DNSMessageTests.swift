@@ -64,6 +64,22 @@ import Testing
         #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
     }
 
+    @Test func skipsDataThatMakeNoSenseIfAskedTo() throws {
+        let good = DNSRecord(DNSName("a")!, timeToLive: 1, .a(IPv4Address(rawValue: 1)))
+        let bad = DNSRecord(DNSName("a")!, timeToLive: 1, .other(.nsec, [0, 0, 0]))
+        let message = DNSMessage(
+            header: DNSHeader(id: 0), answers: [bad, good, bad], authorities: [bad, good], additionals: [good, bad])
+        let bytes = try message.wireForm()
+        #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
+        let read = try DNSMessage(wire: bytes, skipsUnreadable: true)
+        #expect([read.answers, read.authorities, read.additionals] == [[good], [good], [good]])
+        // A record that goes beyond the end hides what would follow: that is no fault of its data.
+        for length in 0..<bytes.count {
+            let start = Array(bytes.prefix(length))
+            #expect(throws: ResolverError.self) { try DNSMessage(wire: start, skipsUnreadable: true) }
+        }
+    }
+
     @Test func writesAQueryAsTheStandardSays() throws {
         let query = DNSMessage(query: DNSQuestion(DNSName("a.b")!, .aaaa), id: 0x1234, payloadSize: 1232)
         #expect(
@@ -89,6 +105,7 @@ import Testing
                 var changed = bytes
                 changed[place] = value
                 if let message = try? DNSMessage(wire: changed) { _ = try? message.wireForm() }
+                if let message = try? DNSMessage(wire: changed, skipsUnreadable: true) { _ = try? message.wireForm() }
             }
         }
     }
@@ -100,6 +117,7 @@ import Testing
             // Small counts, else nearly all of them ask for too many records.
             for place in stride(from: 4, to: min(12, bytes.count), by: 2) { bytes[place] = 0 }
             if let message = try? DNSMessage(wire: bytes) { _ = try? message.wireForm() }
+            if let message = try? DNSMessage(wire: bytes, skipsUnreadable: true) { _ = try? message.wireForm() }
         }
     }
 

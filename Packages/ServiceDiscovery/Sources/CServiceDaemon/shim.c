@@ -37,6 +37,19 @@ static void make_first_call_in_silence(const netkit_daemon *functions) {
     (void)__atomic_compare_exchange_n(&environ, &(char **){with}, before, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+// How Avahi's libraries get memory (avahi-common/malloc.h). When its daemon goes, the one for dns_sd.h looks at members that it
+// has never set; in memory that was cleared they are null, which it bears.
+struct allocator {
+    void *(*malloc)(size_t size);
+    void (*free)(void *memory);
+    void *(*realloc)(void *memory, size_t size);
+    void *(*calloc)(size_t count, size_t size);
+};
+
+static void *clear_memory(size_t size) { return calloc(1, size); }
+
+static const struct allocator clearing = {clear_memory, free, realloc, calloc};
+
 bool netkit_daemon_load(netkit_daemon *functions) {
     void *library = dlopen("libdns_sd.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) library = dlopen("libdns_sd.so", RTLD_NOW | RTLD_LOCAL);
@@ -50,6 +63,9 @@ bool netkit_daemon_load(netkit_daemon *functions) {
     // What Avahi's library does not have, and every other does.
     functions->is_partial = dlsym(library, "DNSServiceGetAddrInfo") == NULL;
     if (functions->is_partial) {
+        void (*set_allocator)(const struct allocator *);
+        *(void **)&set_allocator = dlsym(library, "avahi_set_allocator");
+        if (set_allocator) set_allocator(&clearing);
         functions->reconfirm = NULL;
         make_first_call_in_silence(functions);
     }

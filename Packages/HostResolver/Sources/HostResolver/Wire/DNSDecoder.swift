@@ -3,6 +3,8 @@ struct DNSDecoder {
     /// Most compression pointers in one name: honest servers need few, and chains of them only burn time.
     static let mostPointers = 32
 
+    /// Whether a record whose data make no sense is left out, and does not spoil the message.
+    var skipsUnreadable = false
     private let bytes: [UInt8]
     private var position = 0
 
@@ -26,17 +28,26 @@ struct DNSDecoder {
 
     mutating func message() throws(ResolverError) -> DNSMessage {
         var (message, counts) = try head()
-        // Counts are claims: the arrays grow with the records that are really there.
-        for _ in 0..<counts[0] { message.answers.append(try record()) }
-        for _ in 0..<counts[1] { message.authorities.append(try record()) }
-        for _ in 0..<counts[2] { message.additionals.append(try record()) }
+        message.answers = try records(counts[0])
+        message.authorities = try records(counts[1])
+        message.additionals = try records(counts[2])
         let extensions = message.additionals.count { $0.type == .opt }
         // RFC 6891 §6.1.1.
         guard extensions <= 1 else { throw fault("two EDNS records") }
         return message
     }
 
-    private mutating func record() throws(ResolverError) -> DNSRecord {
+    private mutating func records(_ count: Int) throws(ResolverError) -> [DNSRecord] {
+        // The count is a claim: the array grows with the records that are really there.
+        var records: [DNSRecord] = []
+        for _ in 0..<count {
+            if let record = try record() { records.append(record) }
+        }
+        return records
+    }
+
+    /// The next record; nil if it is one to skip.
+    private mutating func record() throws(ResolverError) -> DNSRecord? {
         let name = try name()
         let type = DNSRecordType(rawValue: try integer16())
         let recordClass = try integer16()
@@ -44,9 +55,15 @@ struct DNSDecoder {
         let length = Int(try integer16())
         guard bytes.count - position >= length else { throw fault("record data cut short") }
         let end = position + length
-        let data = try data(of: type, end: end)
-        guard position == end else { throw fault("record data of another length than it says") }
-        return DNSRecord(name, type: type, recordClass: recordClass, timeToLive: timeToLive, data)
+        do throws(ResolverError) {
+            let data = try data(of: type, end: end)
+            guard position == end else { throw fault("record data of another length than it says") }
+            return DNSRecord(name, type: type, recordClass: recordClass, timeToLive: timeToLive, data)
+        } catch {
+            guard skipsUnreadable else { throw error }
+            position = end
+            return nil
+        }
     }
 
     private mutating func data(of type: DNSRecordType, end: Int) throws(ResolverError) -> DNSRecordData {

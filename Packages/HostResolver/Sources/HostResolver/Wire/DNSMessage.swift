@@ -47,9 +47,15 @@ public struct DNSMessage: Hashable, Sendable {
 
     /// Reads a message. Bytes behind its end are ignored.
     ///
+    /// - Parameters:
+    ///   - bytes: the message as it came.
+    ///   - skipsUnreadable: whether a record whose data make no sense is left out. Otherwise it spoils the message. It must
+    ///     lie within the message by its length either way. Multicast DNS reads so: what many senders put into one packet
+    ///     should not be lost by one fault of theirs.
     /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer``, with the place in ``ResolverError/detail``.
-    public init(wire bytes: [UInt8]) throws(ResolverError) {
+    public init(wire bytes: [UInt8], skipsUnreadable: Bool = false) throws(ResolverError) {
         var decoder = DNSDecoder(bytes)
+        decoder.skipsUnreadable = skipsUnreadable
         self = try decoder.message()
     }
 

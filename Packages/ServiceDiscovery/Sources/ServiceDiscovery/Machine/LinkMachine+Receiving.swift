@@ -8,7 +8,8 @@ extension LinkMachine {
         guard datagram.bytes.count <= limits.packetSize,
             // §11: what was sent to the group can only come from the link; anything else must look like it.
             datagram.isMulticast || link.contains(datagram.source),
-            let message = try? DNSMessage(wire: datagram.bytes),
+            // Much software cannot write NSEC records: what else it says is heard.
+            let message = try? DNSMessage(wire: datagram.bytes, skipsUnreadable: true),
             // §18.3, §18.11: other operations and failures are none of ours.
             message.header.opcode == 0, message.header.shortResponseCode == 0
         else {
@@ -49,15 +50,18 @@ extension LinkMachine {
             return
         }
         var complete: [RecordKey: Set<DNSRecordData>] = [:]
-        for record in response.answers + response.additionals where record.isInternet && record.type != .opt {
+        let records = (response.answers + response.additionals).filter { $0.isInternet && $0.type != .opt }
+        for record in records {
             checkForConflict(record, now: now)
             meet(record, now: now)
-            if case .nsec(_, let types) = record.data { receiveDenial(of: record.name, types: types) }
             if record.isUnique { complete[record.key, default: []].insert(record.data) }
             keep(record, from: datagram.source, now: now)
         }
-        // After all are in: records of one set may stand anywhere in the packet (§10.2).
+        // After all are in: records of one set may stand anywhere in the packet (§10.2), and what denies them before them.
         for (key, data) in complete { cache.flush(key, except: data, now: now) }
+        for record in records {
+            if case .nsec(_, let types) = record.data { receiveDenial(of: record.name, types: types) }
+        }
     }
 
     /// What somebody else's answer means for answers of ours.
@@ -89,8 +93,11 @@ extension LinkMachine {
 
     /// §6.1: the owner says which types it has; of the others there is nothing to wait for.
     private mutating func receiveDenial(of name: DNSName, types: [DNSRecordType]) {
+        // A service has both SRV and TXT (RFC 6763 §6): who denies both lists what is missing, as python-zeroconf did until 2026.
+        let isOfService = types.contains(.srv) || types.contains(.txt)
+        let deniable: [DNSRecordType] = isOfService ? [.a, .aaaa, .ptr, .srv, .txt] : [.a, .aaaa, .ptr]
         // Asked by type, not by going through all questions: a packet may hold many denials.
-        for type in [DNSRecordType.a, .aaaa, .srv, .txt, .ptr] where !types.contains(type) {
+        for type in deniable where !types.contains(type) {
             let key = RecordKey(name, type)
             if questions[key] != nil, cache.isEmpty(key) { events.append(.absent(key)) }
         }

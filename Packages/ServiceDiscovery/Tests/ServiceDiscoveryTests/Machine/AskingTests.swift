@@ -253,6 +253,42 @@ import Testing
         #expect(network.hosts[1].events.contains { $0.id == id && $0.event == .absent(interface: 1) })
     }
 
+    /// python-zeroconf of 2023 and before writes an empty block in front of each map of types: RFC 4034 §4.1.2 forbids it.
+    @Test func hearsWhatStandsBesideADenialThatMakesNoSense() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let id = try network.ask(0, .http, .ptr)
+        var response = DNSMessage.response(Self.pointer)
+        let host = DNSName("h.local")!
+        response.additionals = [
+            DNSRecord(host, timeToLive: 4500, .other(.nsec, host.wireForm + [0, 0, 0, 4, 0, 0, 0, 8]))
+        ]
+        try network.inject(response, to: 0)
+        #expect(network.hosts[0].records(id).count == 1)
+    }
+
+    /// A denial of TXT counts from who has SRV; a denial of both is a list of what is missing, written upside down.
+    @Test(arguments: [([DNSRecordType.srv], true), ([.aaaa], false)])
+    func believesADenialOfTextFromAServiceOnly(types: [DNSRecordType], isBelieved: Bool) throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let name = DNSName("Web._http._tcp.local")!
+        let id = try network.ask(0, name, .txt)
+        try network.inject(.response(.unique(name, 120, .nsec(next: name, types: types))), to: 0)
+        #expect(network.hosts[0].events.contains { $0.id == id && $0.event == .absent(interface: 1) } == isBelieved)
+    }
+
+    @Test(arguments: [true, false]) func doesNotDenyWhatIsInTheSamePacket(isFirst: Bool) throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let host = DNSName("h.local")!
+        let id = try network.ask(0, host, .a)
+        let address = DNSRecord.unique(host, 120, .a(IPv4Address(rawValue: 0x0A00_0001)))
+        let denial = DNSRecord.unique(host, 120, .nsec(next: host, types: [.aaaa]))
+        var response = DNSMessage.response(address)
+        response.answers = isFirst ? [denial, address] : [address, denial]
+        try network.inject(response, to: 0)
+        #expect(network.hosts[0].records(id).count == 1)
+        #expect(!network.hosts[0].events.contains { $0.id == id && $0.event == .absent(interface: 1) })
+    }
+
     @Test func comparesNamesWithoutCase() throws {
         let network = SimulatedNetwork(hosts: 1)
         let id = try network.ask(0, DNSName("_HTTP._tcp.LOCAL")!, .ptr)
