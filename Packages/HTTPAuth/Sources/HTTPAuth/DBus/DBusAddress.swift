@@ -29,7 +29,7 @@ enum DBusAddress: Hashable {
         var rest = text.utf8
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%") {
-                guard let digits = String(rest.prefix(2)), digits.utf8.count == 2,
+                guard let digits = String(rest.prefix(2)), digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit),
                     let escaped = UInt8(digits, radix: 16)
                 else { return nil }
                 bytes.append(escaped)

@@ -3,7 +3,7 @@ internal import Glibc
 /// A connection to a message bus, for one thread that waits: calls, and the signals that come in between.
 final class DBusConnection {
     private let descriptor: Int32
-    private var received: [UInt8] = []
+    private var received = DBusInput()
     private var serial: UInt32 = 0
     /// Signals that came while a reply was waited for; the oldest go when there are too many.
     private var signals: [DBusMessage] = []
@@ -75,8 +75,12 @@ final class DBusConnection {
 
     private func next(until deadline: ContinuousClock.Instant) throws(HTTPAuthError) -> DBusMessage {
         while true {
-            var bytes = try take(DBusMessage.prefixCount, until: deadline, removing: false)
-            bytes = try take(try DBusMessage.length(ofPrefix: bytes), until: deadline)
+            // Who talks without end holds up nobody: there is no wait then that would end.
+            try check(deadline)
+            try receive(DBusMessage.prefixCount, until: deadline)
+            let count = try DBusMessage.length(ofPrefix: received.first(DBusMessage.prefixCount))
+            try receive(count, until: deadline)
+            var bytes = received.take(count)
             defer { bytes.wipe() }
             if let message = try DBusMessage.decode(bytes) { return message }
         }
@@ -88,30 +92,24 @@ final class DBusConnection {
         var line: [UInt8] = []
         while !line.ends(with: "\r\n") {
             guard line.count < 1024 else { throw Self.failure("it does not speak D-Bus") }
-            line += try take(1, until: deadline)
+            try receive(1, until: deadline)
+            line += received.take(1)
         }
         guard line.starts(with: "OK ".utf8) else { throw Self.failure("it does not take this user's word") }
         try send(Array("BEGIN\r\n".utf8), until: deadline)
     }
 
-    /// The next bytes that come.
-    private func take(
-        _ count: Int, until deadline: ContinuousClock.Instant, removing: Bool = true
-    ) throws(HTTPAuthError) -> [UInt8] {
+    /// Waits until so many bytes have come.
+    private func receive(_ count: Int, until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
         while received.count < count {
-            var piece = [UInt8](repeating: 0, count: 4096)
-            defer { piece.wipe() }
-            let moved = recv(descriptor, &piece, piece.count, 0)
-            if moved > 0 {
-                received += piece[..<moved]
-            } else if moved < 0, errno == EAGAIN {
+            let moved = received.fill { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            if moved > 0 { continue }
+            if moved < 0, errno == EAGAIN {
                 try wait(for: POLLIN, until: deadline)
             } else if moved == 0 || errno != EINTR {
                 throw Self.failure(moved == 0 ? "it closed the connection" : String(cString: strerror(errno)))
             }
         }
-        defer { if removing { received.removeFirst(count) } }
-        return Array(received[..<count])
     }
 
     private func send(_ bytes: [UInt8], until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
@@ -131,10 +129,14 @@ final class DBusConnection {
     }
 
     private func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+        try check(deadline)
         let left = (deadline - .now) / .milliseconds(1)
-        guard left > 0 else { throw HTTPAuthError(.timedOut, detail: "the session bus or a program on it") }
         var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-        _ = poll(&entry, 1, Int32(min(left.rounded(.up), 1e9)))
+        _ = poll(&entry, 1, Int32(min(max(0, left.rounded(.up)), 1e9)))
+    }
+
+    private func check(_ deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
+        guard .now < deadline else { throw HTTPAuthError(.timedOut, detail: "the session bus or a program on it") }
     }
 
     /// The first of the sockets that takes a connection.

@@ -16,7 +16,8 @@ struct DBusReader {
 
     mutating func align(_ boundary: Int) throws(HTTPAuthError) {
         let rest = place % boundary
-        if rest != 0 { _ = try take(boundary - rest) }
+        guard rest != 0 else { return }
+        guard try take(boundary - rest).allSatisfy({ $0 == 0 }) else { throw .malformedMessage("padding that is none") }
     }
 
     /// The value of a type. Variants may nest as deep as types.
@@ -24,9 +25,15 @@ struct DBusReader {
         guard depth <= 2 * DBusType.depthLimit else { throw .malformedMessage("values within values") }
         try align(type.alignment)
         switch type {
-        case .number(let number): return .number(number, try self.number(number.size))
+        case .number(let number):
+            let bits = try self.number(number.size)
+            guard number != .boolean || bits <= 1 else { throw .malformedMessage("neither true nor false") }
+            return .number(number, bits)
         case .string: return .string(try text(lengthSize: 4))
-        case .path: return .path(try text(lengthSize: 4))
+        case .path:
+            let path = try text(lengthSize: 4)
+            guard DBusValue.isPath(path) else { throw .malformedMessage("a bad path") }
+            return .path(path)
         case .signature: return .signature(try text(lengthSize: 1))
         case .array(let element):
             let count = Int(try number(4))
@@ -59,7 +66,7 @@ struct DBusReader {
 
     private mutating func text(lengthSize: Int) throws(HTTPAuthError) -> String {
         let piece = try take(Int(try number(lengthSize)))
-        guard try take(1).first == 0, let text = String(validating: piece, as: UTF8.self) else {
+        guard try take(1).first == 0, !piece.contains(0), let text = String(validating: piece, as: UTF8.self) else {
             throw .malformedMessage("a bad string")
         }
         return text

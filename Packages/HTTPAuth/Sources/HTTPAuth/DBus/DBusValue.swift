@@ -39,6 +39,26 @@ indirect enum DBusValue: Hashable {
     }
 }
 
+extension DBusValue {
+    /// Whether a text can name an object (D-Bus specification, "Valid Object Paths"). What can has no sign in it that means
+    /// something in a match rule.
+    static func isPath(_ text: String) -> Bool {
+        if text == "/" { return true }
+        let elements = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return elements.count > 1 && elements[0].isEmpty
+            && elements.dropFirst().allSatisfy { !$0.isEmpty && $0.allSatisfy(isPathByte) }
+    }
+
+    private static func isPathByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
 /// What a value is; nil if it is something else.
 extension DBusValue {
     var bits: UInt64? { if case .number(_, let bits) = self { bits } else { nil } }

@@ -3,8 +3,20 @@ struct DBusWriter {
     private(set) var bytes: [UInt8] = []
 
     init() {
-        // Grown once as a rule, so that no copy of a secret is left behind.
-        bytes.reserveCapacity(4096)
+        bytes.reserveCapacity(Self.room)
+    }
+
+    /// Room for what stands around a secret.
+    private static let room = 4096
+
+    /// Grows before a secret is written and not after it, so that no copy of one is left behind.
+    private mutating func makeRoom(for secret: Secret) {
+        guard bytes.capacity - bytes.count < secret.count + Self.room else { return }
+        var larger: [UInt8] = []
+        larger.reserveCapacity(bytes.count + secret.count + 2 * Self.room)
+        larger += bytes
+        bytes.wipe()
+        bytes = larger
     }
 
     mutating func wipe() { bytes.wipe() }
@@ -30,6 +42,7 @@ struct DBusWriter {
             bytes.append(0)
         case .signature(let text): signature(text)
         case .bytes(let secret):
+            makeRoom(for: secret)
             number(UInt64(secret.count), size: 4)
             secret.withBytes { bytes.append(contentsOf: $0) }
         case .array(let type, let elements):

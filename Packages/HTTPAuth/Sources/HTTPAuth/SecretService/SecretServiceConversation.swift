@@ -184,7 +184,13 @@ extension HTTPAuthError {
             HTTPAuthError(
                 .storeUnavailable,
                 detail: "no program on the session bus keeps passwords; gnome-keyring, KWallet and KeePassXC do")
-        default: HTTPAuthError(.storeUnavailable, detail: words.map { "\(name): \($0)" } ?? name)
+        default: HTTPAuthError(.storeUnavailable, detail: oneLine(words.map { "\(name): \($0)" } ?? name))
         }
+    }
+
+    /// What a person can read of another program's words: one line of at most 200 characters, which do nothing to a terminal.
+    private static func oneLine(_ text: String) -> String {
+        let shown = text.unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? " " : String($0) }
+        return shown.joined() + (text.unicodeScalars.count > 200 ? "…" : "")
     }
 }

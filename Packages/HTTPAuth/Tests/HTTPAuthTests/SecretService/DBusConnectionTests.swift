@@ -81,4 +81,48 @@ import Testing
         for _ in 0..<DBusConnection.signalLimit { _ = try bus.signal("S", from: "/p", until: soon) }
         #expect(failure(of: { _ = try bus.signal("S", from: "/p", until: .now) })?.code == .timedOut)
     }
+
+    /// A bus that always has something to say, and never the answer: there is always something to read, and no wait that ends.
+    @Test func whoTalksWithoutEndHoldsUpNobody() throws {
+        let (bus, other) = ends()
+        defer { close(other) }
+        let signal = message(.signal, [.path: .path("/p"), .member: .string("S")])
+        #expect(write(other, signal + signal, 2 * signal.count) == 2 * signal.count)
+        shutdown(other, Int32(SHUT_WR))
+        // Who went on reading would come to the end.
+        #expect(failure(of: { _ = try bus.call(call, until: .now) })?.code == .timedOut)
+        #expect(failure(of: { _ = try bus.signal("T", from: "/p", until: .now) })?.code == .timedOut)
+    }
+
+    /// Descriptors that a message brings along are closed by the kernel, as there is no room for them.
+    @Test func takesNoDescriptors() throws {
+        let (bus, other) = ends()
+        defer { close(other) }
+        var pipe: [Int32] = [-1, -1]
+        #expect(Glibc.pipe(&pipe) == 0)
+        defer { close(pipe[0]) }
+        var bytes = reply(1, "with a descriptor")
+        let room = MemoryLayout<cmsghdr>.size + 8
+        let control = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 8)
+        defer { control.deallocate() }
+        var head = cmsghdr()
+        (head.cmsg_len, head.cmsg_level, head.cmsg_type) = (room - 4, SOL_SOCKET, Int32(SCM_RIGHTS))
+        control.storeBytes(of: head, as: cmsghdr.self)
+        control.storeBytes(of: pipe[1], toByteOffset: MemoryLayout<cmsghdr>.size, as: Int32.self)
+        let sent = bytes.withUnsafeMutableBytes { bytes in
+            var piece = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+            return withUnsafeMutablePointer(to: &piece) { piece in
+                var message = msghdr()
+                (message.msg_iov, message.msg_iovlen) = (piece, 1)
+                (message.msg_control, message.msg_controllen) = (control, room)
+                return sendmsg(other, &message, 0)
+            }
+        }
+        #expect(sent == bytes.count)
+        close(pipe[1])
+        #expect(try bus.call(call, until: soon) == [.string("with a descriptor")])
+        // Nobody has the other end any more.
+        var byte: UInt8 = 0
+        #expect(read(pipe[0], &byte, 1) == 0)
+    }
 }

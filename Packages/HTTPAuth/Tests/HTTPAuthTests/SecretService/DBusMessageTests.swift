@@ -83,11 +83,37 @@ import Testing
         #expect(failure(of: { _ = try reader.value(.variant) })?.detail?.contains("within values") == true)
     }
 
+    /// Values that the specification forbids, and that somebody else may read in another way.
+    @Test func refusesWhatIsNoValue() throws {
+        func read(_ type: DBusType, _ bytes: [UInt8]) -> HTTPAuthError? {
+            var reader = DBusReader(bytes[...], isBigEndian: false)
+            return failure(of: { _ = try reader.value(type) })
+        }
+        func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count), 0, 0, 0] + text.utf8 + [0] }
+        for path in ["/", "/a", "/org/x_1/Z9"] { #expect(read(.path, text(path)) == nil) }
+        for path in ["", "a", "//", "/a/", "/a//b", "/a'", "/a,type='signal'", "/é", "/a b", "/a\0"] {
+            #expect(read(.path, text(path)) != nil, "\(path)")
+        }
+        #expect(read(.string, text("a\0b")) != nil)
+        #expect(read(.number(.boolean), [2, 0, 0, 0]) != nil)
+        #expect(read(.structure([.byte, .number(.uint32)]), [1, 0, 0, 0, 2, 0, 0, 0]) == nil)
+        #expect(read(.structure([.byte, .number(.uint32)]), [1, 0, 9, 0, 2, 0, 0, 0]) != nil)
+        // 64 MiB in eight bytes; and the most of small things that fit.
+        #expect(read(.array(.variant), [0, 0, 0, 4, 0, 0, 0, 0]) != nil)
+        #expect(read(.array(.byte), [0, 0, 0, 4, 0, 0, 0, 0]) != nil)
+    }
+
+    @Test func errorsOfOthersAreOneLine() {
+        let error = HTTPAuthError.ofBus("test.Error", "\u{1B}[2Jone\ntwo" + String(repeating: "x", count: 500))
+        let detail = error.detail ?? ""
+        #expect(detail.hasPrefix("test.Error:  [2Jone two") && detail.hasSuffix("x…") && detail.count == 201)
+    }
+
     @Test(arguments: [
         ("unix:path=/run/user/0/bus,guid=12", [DBusAddress.path("/run/user/0/bus")]),
         ("tcp:host=localhost,port=1;unix:abstract=/tmp/a%2cb", [.abstract("/tmp/a,b")]),
         ("unix:runtime=yes;unix:tmpdir=/tmp;unix:path=/b", [.path("/home/run/bus"), .path("/b")]),
-        ("unix:path=%zz;unix:path=%2;unix:path=%00;unix:;unix;;autolaunch:", []),
+        ("unix:path=%zz;unix:path=%2;unix:path=%+5;unix:path=%00;unix:;unix;;autolaunch:", []),
     ])
     func addresses(_ list: String, _ addresses: [DBusAddress]) {
         #expect(DBusAddress.parse(list, runtimeFolder: "/home/run") == addresses)
