@@ -18,8 +18,9 @@ extension StreamPair {
     /// do not close that one first. See ``endingTLS()`` for the three steps as one. There is no such call in CFNetwork.
     ///
     /// - Parameter pair: an open pair with TLS, made with ``TLSConfiguration/returnsToPlain``, at its end both ways.
-    /// - Throws: ``TLSFailure/badConfiguration`` without that property, `EBUSY` before the end, `ENOTSUP` if there is no TLS;
-    ///   the pair is as it was.
+    /// - Throws: ``TLSFailure/badConfiguration`` without that property, `EBUSY` before the end, also for a peer that cut the
+    ///   connection off where ``TLSConfiguration/allowsTruncation`` lets that pass for an end of data, `ENOTSUP` if there is no
+    ///   TLS; the pair is as it was.
     public init(afterTLSOf pair: StreamPair) throws(StreamError) {
         guard let tls = pair.input.connection.engine?.transport as? TLSTransport else {
             throw StreamError(posix: ENOTSUP)
@@ -100,7 +101,13 @@ private final class PlainAgain: StreamTransport {
         pair.close()
     }
 
+    /// As the old pair's, but for what was so only with TLS.
     func property(named name: String) -> (any Sendable)? {
-        pair.input.value(named: name)
+        switch name {
+        case StreamProperty<TLSConfiguration>.tls.name, StreamProperty<TLSInformation>.tlsInformation.name,
+            StreamProperty<[UInt8]>.serverEndPointBinding.name, StreamProperty<[UInt8]>.exporterBinding.name:
+            nil
+        default: pair.input.value(named: name)
+        }
     }
 }

@@ -215,6 +215,8 @@ extension TLSEndpoint {
             OpenSSLErrors.forget()
             // 0 says that the peer's own farewell is missing, which is none of our business here.
             if SSL_shutdown(ssl) < 0 { throw fail(diagnose(isHandshake: false)) }
+            // OpenSSL answers a peer that asks for new keys (RFC 8446 §4.6.3) even now.
+            lower.isFinished = true
         }
         if let interest = try flush() { return .wouldBlock(interest) }
         return .ended
@@ -224,7 +226,10 @@ extension TLSEndpoint {
     func checkEnded() throws(StreamError) {
         try checkOpen()
         guard returnsToPlain else { throw StreamError(.badConfiguration, .doesNotReturnToPlain) }
-        guard hasFinished, hasReadEnd, !lower.hasUnsent else { throw StreamError(posix: EBUSY, .notAtEndOfTLS) }
+        // An end that was allowed to be a truncation is nobody's farewell.
+        guard hasFinished, hasReadEnd, !lower.hasUnsent, SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN != 0 else {
+            throw StreamError(posix: EBUSY, .notAtEndOfTLS)
+        }
     }
 
     /// Sends close_notify if that takes no waiting.

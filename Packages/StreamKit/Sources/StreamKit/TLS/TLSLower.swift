@@ -29,6 +29,9 @@ final class TLSLower {
     /// How the peer began to speak, to tell people what it is if it is not TLS.
     private(set) var beginning: [UInt8] = []
 
+    /// Nothing that OpenSSL writes is sent any more: our farewell was the last, and what follows it may not be TLS.
+    var isFinished = false
+
     private var unsent: [UInt8] = []
     private var sent = 0
 
@@ -106,7 +109,7 @@ final class TLSLower {
 
     /// Takes all bytes; -1 only beyond ``mostUnsent``.
     fileprivate func write(_ bytes: UnsafeRawBufferPointer) -> CInt {
-        if writeFailure != nil { return CInt(bytes.count) }
+        if isFinished || writeFailure != nil { return CInt(bytes.count) }
         var count = 0
         do throws(StreamError) {
             let isClear = hasUnsent ? try flush() == nil : true

@@ -1,3 +1,4 @@
+internal import COpenSSL
 import Testing
 
 @testable import StreamKit
@@ -8,14 +9,16 @@ import Testing
 
     /// Both ends of one wire, with TLS on it.
     private func openPairs(
-        _ version: TLSVersion = .tls13, most: Int = .max, returnsToPlain: Bool = true
+        _ version: TLSVersion = .tls13, most: Int = .max, returnsToPlain: Bool = true,
+        allowsTruncation: Bool = false, over wires: (TestWire, TestWire) = TestWire.pair()
     ) async throws -> (client: StreamPair, server: StreamPair) {
-        let (clientWire, serverWire) = TestWire.pair()
+        let (clientWire, serverWire) = wires
         clientWire.set { $0.most = most }
         var configurations = (client: Self.authority.client, server: Self.authority.server)
         configurations.client.minimumVersion = version
         configurations.client.maximumVersion = version
         configurations.client.returnsToPlain = returnsToPlain
+        configurations.client.allowsTruncation = allowsTruncation
         configurations.server.returnsToPlain = returnsToPlain
         let plain = (client: StreamPair(transport: clientWire), server: StreamPair(transport: serverWire))
         try plain.client.open()
@@ -77,6 +80,61 @@ import Testing
         #expect(error?.code == TLSFailure.protocolViolation.rawValue)
         server.close()
         client.close()
+    }
+
+    /// Who cuts the connection off has not ended TLS, also where that passes for an end of data: it may have been anybody.
+    @Test(arguments: TLSVersion.allCases)
+    func notWhenCutOff(_ version: TLSVersion) async throws {
+        let wires = TestWire.pair()
+        let (client, server) = try await openPairs(version, allowsTruncation: true, over: wires)
+        try await client.output.finish()
+        wires.0.set { $0.readEndsAfter = 0 }
+        #expect(try await client.input.read(upTo: 1) == [])
+        #expect(throws: StreamError(posix: 16)) { try StreamPair(afterTLSOf: client) }
+        await #expect(throws: StreamError(posix: 16)) { try await client.endingTLS() }
+        client.close()
+        server.close()
+    }
+
+    /// What TLS agreed on is not so any more.
+    @Test func whatIsPlainSaysSo() async throws {
+        let (client, server) = try await openPairs()
+        #expect(client[.tlsInformation] != nil && client[.exporterBinding] != nil)
+        async let ended = client.endingTLS()
+        let plainServer = try await server.endingTLS()
+        let plainClient = try await ended
+        for pair in [plainClient, plainServer] {
+            #expect(pair[.tlsInformation] == nil && pair[.exporterBinding] == nil)
+            #expect(pair[.serverEndPointBinding] == nil && pair[.tls] == nil)
+            pair.close()
+        }
+    }
+
+    /// A peer that asks for new keys when we have said farewell gets no answer: it would stand in the midst of what is plain.
+    @Test func nothingOfTLSFollowsTheFarewell() throws {
+        var configuration = Self.authority.client
+        configuration.returnsToPlain = true
+        let (clientWire, serverWire) = TestWire.pair()
+        let client = try TLSTransport(configuration, peerName: "www.example.org", over: .other(clientWire))
+        let context = try TLSContext(Self.authority.server)
+        let peer = try TLSPeer(Self.authority.server, streamName: nil, port: nil)
+        let server = try TLSEndpoint(Self.authority.server, context, peer, over: .other(serverWire))
+        var isOpen = (false, false)
+        for _ in 0..<1000 where isOpen != (true, true) {
+            isOpen = (try client.tryOpen() == .opened, try server.handshake() == .opened)
+        }
+        #expect(isOpen == (true, true))
+        #expect(try client.tryFinish() == .ended)
+        let sent = clientWire.transcript.count
+        for _ in 0..<3 {
+            #expect(SSL_key_update(server.ssl, SSL_KEY_UPDATE_REQUESTED) == 1)
+            #expect(SSL_do_handshake(server.ssl) == 1)
+        }
+        #expect(try server.finish() == .ended)
+        var buffer = [UInt8](repeating: 0, count: 10)
+        #expect(try client.read(&buffer) == .ended)
+        try client.checkEnded()
+        #expect(clientWire.transcript.count == sent)
     }
 
     @Test func notWithoutBeingPrepared() async throws {
