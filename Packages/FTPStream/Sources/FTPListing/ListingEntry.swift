@@ -38,8 +38,8 @@ public struct ListingEntry: Sendable, Hashable {
     /// Whether the line is about the listed directory itself, or the one above.
     public var place = ListingPlace.inside
 
-    /// The facts of MLSD and MLST (RFC 3659 §7.5), names in lower case; empty in other formats.
-    public var facts: [String: String] = [:]
+    /// The facts as they were sent, up to the name; see ``facts``.
+    var factBytes: [UInt8] = []
 
     /// How the line was read.
     public var format: ListingFormat
@@ -60,6 +60,18 @@ extension ListingEntry {
     /// Where a link leads, as text; see ``name``.
     public var linkTarget: String? { linkTargetBytes.map { ListingEntry.text($0[...]) } }
 
+    /// The facts of MLSD and MLST (RFC 3659 §7.5), names in lower case; empty in other formats.
+    ///
+    /// Made when asked for: most callers want only what has a property of its own.
+    public var facts: [String: String] {
+        var facts: [String: String] = [:]
+        if factBytes.isEmpty { return facts }
+        for fact in Facts(factBytes[...]) {
+            facts[ListingEntry.text(fact.name).lowercased()] = ListingEntry.text(fact.value)
+        }
+        return facts
+    }
+
     /// The name if it can stand for one file in a folder of this machine, else nil.
     ///
     /// Nil for `.`, `..`, names with a slash or NUL, and names over 255 bytes: a server that sends those is broken or
@@ -72,7 +84,7 @@ extension ListingEntry {
     }
 
     static func text(_ bytes: ArraySlice<UInt8>) -> String {
-        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        if let text = try? UTF8Span(validating: bytes.span) { return String(copying: text) }
         var text = ""
         for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
         return text

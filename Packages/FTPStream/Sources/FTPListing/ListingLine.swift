@@ -28,20 +28,24 @@ struct ListingLine: Sendable {
 
     /// Finds the fields.
     mutating func split() {
+        var fields: [Range<Int>] = []
+        swap(&fields, &self.fields)
         fields.removeAll(keepingCapacity: true)
+        defer { self.fields = fields }
+        let line = bytes.span
         var place = 0
         while fields.count < Self.fieldLimit {
-            while place < bytes.count, Self.isBlank(bytes[place]) { place += 1 }
-            if place == bytes.count { return }
+            while place < line.count, Self.isBlank(line[place]) { place += 1 }
+            if place == line.count { return }
             let start = place
-            while place < bytes.count, !Self.isBlank(bytes[place]) { place += 1 }
+            while place < line.count, !Self.isBlank(line[place]) { place += 1 }
             fields.append(start..<place)
         }
     }
 
     /// A field's bytes; none beyond the last.
     subscript(field: Int) -> ArraySlice<UInt8> {
-        field < fields.count ? bytes[fields[field]] : []
+        @inline(__always) get { field < fields.count ? bytes[fields[field]] : [] }
     }
 
     /// A field as text.
@@ -81,6 +85,19 @@ extension ArraySlice<UInt8> {
     func isText(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { elementsEqual($0) }
+    }
+
+    /// Compares with a word in lower case; the case of ASCII letters does not matter.
+    func isWord(_ word: StaticString) -> Bool {
+        count == word.utf8CodeUnitCount && beginsWithWord(word)
+    }
+
+    /// Whether it begins with a word in lower case; the case of ASCII letters does not matter.
+    func beginsWithWord(_ word: StaticString) -> Bool {
+        guard count >= word.utf8CodeUnitCount else { return false }
+        return word.withUTF8Buffer { word in
+            zip(self, word).allSatisfy { $0 == $1 || (0x41...0x5A).contains($0) && $0 | 0x20 == $1 }
+        }
     }
 
     /// The first place of a byte.

@@ -27,6 +27,7 @@ public struct ListingParser: Sendable {
     /// What it was made with.
     public let options: ListingOptions
 
+    private let years: YearGuess
     private var line = ListingLine()
     /// A name that stood on a line of its own, on VMS; the rest follows.
     private var pendingName: [UInt8] = []
@@ -34,6 +35,7 @@ public struct ListingParser: Sendable {
     /// A parser for one listing.
     public init(_ options: ListingOptions) {
         self.options = options
+        years = YearGuess(options)
     }
 
     /// Reads the first line of `bytes`.
@@ -102,11 +104,10 @@ public struct ListingParser: Sendable {
     ]
 
     private func parse(as format: ListingFormat) -> ListingEntry? {
-        let dates = YearGuess(options)
         switch format {
         case .facts: return FactsFormat.parse(line)
-        case .unix: return UnixFormat.parse(line, dates)
-        case .netware: return NetWareFormat.parse(line, dates)
+        case .unix: return UnixFormat.parse(line, years)
+        case .netware: return NetWareFormat.parse(line, years)
         case .windows: return WindowsFormat.parse(line)
         case .vms: return VMSFormat.parse(line, after: pendingName)
         case .os400: return OS400Format.parse(line)

@@ -11,7 +11,8 @@ extension DateReader {
     static func listDate(_ line: ListingLine, at field: Int, _ years: YearGuess) -> Found? {
         let (first, second) = (line[field], line[field + 1])
         if second.isEmpty { return nil }
-        if let month = MonthNames.month(first), let day = day(second) {
+        // Numbers are looked at first: that a word is no month takes longest to find out.
+        if let day = day(second), let month = MonthNames.month(first) {
             return timeOrYear(line, at: field + 2, month: month, day: day, years)
         }
         if let day = day(first), let month = MonthNames.month(second) {
@@ -27,10 +28,9 @@ extension DateReader {
             return Found(date: date, lastField: field + 2)
         }
         // The ISO style of `ls` leaves the year out: 05-21 12:00.
-        let parts = first.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].count == 2, parts[1].count == 2, let month = parts[0].smallNumber,
-            let day = parts[1].smallNumber,
-            let date = years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
+        var scan = FieldScanner(first)
+        guard let month = scan.number(digits: 2...2), scan.take("-"), let day = scan.number(digits: 2...2),
+            scan.isAtEnd, let date = years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
         else { return nil }
         return Found(date: date, lastField: field + 1)
     }
@@ -51,33 +51,28 @@ extension DateReader {
     }
 
     /// `8-JUN-2009`, `18-Mar-02`.
-    static func dashed(
-        _ field: ArraySlice<UInt8>, time clock: (hour: Int, minute: Int, second: Int?)?
-    ) -> ListingDate? {
-        let parts = field.split(separator: UInt8(ascii: "-"), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3, (1...2).contains(parts[0].count), let day = parts[0].smallNumber,
-            let month = MonthNames.month(parts[1]), parts[2].count == 2 || parts[2].count == 4,
-            let year = parts[2].smallNumber
+    static func dashed(_ field: ArraySlice<UInt8>, time clock: Clock?) -> ListingDate? {
+        var scan = FieldScanner(field)
+        guard let day = scan.number(digits: 1...2), scan.take("-"), let word = scan.take(upTo: "-") else { return nil }
+        let width = scan.digitCount
+        guard width != 3, let year = scan.number(digits: 2...4), scan.isAtEnd, let month = MonthNames.month(word)
         else { return nil }
         return date(fullYear(year), month, day, clock)
     }
 
     /// `5`, `05`, `15.`, `15日`.
     private static func day(_ field: ArraySlice<UInt8>) -> Int? {
-        let digits = field.prefix { $0 >= 0x30 && $0 <= 0x39 }
-        guard (1...2).contains(digits.count), let day = digits.smallNumber, (1...31).contains(day) else { return nil }
-        let rest = field.dropFirst(digits.count)
-        let isMarked = rest.isText(".") || rest.isText(",") || rest.isText("日") || rest.isText("일")
-        return rest.isEmpty || isMarked ? day : nil
+        var scan = FieldScanner(field)
+        guard let day = scan.number(digits: 1...2), (1...31).contains(day) else { return nil }
+        if scan.isAtEnd { return day }
+        let rest = scan.rest
+        return rest.isText(".") || rest.isText(",") || rest.isText("日") || rest.isText("일") ? day : nil
     }
 
     /// `2009`, `2009年`.
     private static func year(_ field: ArraySlice<UInt8>) -> Int? {
-        let digits = field.prefix { $0 >= 0x30 && $0 <= 0x39 }
-        let rest = field.dropFirst(digits.count)
-        guard digits.count == 4, let year = digits.smallNumber, year >= 1900,
-            rest.isEmpty || rest.isText("年") || rest.isText("년")
-        else { return nil }
-        return year
+        var scan = FieldScanner(field)
+        guard let year = scan.number(digits: 4...4), year >= 1900 else { return nil }
+        return scan.isAtEnd || scan.rest.isText("年") || scan.rest.isText("년") ? year : nil
     }
 }

@@ -1,33 +1,26 @@
 /// Reads numbers that are dates and times.
 enum DateReader {
+    /// The hour and the minute, and the second if it was told.
+    typealias Clock = (hour: Int, minute: Int, second: Int?)
+
     /// `9:05`, `09:05`, `09:05:07`, `09:05:07.123`, `02:42PM`.
-    static func time(_ field: ArraySlice<UInt8>) -> (hour: Int, minute: Int, second: Int?)? {
-        var digits = field
-        var afternoon: Bool?
-        if let last = digits.last, last == UInt8(ascii: "M") || last == UInt8(ascii: "m") {
-            switch digits.dropLast().last {
-            case UInt8(ascii: "P"), UInt8(ascii: "p"): afternoon = true
-            case UInt8(ascii: "A"), UInt8(ascii: "a"): afternoon = false
-            default: return nil
-            }
-            digits = digits.dropLast(2)
-        }
-        let parts = digits.split(separator: UInt8(ascii: ":"), maxSplits: 3, omittingEmptySubsequences: false)
-        guard (2...3).contains(parts.count), (1...2).contains(parts[0].count), parts[1].count == 2,
-            var hour = parts[0].smallNumber, let minute = parts[1].smallNumber, hour < 24, minute < 60
+    static func time(_ field: ArraySlice<UInt8>) -> Clock? {
+        var scan = FieldScanner(field)
+        guard var hour = scan.number(digits: 1...2), hour < 24, scan.take(":"),
+            let minute = scan.number(digits: 2...2), minute < 60
         else { return nil }
         var second: Int?
-        if parts.count == 3 {
-            let whole = parts[2].prefix { $0 != UInt8(ascii: ".") }
-            let fraction = parts[2].dropFirst(whole.count + 1)
-            guard whole.count == 2, let number = whole.smallNumber, number <= 60,
-                fraction.isEmpty || fraction.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
-            else { return nil }
+        if scan.take(":") {
+            guard let number = scan.number(digits: 2...2), number <= 60 else { return nil }
             second = number
+            if scan.take(".") { scan.skipDigits() }
         }
-        if let afternoon {
-            guard (1...12).contains(hour) else { return nil }
-            hour = hour % 12 + (afternoon ? 12 : 0)
+        if !scan.isAtEnd {
+            let isAfternoon = scan.take("P") || scan.take("p")
+            guard isAfternoon || scan.take("A") || scan.take("a"), scan.take("M") || scan.take("m"), scan.isAtEnd,
+                (1...12).contains(hour)
+            else { return nil }
+            hour = hour % 12 + (isAfternoon ? 12 : 0)
         }
         return (hour, minute, second)
     }
@@ -41,15 +34,18 @@ enum DateReader {
     }
 
     static func triple(_ field: ArraySlice<UInt8>) -> Triple? {
-        guard (6...10).contains(field.count),
-            let separator = field.first(where: { $0 < 0x30 || $0 > 0x39 }), "-/.".utf8.contains(separator)
+        guard (6...10).contains(field.count) else { return nil }
+        var scan = FieldScanner(field)
+        let width = scan.digitCount
+        guard let first = scan.number(digits: 1...4), width != 3,
+            let separator = (["-", "/", "."] as [Unicode.Scalar]).first(where: { scan.take($0) }),
+            let second = scan.number(digits: 1...2), scan.take(separator)
         else { return nil }
-        let parts = field.split(separator: separator, maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }), let first = parts[0].smallNumber,
-            let second = parts[1].smallNumber, let third = parts[2].smallNumber, parts[1].count <= 2,
-            (parts[0].count == 4 && parts[2].count <= 2) || (parts[0].count <= 2 && parts[2].count != 3)
+        let lastWidth = scan.digitCount
+        guard let third = scan.number(digits: 1...4), scan.isAtEnd, width == 4 ? lastWidth <= 2 : lastWidth != 3
         else { return nil }
-        return Triple(numbers: (first, second, third), separator: separator, beginsWithYear: parts[0].count == 4)
+        return Triple(
+            numbers: (first, second, third), separator: UInt8(ascii: separator), beginsWithYear: width == 4)
     }
 
     /// A year of two digits is of 1970 to 2069.
@@ -58,16 +54,14 @@ enum DateReader {
     }
 
     /// Year first, or month before day as Americans write; day before month with dots, or where nothing else can be.
-    static func date(_ triple: Triple, time: (hour: Int, minute: Int, second: Int?)?) -> ListingDate? {
+    static func date(_ triple: Triple, time: Clock?) -> ListingDate? {
         let (a, b, c) = triple.numbers
         if triple.beginsWithYear { return date(a, b, c, time) }
         let dayFirst = triple.separator == UInt8(ascii: ".") || a > 12
         return dayFirst ? date(fullYear(c), b, a, time) : date(fullYear(c), a, b, time)
     }
 
-    static func date(
-        _ year: Int, _ month: Int, _ day: Int, _ time: (hour: Int, minute: Int, second: Int?)?
-    ) -> ListingDate? {
+    static func date(_ year: Int, _ month: Int, _ day: Int, _ time: Clock?) -> ListingDate? {
         ListingDate(
             year: year, month: month, day: day, hour: time?.hour ?? 0, minute: time?.minute ?? 0,
             second: time?.second ?? 0, precision: time == nil ? .day : time?.second == nil ? .minute : .second)
@@ -75,22 +69,25 @@ enum DateReader {
 
     /// `+0200`, `-0730`: seconds ahead of UTC.
     static func offset(_ field: ArraySlice<UInt8>) -> Int? {
-        guard field.count == 5, let sign = field.first, "+-".utf8.contains(sign),
-            let number = field.dropFirst().smallNumber, number % 100 < 60, number < 2400
+        var scan = FieldScanner(field)
+        let isBehind = scan.take("-")
+        guard isBehind || scan.take("+"), let number = scan.number(digits: 4...4), scan.isAtEnd, number % 100 < 60,
+            number < 2400
         else { return nil }
         let seconds = (number / 100 * 60 + number % 100) * 60
-        return sign == UInt8(ascii: "-") ? -seconds : seconds
+        return isBehind ? -seconds : seconds
     }
 
     /// `20150813175250`, with a fraction or not: RFC 3659 §2.3, in UTC.
     static func stamp(_ field: ArraySlice<UInt8>) -> ListingDate? {
-        let whole = field.prefix { $0 != UInt8(ascii: ".") }
-        let fraction = field.dropFirst(whole.count + 1)
-        guard whole.count == 14, whole.number != nil, fraction.isEmpty || fraction.number != nil else { return nil }
-        let digits = Array(whole)
-        func part(_ range: Range<Int>) -> Int { digits[range].smallNumber ?? -1 }
+        var scan = FieldScanner(field)
+        guard let year = scan.take(digits: 4), let month = scan.take(digits: 2), let day = scan.take(digits: 2),
+            let hour = scan.take(digits: 2), let minute = scan.take(digits: 2), let second = scan.take(digits: 2)
+        else { return nil }
+        if scan.take(".") { scan.skipDigits() }
+        guard scan.isAtEnd else { return nil }
         return ListingDate(
-            year: part(0..<4), month: part(4..<6), day: part(6..<8), hour: part(8..<10), minute: part(10..<12),
-            second: part(12..<14), precision: .second, zone: .utc)
+            year: year, month: month, day: day, hour: hour, minute: minute, second: second, precision: .second,
+            zone: .utc)
     }
 }

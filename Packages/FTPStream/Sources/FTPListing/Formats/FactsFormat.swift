@@ -7,30 +7,49 @@ enum FactsFormat {
         while end + 1 < bytes.count, bytes[end] != UInt8(ascii: ";") || bytes[end + 1] != 0x20 { end += 1 }
         guard end + 2 < bytes.count else { return nil }
         var entry = ListingEntry(nameBytes: Array(bytes[(end + 2)...]), format: .facts)
-        for fact in bytes[..<end].split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
-            guard let equals = fact.place(of: UInt8(ascii: "=")), equals > fact.startIndex else { return nil }
-            let name = ListingEntry.text(fact[..<equals].trimmed).lowercased()
-            let value = fact[(equals + 1)...]
-            guard take(value, named: name, into: &entry) else { return nil }
-            entry.facts[name] = ListingEntry.text(value)
+        if entry.nameBytes[...].isBlank { return nil }
+        entry.factBytes = Array(bytes[..<end])
+        var owner = Told(by: ["unix.ownername", "unix.owner", "unix.uid"])
+        var group = Told(by: ["unix.groupname", "unix.group", "unix.gid"])
+        for fact in Facts(bytes[..<end]) {
+            guard !fact.name.isEmpty, take(fact, into: &entry) else { return nil }
+            owner.take(fact)
+            group.take(fact)
         }
-        entry.owner = ["unix.ownername", "unix.owner", "unix.uid"].lazy.compactMap { entry.facts[$0] }.first
-        entry.group = ["unix.groupname", "unix.group", "unix.gid"].lazy.compactMap { entry.facts[$0] }.first
-        return entry.nameBytes[...].isBlank ? nil : entry
+        entry.owner = owner.value.map(ListingEntry.text)
+        entry.group = group.value.map(ListingEntry.text)
+        return entry
+    }
+
+    /// What may be told by facts of several names: the first of the names counts.
+    private struct Told {
+        let names: [StaticString]
+        private(set) var value: ArraySlice<UInt8>?
+        private var rank = Int.max
+
+        init(by names: [StaticString]) {
+            self.names = names
+        }
+
+        mutating func take(_ fact: Facts.Fact) {
+            guard let found = names.firstIndex(where: fact.name.isWord), found <= rank else { return }
+            (value, rank) = (fact.value, found)
+        }
     }
 
     /// False if the value is not what the fact must have.
-    private static func take(_ value: ArraySlice<UInt8>, named name: String, into entry: inout ListingEntry) -> Bool {
-        switch name {
-        case "type": setKind(of: &entry, value)
-        case "size", "sizd":
+    private static func take(_ fact: Facts.Fact, into entry: inout ListingEntry) -> Bool {
+        let (name, value) = (fact.name, fact.value)
+        if name.isWord("type") {
+            setKind(of: &entry, value)
+        } else if name.isWord("size") || name.isWord("sizd") {
             guard let size = value.number else { return false }
-            if name == "size" { entry.size = size }
-        case "modify":
+            if name.isWord("size") { entry.size = size }
+        } else if name.isWord("modify") {
             guard let date = DateReader.stamp(value) else { return false }
             entry.date = date
-        case "unix.mode": entry.mode = mode(value)
-        default: break
+        } else if name.isWord("unix.mode") {
+            entry.mode = mode(value)
         }
         return true
     }
@@ -48,26 +67,34 @@ enum FactsFormat {
     }
 
     private static func setKind(of entry: inout ListingEntry, _ value: ArraySlice<UInt8>) {
-        let text = ListingEntry.text(value).lowercased()
-        switch text {
-        case "file": entry.kind = .file
-        case "dir": entry.kind = .directory
-        case "cdir":
+        if value.isWord("file") {
+            entry.kind = .file
+        } else if value.isWord("dir") {
             entry.kind = .directory
-            entry.place = .current
-        case "pdir":
-            entry.kind = .directory
-            entry.place = .parent
-        case "os.unix=symlink", "os.unix=slink": entry.kind = .link
-        case "os.unix=socket": entry.kind = .socket
-        case "os.unix=fifo": entry.kind = .fifo
-        case _ where text.hasPrefix("os.unix=slink:"):
+        } else if value.isWord("cdir") {
+            (entry.kind, entry.place) = (.directory, .current)
+        } else if value.isWord("pdir") {
+            (entry.kind, entry.place) = (.directory, .parent)
+        } else if value.beginsWithWord("os.unix=") {
+            setUnixKind(of: &entry, value.dropFirst("os.unix=".utf8.count))
+        }
+    }
+
+    private static func setUnixKind(of entry: inout ListingEntry, _ value: ArraySlice<UInt8>) {
+        if value.isWord("symlink") || value.isWord("slink") {
             entry.kind = .link
-            let target = value.dropFirst("os.unix=slink:".utf8.count)
+        } else if value.beginsWithWord("slink:") {
+            entry.kind = .link
+            let target = value.dropFirst("slink:".utf8.count)
             entry.linkTargetBytes = target.isEmpty ? nil : Array(target)
-        case _ where text.hasPrefix("os.unix=chr"): entry.kind = .characterDevice
-        case _ where text.hasPrefix("os.unix=blk"): entry.kind = .blockDevice
-        default: break
+        } else if value.isWord("socket") {
+            entry.kind = .socket
+        } else if value.isWord("fifo") {
+            entry.kind = .fifo
+        } else if value.beginsWithWord("chr") {
+            entry.kind = .characterDevice
+        } else if value.beginsWithWord("blk") {
+            entry.kind = .blockDevice
         }
     }
 }

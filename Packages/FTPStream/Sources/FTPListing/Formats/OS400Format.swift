@@ -35,9 +35,8 @@ enum OS400Format {
     }
 
     /// Year first with slashes, as the job's default is; else as it can only be.
-    private static func date(_ triple: DateReader.Triple, _ time: (Int, Int, Int?)) -> ListingDate? {
+    private static func date(_ triple: DateReader.Triple, _ clock: DateReader.Clock) -> ListingDate? {
         let (a, b, c) = triple.numbers
-        let clock = (hour: time.0, minute: time.1, second: time.2)
         if triple.separator == UInt8(ascii: "/"), !triple.beginsWithYear, b <= 12, c <= 31 {
             return DateReader.date(DateReader.fullYear(a), b, c, clock)
         }

@@ -9,9 +9,9 @@ struct UnixPermissions {
     init?(_ field: ArraySlice<UInt8>) {
         guard field.count >= 10, let first = field.first, let kind = Self.kind(first) else { return nil }
         self.kind = kind
-        let letters = Array(field.dropFirst().prefix(9))
+        let letters = field.dropFirst().prefix(9)
         let rest = field.dropFirst(10)
-        if let mode = Self.mode(letters), rest.count <= 1, rest.allSatisfy({ "+.@".utf8.contains($0) }) {
+        if let mode = Self.mode(letters), rest.isEmpty || rest.isText("+") || rest.isText(".") || rest.isText("@") {
             self.mode = mode
             isEnterprise = false
         } else {
@@ -37,7 +37,7 @@ struct UnixPermissions {
     }
 
     /// The bits of nine letters; nil if a letter is where it cannot be.
-    private static func mode(_ letters: [UInt8]) -> UInt16? {
+    private static func mode(_ letters: ArraySlice<UInt8>) -> UInt16? {
         var mode: UInt16 = 0
         for (index, letter) in letters.enumerated() {
             let bit: UInt16 = 0o400 >> UInt16(index)
