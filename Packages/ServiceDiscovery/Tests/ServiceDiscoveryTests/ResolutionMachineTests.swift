@@ -143,4 +143,41 @@ import Testing
         while machine.take() != nil { left += 1 }
         #expect(left <= 4)
     }
+
+    /// Whoever answers may answer a lot: what is kept of it is bounded, and so is the work with it.
+    @Test mutating func boundsWhatOneServiceHas() {
+        for port in UInt16(1)...2000 { add(location(DNSName("h\(port).local")!, port: port)) }
+        #expect(machine.questions.count == 4)
+        for port in UInt16(1)...2000 { remove(location(DNSName("h\(port).local")!, port: port)) }
+        #expect(machine.questions.count == 2)
+        add(location(host, port: 80))
+        for number in UInt32(0)..<4000 { add(.unique(host, 120, .a(IPv4Address(rawValue: 0x0A00_0000 | number)))) }
+        var taken = machine.take()
+        #expect(taken?.addresses.count == ResolutionMachine.mostAddresses)
+        for number in UInt32(0)..<4000 { remove(.unique(host, 120, .a(IPv4Address(rawValue: 0x0A00_0000 | number)))) }
+        add(.unique(host, 120, .a(IPv4Address(10, 1, 0, 1))))
+        taken = machine.take()
+        #expect(taken?.addresses.map(\.description) == ["10.1.0.1:80"])
+    }
+
+    /// A reader who does not read, and one who sends ever new names: what comes and goes unheard is not told at all.
+    @Test func whatComesAndGoesUnheardIsForgotten() {
+        var machine = PointerMachine<ServiceInstance>([.http], limit: 10) { ServiceInstance(fullName: $0) }
+        func pointer(_ name: String) -> DNSRecord { DNSRecord(.http, timeToLive: 1, .ptr(DNSName(name)!)) }
+        let key = RecordKey(.http, .ptr)
+        machine.receive(.added(pointer("Told._http._tcp.local"), interface: 1), of: key)
+        let told = machine.take()
+        #expect(told?.value.name == "Told")
+        machine.receive(.removed(pointer("Told._http._tcp.local"), interface: 1), of: key)
+        for number in 0..<1000 {
+            machine.receive(.added(pointer("\(number)._http._tcp.local"), interface: 1), of: key)
+            machine.receive(.removed(pointer("\(number)._http._tcp.local"), interface: 1), of: key)
+        }
+        machine.receive(.added(pointer("Last._http._tcp.local"), interface: 1), of: key)
+        var changes: [DiscoveryChange<ServiceInstance>] = []
+        while let change = machine.take() { changes.append(change) }
+        #expect(changes.count <= 11)
+        #expect(changes.first?.value.name == "Told" && changes.first?.kind == .removed)
+        #expect(changes.last?.value.name == "Last" && changes.last?.kind == .found)
+    }
 }

@@ -20,4 +20,9 @@ struct Appearances<Thing: Hashable & Sendable, Place: Hashable & Sendable>: Send
         places[thing] = nil
         return true
     }
+
+    /// It is known nowhere any more.
+    mutating func forget(_ thing: Thing) {
+        places[thing] = nil
+    }
 }

@@ -15,12 +15,14 @@ struct PointerMachine<Thing: Hashable & Sendable>: FeedMachine {
     private var known = Appearances<Thing, Place>()
     private var waiting: [(kind: DiscoveryChange<Thing>.Kind, value: Thing)] = []
     private var taken = 0
+    /// How many changes may wait before they are gone through again.
+    private var room: Int
 
     /// - Parameters:
     ///   - names: whose pointers.
     ///   - optional: those of them that need not be there to be asked.
     ///   - initial: what is known without asking.
-    ///   - limit: most changes that wait.
+    ///   - limit: most changes that wait, unless more things are there at once.
     ///   - meaning: what a pointer's target stands for; nil for nothing.
     init(
         _ names: [DNSName], optional: [DNSName] = [], initial: [Thing] = [], limit: Int = EngineLimits().waitingChanges,
@@ -29,6 +31,7 @@ struct PointerMachine<Thing: Hashable & Sendable>: FeedMachine {
         questions = Self.keys(names)
         self.optional = Self.keys(optional)
         self.limit = limit
+        room = limit
         self.meaning = meaning
         let always = Place(key: RecordKey(.root, .ptr), interface: 0)
         for thing in initial where known.add(thing, in: always) { waiting.append((.found, thing)) }
@@ -79,13 +82,22 @@ struct PointerMachine<Thing: Hashable & Sendable>: FeedMachine {
         Set(names.map { RecordKey($0, .ptr) })
     }
 
-    /// A reader who does not read gets what stands: pairs of found and gone cancel out when there is no more room.
+    /// A reader who does not read gets what stands: when there is no more room, what came and went again, or went and came back,
+    /// is forgotten. What is left are things that the reader knows of and that are gone, and things that are there.
     private mutating func append(_ kind: DiscoveryChange<Thing>.Kind, _ thing: Thing) {
-        if waiting.count - taken >= limit {
-            var last: [Thing: Int] = [:]
-            for place in taken..<waiting.count { last[waiting[place].value] = place }
-            waiting = (taken..<waiting.count).filter { last[waiting[$0].value] == $0 }.map { waiting[$0] }
+        if waiting.count - taken >= room {
+            var last: [Thing: (first: DiscoveryChange<Thing>.Kind, place: Int)] = [:]
+            for place in taken..<waiting.count {
+                last[waiting[place].value] = (last[waiting[place].value]?.first ?? waiting[place].kind, place)
+            }
+            waiting = (taken..<waiting.count).compactMap { place in
+                guard let known = last[waiting[place].value], known.place == place, known.first == waiting[place].kind
+                else { return nil }
+                return waiting[place]
+            }
             taken = 0
+            // Not over and over for one change each, where it all stands.
+            room = max(limit, 2 * waiting.count)
         }
         waiting.append((kind, thing))
     }

@@ -2,6 +2,11 @@ internal import HostResolver
 
 /// Resolves one service: host and port first, then the host's addresses (RFC 6763 §5). Aliases are not followed.
 struct ResolutionMachine: FeedMachine {
+    /// Most addresses that are kept of a host; those that come later are passed over.
+    static let mostAddresses = 64
+    /// Most locations that are kept of the service; beyond, the oldest of those with the worst priority is dropped.
+    static let mostLocations = 64
+
     let service: ServiceInstance
     /// The name of an interface, for the zones of link-local addresses.
     private let zone: @Sendable (UInt32) -> String?
@@ -72,7 +77,7 @@ struct ResolutionMachine: FeedMachine {
         switch data {
         case .srv:
             let old = location?.host
-            if locations.add(data, in: interface) { order.append(data) }
+            if locations.add(data, in: interface) { keepLocation(data) }
             if location?.host != old { forgetAddresses() }
         case .txt:
             _ = texts.add(data, in: interface)
@@ -80,10 +85,20 @@ struct ResolutionMachine: FeedMachine {
         case .a, .aaaa:
             guard key.name == location?.host else { return }
             absent.remove(data.type)
-            if addresses[data] == nil { addressOrder.append(data) }
+            if addresses[data] == nil {
+                guard addressOrder.count < Self.mostAddresses else { return }
+                addressOrder.append(data)
+            }
             addresses[data, default: []].insert(interface)
         default: break
         }
+    }
+
+    private mutating func keepLocation(_ data: DNSRecordData) {
+        order.append(data)
+        guard order.count > Self.mostLocations else { return }
+        let worst = order.compactMap(\.priority).max()
+        if let place = order.firstIndex(where: { $0.priority == worst }) { locations.forget(order.remove(at: place)) }
     }
 
     private mutating func remove(_ data: DNSRecordData, of key: RecordKey, on interface: UInt32) {
