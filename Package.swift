@@ -40,7 +40,7 @@ let rows: [Row] = [
         ]),
     Row(
         "StreamKit", .tests, "StreamKitFoundationTests",
-        ["StreamKitFoundation", "StreamKit", "EventLoops", "HostResolver"]),
+        ["StreamKitFoundation", "StreamKit", "StreamKitTesting", "EventLoops", "HostResolver"]),
 
     Row("HTTPAuth", .system, "CGSSAPI", apt: ["libkrb5-dev"]),
     Row("HTTPAuth", .system, "CLibcrypto", apt: ["libssl-dev"]),
@@ -67,7 +67,7 @@ let rows: [Row] = [
     Row("NetDiag", .library, "NetDiag", ["HTTPMessage", "HostResolver", "StreamKit"]),
     Row(
         "NetDiag", .tests, "NetDiagTests",
-        ["NetDiag", "HTTPMessage", "HostResolver", "HostResolverTesting", "StreamKit"]),
+        ["NetDiag", "HTTPMessage", "HostResolver", "HostResolverTesting", "StreamKit", "StreamKitTesting"]),
 
     Row(
         "NetKit", .library, "NetKit",
@@ -78,7 +78,7 @@ let rows: [Row] = [
     Row(
         "NetKit", .library, "NetKitFoundation",
         ["NetKit", "ServiceDiscovery", "ServiceDiscoveryFoundation", "StreamKitFoundation"]),
-    Row("NetKit", .tests, "NetKitTests", ["NetKit"]),
+    Row("NetKit", .tests, "NetKitTests", ["NetKit", "StreamKitTesting"]),
 ]
 
 struct Row {

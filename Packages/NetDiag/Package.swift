@@ -37,6 +37,7 @@ let package = Package(
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "HostResolverTesting", package: "HostResolver"),
                 .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "StreamKitTesting", package: "StreamKit"),
             ],
             swiftSettings: settings
         ),

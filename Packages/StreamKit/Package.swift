@@ -76,6 +76,7 @@ let package = Package(
             dependencies: [
                 "StreamKitFoundation",
                 "StreamKit",
+                "StreamKitTesting",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
             ],

@@ -108,6 +108,7 @@ let package = Package(
             dependencies: [
                 "Listings", "listing",
                 .product(name: "NetKit", package: "NetKit"),
+                .product(name: "StreamKitTesting", package: "StreamKit"),
                 .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings
@@ -163,6 +164,7 @@ let package = Package(
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "StreamKit", package: "StreamKit"),
                 .product(name: "StreamKitFoundation", package: "StreamKit"),
+                .product(name: "StreamKitTesting", package: "StreamKit"),
                 .product(name: "Peers", package: "Peers"),
             ],
             swiftSettings: settings

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import StreamKitTesting
 import Testing
 
 @testable import NetDiag
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func probesSendNeitherCredentialsNorCookiesNorTheQuery() async throws {
-        let server = try Listener(
+        let server = try AnsweringServer(
             "HTTP/1.1 401 Who\r\nWWW-Authenticate: Basic realm=x\r\nSet-Cookie: id=1\r\nContent-Length: 0\r\n\r\n")
         let diagnosis = try await diagnose("http://ann:hunter2@127.0.0.1:\(server.port)/a?token=hunter2#hunter2")
         #expect(diagnosis.cause?.code == .credentialsWanted)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func credentialsOfAProxyAreNotSent() async throws {
-        let proxy = try Listener("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n")
+        let proxy = try AnsweringServer("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n")
         var options = NetDiagnostic.Options.patient
         var settings = ProxySettings()
         settings.others = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port, user: "ann", password: "hunter2")]
@@ -43,7 +43,7 @@ import Testing
 
     /// The methods that are offered are those without a password (RFC 1928 §3).
     @Test func credentialsOfASOCKSProxyAreNotOffered() async throws {
-        let proxy = try Listener("\u{5}\u{7f}")
+        let proxy = try AnsweringServer("\u{5}\u{7f}")
         var options = NetDiagnostic.Options.patient
         var settings = ProxySettings()
         settings.others = [ProxyServer(.socks5h, host: "127.0.0.1", port: proxy.port, user: "ann", password: "hunter2")]
@@ -54,11 +54,11 @@ import Testing
 
     /// A portal's page is not content: nobody goes where another host's redirect leads.
     @Test func redirectsToOtherHostsAreNotFollowed() async throws {
-        let other = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let other = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         for place in [
             "http://localhost:\(other.port)/", "//localhost:\(other.port)/", "http://127.0.0.1:\(other.port)/",
         ] {
-            let server = try Listener("HTTP/1.1 302 Go\r\nLocation: \(place)\r\nContent-Length: 0\r\n\r\n")
+            let server = try AnsweringServer("HTTP/1.1 302 Go\r\nLocation: \(place)\r\nContent-Length: 0\r\n\r\n")
             _ = try await diagnose("http://127.0.0.1:\(server.port)/")
             #expect(server.requests.count == 1)
         }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func redirectsWithinTheOriginAreBounded() async throws {
-        let circle = try Listener("HTTP/1.1 302 Go\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
+        let circle = try AnsweringServer("HTTP/1.1 302 Go\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
         #expect(try await diagnose("http://127.0.0.1:\(circle.port)/").cause?.code == .redirectLoop)
         #expect(circle.requests.count == 1)
         #expect(Talk.path(of: "/a#b", within: .plainPage) == "/a")
@@ -81,19 +81,19 @@ import Testing
     }
 
     @Test func bodiesAreNotRead() async throws {
-        let server = try Listener(
+        let server = try AnsweringServer(
             "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + String(repeating: "x", count: 100_000))
         #expect(try await diagnose("http://127.0.0.1:\(server.port)/").cause == nil)
     }
 
     /// A head that never ends is given up at HTTPMessage's limit, not at the end of memory.
     @Test func aHeadWithoutEndIsNotHTTP() async throws {
-        let server = try Listener("HTTP/1.1 200 OK\r\nX: " + String(repeating: "y", count: 4_000_000))
+        let server = try AnsweringServer("HTTP/1.1 200 OK\r\nX: " + String(repeating: "y", count: 4_000_000))
         #expect(try await diagnose("http://127.0.0.1:\(server.port)/").cause?.code == .notHTTP)
     }
 
     @Test func whatServersSayIsHarmlessToTerminals() async throws {
-        let server = try Listener(
+        let server = try AnsweringServer(
             "HTTP/1.1 302 Go\r\nLocation: http://evil.example/\u{1b}[2J?x=hunter2\r\nContent-Length: 0\r\n\r\n")
         let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/")
         let text = try everything(diagnosis)
@@ -107,31 +107,8 @@ import Testing
         ]
             as [(String, FindingCode?)]
         {
-            let server = try await Greeter(greeting)
+            let server = try AnsweringServer(greeting: greeting)
             #expect(try await diagnose("ftp://127.0.0.1:\(server.port)/").cause?.code == code, "\(greeting)")
         }
-    }
-
-    /// Says something before it is asked.
-    private final class Greeter: Sendable {
-        let socket: Socket
-        let port: UInt16
-
-        init(_ greeting: String) async throws {
-            socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-            guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
-            self.port = port
-            let socket = socket
-            Task {
-                while let pair = try? await socket.accept().makeStreams() {
-                    try pair.open()
-                    try? await pair.output.writeAll(Array(greeting.utf8))
-                    try? await pair.output.finish()
-                    pair.close()
-                }
-            }
-        }
-
-        deinit { socket.invalidate() }
     }
 }

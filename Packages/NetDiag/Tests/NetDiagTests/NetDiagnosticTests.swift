@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import HostResolverTesting
+import StreamKitTesting
 import Synchronization
 import Testing
 
@@ -8,41 +9,16 @@ import Testing
 
 /// Diagnoses of real failures on this machine's loopback.
 @Suite struct NetDiagnosticTests {
-    /// A listener that answers each connection with these bytes and closes it.
-    private final class Answering: Sendable {
-        let socket: Socket
-        let port: UInt16
-        private let heard = Locked<[String]>([])
-        var requests: [String] { heard.withLock { $0 } }
+    private let nobody: DeadEnd
 
-        init(_ answer: String?) async throws {
-            socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-            guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
-            self.port = port
-            let socket = socket
-            Task { [weak self] in
-                while let pair = try? await socket.accept().makeStreams() {
-                    try pair.open()
-                    let request = (try? await pair.input.read(upTo: 4096)) ?? []
-                    self?.heard.withLock { $0.append(String(decoding: request, as: UTF8.self)) }
-                    if let answer { try? await pair.output.writeAll(Array(answer.utf8)) }
-                    try? await pair.output.finish()
-                    pair.close()
-                }
-            }
-        }
-
-        deinit { socket.invalidate() }
-    }
+    init() throws { nobody = try DeadEnd() }
 
     private func diagnose(_ url: String) async throws -> Diagnosis {
         try await NetDiagnostic(url: URL(string: url)!, options: .patient).diagnose()
     }
 
-    private func freePort() throws -> UInt16 { try Listener.closedPort() }
-
     @Test func aRefusedPort() async throws {
-        let diagnosis = try await diagnose("http://127.0.0.1:\(freePort())/")
+        let diagnosis = try await diagnose("http://127.0.0.1:\(nobody.port)/")
         #expect(diagnosis.cause?.code == .portRefused)
         #expect(diagnosis.unchecked == [.security, .answer, .authentication].filter { $0 != .security })
     }
@@ -52,18 +28,17 @@ import Testing
             ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", nil),
             ("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 404 Not Found\r\n\r\n", .requestRefused),
             ("HTTP/1.1 500 Broken\r\n\r\n", .serverBroken), ("HTTP/1.1 401 No\r\n\r\n", .credentialsWanted),
-            ("220 ftp.example.org ready\r\n\r\n", .notHTTP), (nil, .answerMissing),
-        ] as [(String?, FindingCode?)])
-    func whatAServerAnswers(answer: String?, code: FindingCode?) async throws {
-        let server = try await Answering(answer)
+            ("220 ftp.example.org ready\r\n\r\n", .notHTTP), ("", .answerMissing),
+        ] as [(String, FindingCode?)])
+    func whatAServerAnswers(answer: String, code: FindingCode?) async throws {
+        let server = try AnsweringServer(answer)
         let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/page")
         #expect(diagnosis.cause?.code == code, "\(diagnosis)")
-        withExtendedLifetime(server) {}
     }
 
     /// The query may hold a secret: it is not sent, and what the server says without it is no fault.
     @Test func theQueryIsNotSent() async throws {
-        let server = try await Answering("HTTP/1.1 404 Not Found\r\n\r\n")
+        let server = try AnsweringServer("HTTP/1.1 404 Not Found\r\n\r\n")
         let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/page?token=secret")
         #expect(diagnosis.cause == nil)
         #expect(diagnosis.remarks.map(\.code) == [.requestRefused])
@@ -74,34 +49,31 @@ import Testing
 
     /// A server that promises an answer again and again is not waited for.
     @Test func promisesWithoutEnd() async throws {
-        let server = try await Answering(String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 10_000))
+        let server = try AnsweringServer(String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 10_000))
         let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/")
         #expect(diagnosis.cause?.code == .notHTTP, "\(diagnosis)")
-        withExtendedLifetime(server) {}
     }
 
     /// The limit is for the whole head, however often a byte comes.
     @Test func aHeadThatIsLate() async throws {
-        let server = try await Answering("HTTP/1.1 200 OK\r\n")
+        let server = try AnsweringServer("HTTP/1.1 200 OK\r\n")
         var options = NetDiagnostic.Options.patient
         options.answerLimit = .zero
         let url = URL(string: "http://127.0.0.1:\(server.port)/")!
         let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
         #expect(diagnosis.cause?.code == .answerMissing, "\(diagnosis)")
-        withExtendedLifetime(server) {}
     }
 
     @Test func aServerWithoutTLS() async throws {
-        let server = try await Answering("HTTP/1.1 400 Bad Request\r\n\r\n")
+        let server = try AnsweringServer("HTTP/1.1 400 Bad Request\r\n\r\n")
         let diagnosis = try await diagnose("https://127.0.0.1:\(server.port)/")
         #expect(diagnosis.cause?.code == .notTLS, "\(diagnosis)")
-        withExtendedLifetime(server) {}
     }
 
     @Test func aNameServerThatIsNone() async throws {
         var options = NetDiagnostic.Options.patient
         options.resolver = ScriptedResolver()
-        options.nameServers = [.ip(.v4(.loopback), port: try freePort())]
+        options.nameServers = [.ip(.v4(.loopback), port: nobody.port)]
         let url = URL(string: "http://www.example.test/")!
         let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
         let failures = [diagnosis.cause].compactMap(\.self) + diagnosis.consequences
@@ -109,7 +81,7 @@ import Testing
     }
 
     @Test func aStreamThatFailedIsNotOpenedAgain() async throws {
-        let stream = StreamPair(host: "127.0.0.1", port: try freePort())
+        let stream = StreamPair(host: "127.0.0.1", port: nobody.port)
         try stream.open()
         await #expect(throws: StreamError(posix: ECONNREFUSED)) { try await stream.input.opened() }
         let diagnosis = await NetDiagnostic(read: stream.input, write: nil).diagnose()
@@ -121,7 +93,7 @@ import Testing
 
     /// ND-006: inside the event, before anybody has read the error.
     @Test func aDiagnosisInTheErrorEventChangesNothing() async throws {
-        let stream = StreamPair(host: "127.0.0.1", port: try freePort())
+        let stream = StreamPair(host: "127.0.0.1", port: nobody.port)
         let (events, feed) = AsyncStream<Task<Diagnosis, Never>>.makeStream()
         stream.input.setClient([.errorOccurred]) { stream, _ in
             let before = stream.status
@@ -145,7 +117,7 @@ import Testing
     }
 
     @Test func anOpenStreamIsUp() async throws {
-        let server = try await Answering("hello")
+        let server = try AnsweringServer("hello")
         let stream = StreamPair(host: "127.0.0.1", port: server.port)
         try stream.open()
         try await stream.output.opened()
@@ -181,7 +153,7 @@ import Testing
             func finished(_ diagnosis: Diagnosis) { finished.wrappingAdd(1, ordering: .relaxed) }
         }
         let presenter = Listening()
-        let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
+        let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
         let diagnosis = await (try NetDiagnostic(url: url)).diagnoseInteractively(with: presenter).value
         #expect(diagnosis.cause?.code == .portRefused)
         #expect(presenter.began.load(ordering: .relaxed) == 1)
@@ -197,7 +169,7 @@ import Testing
     @Test("ND-004: the program's name is that of the process, and the last one that was set")
     func theNameThatIsShown() async throws {
         let presenter = Naming()
-        let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
+        let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
         var options = NetDiagnostic.Options.patient
         #expect(CommandLine.arguments[0].hasSuffix(options.name) && !options.name.contains("/"))
         options.name = "first"
@@ -210,7 +182,7 @@ import Testing
 
     @Test("ND-014: one diagnostic in many tasks, and many at once, all say the same")
     func manyAtOnce() async throws {
-        let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
+        let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
         let shared = try NetDiagnostic(url: url, options: .patient)
         let codes = await withTaskGroup(of: FindingCode?.self, returning: [FindingCode?].self) { group in
             for number in 0..<24 {
@@ -231,7 +203,7 @@ import Testing
         weak var diagnostic: NetDiagnostic?
         var task: Task<Diagnosis, Never>?
         do {
-            let pair = StreamPair(host: "127.0.0.1", port: try freePort())
+            let pair = StreamPair(host: "127.0.0.1", port: nobody.port)
             try pair.open()
             await #expect(throws: StreamError.self) { try await pair.input.opened() }
             let made = NetDiagnostic(read: pair.input, write: nil)

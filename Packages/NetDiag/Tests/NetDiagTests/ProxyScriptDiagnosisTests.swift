@@ -1,10 +1,15 @@
 import FoundationEssentials
+import StreamKitTesting
 import Testing
 
 @testable import NetDiag
 
 /// Diagnoses of targets whose proxy a script chooses. What becomes of scripts on broken networks, the fault lab shows.
 @Suite struct ProxyScriptDiagnosisTests {
+    private let nobody: DeadEnd
+
+    init() throws { nobody = try DeadEnd() }
+
     private func diagnose(_ script: ProxyScriptSource, _ url: String = "http://www.example.test/") async throws
         -> Diagnosis
     {
@@ -20,18 +25,17 @@ import Testing
     }
 
     @Test func theProxyThatItNamesIsLookedAt() async throws {
-        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         #expect(try await diagnose(script("return 'PROXY 127.0.0.1:\(proxy.port)';")).cause == nil)
         #expect(proxy.requests.count == 1)
-        let dead = try Listener.closedPort()
-        #expect(try await diagnose(script("return 'PROXY 127.0.0.1:\(dead)';")).cause?.code == .proxyUnreachable)
+        #expect(try await diagnose(script("return 'PROXY 127.0.0.1:\(nobody.port)';")).cause?.code == .proxyUnreachable)
     }
 
     /// As a stream does it: passed by if it cannot be reached or makes no sense, not if it says no.
     @Test func theNextProxyIsTakenAndTheFirstIsToldOf() async throws {
-        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        let noProxy = try Listener("SSH-2.0-x\r\n\r\n")
-        for (first, code) in [(try Listener.closedPort(), .proxyUnreachable), (noProxy.port, .proxyWrong)]
+        let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let noProxy = try AnsweringServer("SSH-2.0-x\r\n\r\n")
+        for (first, code) in [(nobody.port, .proxyUnreachable), (noProxy.port, .proxyWrong)]
             as [(UInt16, FindingCode)]
         {
             let both = "return 'PROXY 127.0.0.1:\(first); PROXY 127.0.0.1:\(proxy.port)';"
@@ -40,12 +44,12 @@ import Testing
             #expect(diagnosis.remarks.map(\.code) == [code] && diagnosis.remarks.map(\.severity) == [.warning])
         }
         #expect(proxy.requests.count == 2)
-        let refusing = try Listener("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
+        let refusing = try AnsweringServer("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
         let final = "return 'PROXY 127.0.0.1:\(refusing.port); PROXY 127.0.0.1:\(proxy.port)';"
         #expect(try await diagnose(script(final), "https://www.example.test/").cause?.code == .proxyForbids)
         #expect(proxy.requests.count == 2)
         // None of them: the first is the cause.
-        let dead = "return 'PROXY 127.0.0.1:\(try Listener.closedPort()); PROXY 127.0.0.1:\(noProxy.port)';"
+        let dead = "return 'PROXY 127.0.0.1:\(nobody.port); PROXY 127.0.0.1:\(noProxy.port)';"
         #expect(try await diagnose(script(dead)).cause?.code == .proxyUnreachable)
     }
 
@@ -57,9 +61,9 @@ import Testing
     }
 
     @Test func aScriptFromAServer() async throws {
-        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let text = "function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(proxy.port)'; }"
-        let server = try Listener("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
+        let server = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
         let place = ProxyScriptSource.url("http://ann:hunter2@127.0.0.1:\(server.port)/proxy.pac?key=hunter3")
         #expect(try await diagnose(place).cause == nil)
         // The query is part of where the script is; the password is nobody's business.
@@ -75,7 +79,7 @@ import Testing
             ("HTTP/1.1 200 OK\r\n\r\n<html>", .proxyScriptBroken), ("SSH-2.0-x\r\n\r\n", .proxyScriptUnreachable),
         ] as [(String, FindingCode)])
     func aServerThatHasNone(_ answer: String, _ code: FindingCode) async throws {
-        let server = try Listener(answer)
+        let server = try AnsweringServer(answer)
         let diagnosis = try await diagnose(.url("http://127.0.0.1:\(server.port)/proxy.pac?key=hunter2"))
         let found = [diagnosis.cause].compactMap(\.self) + diagnosis.consequences
         #expect(found.map(\.code).contains(code), "\(diagnosis)")
@@ -84,8 +88,8 @@ import Testing
 
     /// It is not gone where it leads: what cannot be looked at is said.
     @Test func aScriptThatIsElsewhere() async throws {
-        let other = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        let server = try Listener(
+        let other = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let server = try AnsweringServer(
             "HTTP/1.1 301 Go\r\nLocation: http://localhost:\(other.port)/x\r\nContent-Length: 0\r\n\r\n")
         let diagnosis = try await diagnose(.url("http://127.0.0.1:\(server.port)/proxy.pac"))
         #expect(diagnosis.remarks.map(\.code).contains(.proxyScript))
@@ -95,18 +99,17 @@ import Testing
 
     /// The target's query may hold a secret: a script could send it anywhere by asking for a name.
     @Test func scriptsAreNotToldTheQuery() async throws {
-        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        let dead = try Listener.closedPort()
-        let choice = "return 'PROXY 127.0.0.1:' + (url.indexOf('hunter2') < 0 ? \(proxy.port) : \(dead));"
+        let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let choice = "return 'PROXY 127.0.0.1:' + (url.indexOf('hunter2') < 0 ? \(proxy.port) : \(nobody.port));"
         #expect(
             try await diagnose(script(choice), "http://ann:hunter2@www.example.test/?t=hunter2#hunter2").cause == nil)
     }
 
     @Test func settingsWithSeveralProxies() async throws {
-        let proxy = try Listener("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         var options = NetDiagnostic.Options.patient
         var settings = ProxySettings()
-        settings.http = [ProxyServer(.http, host: "127.0.0.1", port: try Listener.closedPort())]
+        settings.http = [ProxyServer(.http, host: "127.0.0.1", port: nobody.port)]
         settings.others = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port)]
         options.proxies = settings
         let diagnosis = try await NetDiagnostic(url: URL(string: "http://www.example.test/")!, options: options)

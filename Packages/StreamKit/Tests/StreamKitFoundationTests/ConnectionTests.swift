@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import StreamKitFoundation
+import StreamKitTesting
 import Testing
 
 /// Fronts of connections, against a server in this process.
@@ -24,7 +25,7 @@ import Testing
             #expect(input.bytes() == Array("hello".utf8))
             #expect(input.streamStatus == .open && output.streamStatus == .open)
             #expect(input.property(forKey: .socketRemoteHostNameKey) as? String == "localhost")
-            #expect(output.property(forKey: .socketRemotePortNumberKey) as? Int == server.port)
+            #expect(output.property(forKey: .socketRemotePortNumberKey) as? Int == Int(server.port))
             let handle = try #require(input.property(forKey: .socketNativeHandleKey) as? Data)
             let descriptor = handle.withUnsafeBytes { $0.loadUnaligned(as: Int32.self) }
             #expect(fcntl(descriptor, F_GETFD) >= 0)
@@ -79,9 +80,9 @@ import Testing
     @Test("SK-045, SK-046: a refused connection is an event, a status, and an error with Apple's domain and code")
     func refused() async throws {
         try await onThread {
-            let port = try DeafPort()
-            defer { withExtendedLifetime(port) {} }
-            let (input, output) = connection(to: port.number, host: "127.0.0.1")
+            let nobody = try DeadEnd()
+            defer { withExtendedLifetime(nobody) {} }
+            let (input, output) = connection(to: nobody.port, host: "127.0.0.1")
             let recorder = EventRecorder()
             for stream in [input, output] as [Stream] {
                 stream.delegate = recorder
@@ -116,7 +117,8 @@ import Testing
         let server = try EchoServer()
         try await onThread {
             var output: OutputStream?
-            Stream.getStreamsToHost(withName: "localhost", port: server.port, inputStream: nil, outputStream: &output)
+            Stream.getStreamsToHost(
+                withName: "localhost", port: Int(server.port), inputStream: nil, outputStream: &output)
             output?.open()
             #expect(output?.write([1], maxLength: 1) == 1)
             output?.close()
@@ -266,20 +268,9 @@ private final class HandedOver: @unchecked Sendable {
 }
 
 /// The two streams of a connection, as code for Apple's platforms makes them.
-private func connection(to port: Int, host: String = "localhost") -> (InputStream, OutputStream) {
+private func connection(to port: UInt16, host: String = "localhost") -> (InputStream, OutputStream) {
     var input: InputStream?
     var output: OutputStream?
-    Stream.getStreamsToHost(withName: host, port: port, inputStream: &input, outputStream: &output)
+    Stream.getStreamsToHost(withName: host, port: Int(port), inputStream: &input, outputStream: &output)
     return (input ?? InputStream(data: Data()), output ?? .toMemory())
-}
-
-/// A port where nobody listens as long as this is kept: it is bound, and nothing more.
-private final class DeafPort: Sendable {
-    private let socket: Socket
-
-    init() throws {
-        socket = try Socket(boundTo: .ip(.v4(.loopback), port: 0), .stream)
-    }
-
-    var number: Int { Int(socket.localAddress?.port ?? 0) }
 }

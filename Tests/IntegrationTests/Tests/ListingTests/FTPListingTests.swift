@@ -2,6 +2,7 @@ import Foundation
 import Listings
 import NetKit
 import Peers
+import StreamKitTesting
 import Testing
 
 private typealias Listings5 = CFNetworkGuide.Chapter5
@@ -94,7 +95,8 @@ struct FTPListingTests {
     }
 
     @Test func diagnosis1() async throws {
-        let stream = StreamPair(host: "127.0.0.1", port: UInt16(try closedPort())).input
+        let nobody = try DeadEnd()
+        let stream = StreamPair(host: "127.0.0.1", port: nobody.port).input
         let presenter = QuietPresenter()
         let told = Locked<StreamError?>(nil)
         let task = try await withCheckedThrowingContinuation {

@@ -2,12 +2,17 @@ import Foundation
 import Listings
 import NetKit
 import Peers
+import StreamKitTesting
 import Testing
 
 private typealias Listings2 = CFNetworkGuide.Chapter2
 
 /// Chapter 2: streams, on files and against socat and squid.
 struct StreamListingTests {
+    private let nobody: DeadEnd
+
+    init() throws { nobody = try DeadEnd() }
+
     @Test func filesFrom1To5() async throws {
         let folder = try TemporaryFolder()
         let file = URL(fileURLWithPath: folder.file("hello.txt"))
@@ -28,8 +33,13 @@ struct StreamListingTests {
     }
 
     @Test func eventsFrom6To8() async throws {
-        let server = Socat(.shell("printf one; sleep 0.05; printf two"))
-        try server.start()
+        // The second piece is sent once the first was handled: two events.
+        let handled = Signal()
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("one")
+            try connection.wait(for: handled)
+            try connection.send("two")
+        }
         defer { server.stop() }
         try await onThread {
             let bytes = Gathered()
@@ -38,7 +48,11 @@ struct StreamListingTests {
                 let stream = StreamPair(host: "127.0.0.1", port: UInt16(port)).input
                 Listings2.listing6(stream) { stream, event in
                     Listings2.listing8(
-                        stream, event, handleBytes: { bytes.add($0[...]) },
+                        stream, event,
+                        handleBytes: {
+                            bytes.add($0[...])
+                            handled.fire()
+                        },
                         report: { error in ends.withLock { $0.append(error) } })
                 }
                 try Listings2.listing7(stream)
@@ -46,7 +60,7 @@ struct StreamListingTests {
             }
             try load(server.port)
             #expect(bytes.text == "onetwo")
-            try load(try closedPort())
+            try load(Int(nobody.port))
             let told = ends.withLock { $0 }
             #expect(told.count == 2 && told.first == .some(nil))
             #expect(told.last??.isPOSIX(ECONNREFUSED) == true)
@@ -66,7 +80,7 @@ struct StreamListingTests {
             try Listings2.listing9(pair.input, handleBytes: { bytes.add($0) }, doSomethingElse: { sched_yield() })
             #expect(bytes.text == "Hello, world")
             // Where the guide's loops go on for ever.
-            let refused = StreamPair(host: "127.0.0.1", port: UInt16(try closedPort()))
+            let refused = StreamPair(host: "127.0.0.1", port: nobody.port)
             try refused.open()
             #expect(throws: StreamError.self) {
                 try Listings2.listing9(refused.input, handleBytes: { _ in }, doSomethingElse: { sched_yield() })
@@ -86,7 +100,7 @@ struct StreamListingTests {
         let file = folder.file("proxies")
         let proxy = "http_proxy = http://127.0.0.1:\(squid.port)\nbypass_loopback = no\n"
         // One whose port is closed, first.
-        try Data("http_proxy = http://127.0.0.1:\(try closedPort())\nbypass_loopback = no\n".utf8)
+        try Data("http_proxy = http://127.0.0.1:\(nobody.port)\nbypass_loopback = no\n".utf8)
             .write(to: URL(fileURLWithPath: file))
         let url = try #require(URL(string: nginx.url(.plain, "/hello")))
         try await onThread {

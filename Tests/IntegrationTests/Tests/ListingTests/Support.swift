@@ -37,13 +37,6 @@ final class TemporaryFolder: Sendable {
     func file(_ name: String) -> String { "\(path)/\(name)" }
 }
 
-/// A port of loopback at which nobody listens: one that was given out a moment ago.
-func closedPort() throws -> Int {
-    let socket = try Socket(boundTo: .ip(.v4(.loopback), port: 0), .stream)
-    defer { socket.invalidate() }
-    return Int(try #require(socket.localAddress?.port))
-}
-
 /// Resumes a continuation the first time that it is called.
 final class Once<Value: Sendable>: Sendable {
     private let continuation: Locked<CheckedContinuation<Value, any Error>?>

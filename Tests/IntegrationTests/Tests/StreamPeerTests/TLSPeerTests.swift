@@ -1,6 +1,7 @@
 import Foundation
 import Peers
 import StreamKit
+import StreamKitTesting
 import Testing
 
 /// TLS of ours against TLS of others, on either side: OpenSSL's own programs and stunnel.
@@ -23,11 +24,11 @@ import Testing
 
     private func server(
         closes: Bool = false, _ change: (inout TLSConfiguration) throws -> Void = { _ in }
-    ) throws -> TLSEchoServer {
+    ) throws -> EchoServer {
         let identity = try CertificateAuthority.shared().server(.good)
         var configuration = TLSConfiguration(server: try TLSIdentity(file: identity.chain, keyFile: identity.key))
         try change(&configuration)
-        return try TLSEchoServer(configuration, closes: closes)
+        return try EchoServer(tls: configuration, closes: closes)
     }
 
     // MARK: stunnel
@@ -48,7 +49,7 @@ import Testing
     @Test("stunnel's client verifies our server", arguments: ["TLSv1.2", "TLSv1.3"])
     func stunnelAsks(_ version: String) async throws {
         let server = try server()
-        let tunnel = try await started(Stunnel(.client, to: server.port, options: ["sslVersion = \(version)"]))
+        let tunnel = try await started(Stunnel(.client, to: Int(server.port), options: ["sslVersion = \(version)"]))
         let pair = StreamPair(host: "localhost", port: UInt16(tunnel.port))
         #expect(try await echo(Self.text, over: pair) == Self.text)
         tunnel.stop()
@@ -63,9 +64,9 @@ import Testing
         let error = await #expect(throws: StreamError.self) { _ = try await echo("x", over: pair) }
         #expect(error?.tlsFailure == .certificateExpired)
         let wrong = try CertificateAuthority.shared().server(.wrongHost)
-        let server = try TLSEchoServer(
-            TLSConfiguration(server: try TLSIdentity(file: wrong.chain, keyFile: wrong.key)))
-        let tunnel = try await started(Stunnel(.client, to: server.port))
+        let server = try EchoServer(
+            tls: TLSConfiguration(server: try TLSIdentity(file: wrong.chain, keyFile: wrong.key)))
+        let tunnel = try await started(Stunnel(.client, to: Int(server.port)))
         let through = StreamPair(host: "localhost", port: UInt16(tunnel.port))
         let heard = try? await echo("x", over: through)
         #expect(heard == nil || heard == "", "stunnel closes the connection")
@@ -154,7 +155,7 @@ import Testing
     func clientJudges(_ version: String) async throws {
         let server = try server(closes: true) { $0.applicationProtocols = ["echo/1", "http/1.1"] }
         let client = try OpenSSLClient(
-            port: server.port, options: [version, "-alpn", "http/1.1,echo/1", "-brief"])
+            port: Int(server.port), options: [version, "-alpn", "http/1.1,echo/1", "-brief"])
         let result = try await client.run(sending: "hello\n")
         #expect(result.text.contains("hello"))
         #expect(result.errors.contains("Verification: OK"), "\(result.errors)")
@@ -168,7 +169,7 @@ import Testing
             try Data(contentsOf: URL(fileURLWithPath: authority.status(isRevoked: false)))
         }
         let server = try server(closes: true) { $0.ocspResponse = Array(answer) }
-        let client = try OpenSSLClient(port: server.port, options: ["-status"])
+        let client = try OpenSSLClient(port: Int(server.port), options: ["-status"])
         let result = try await client.run(sending: "hello\n")
         #expect(result.text.contains("OCSP Response Status: successful"))
         #expect(result.text.contains("Cert Status: good"))

@@ -1,52 +1,14 @@
 import FoundationEssentials
-import Glibc
+import StreamKitTesting
 import Testing
 
 @testable import NetKit
 
 /// A load that failed knows why: nobody is asked a second time.
 @Suite struct LoadDiagnosisTests {
-    /// A listener that answers each connection alike, and counts them.
-    private final class Server: Sendable {
-        let socket: Socket
-        let port: UInt16
-        private let count = Locked(0)
-        var connections: Int { count.withLock { $0 } }
+    private let nobody: DeadEnd
 
-        init(_ answers: String..., closes: Bool = true) throws {
-            socket = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-            guard case .ip(_, let port)? = socket.localAddress else { throw StreamError.notOpen }
-            self.port = port
-            let socket = socket
-            Task { [weak self] in
-                while let pair = try? await socket.accept().makeStreams() {
-                    self?.count.withLock { $0 += 1 }
-                    try pair.open()
-                    for (index, answer) in answers.enumerated() {
-                        if index > 0 || answer.hasPrefix("HTTP") { _ = try? await pair.input.read(upTo: 4096) }
-                        try? await pair.output.writeAll(Array(answer.utf8))
-                    }
-                    try? await pair.output.finish()
-                    pair.close()
-                }
-            }
-        }
-
-        deinit { socket.invalidate() }
-    }
-
-    private func freePort() throws -> UInt16 {
-        // Bound for as long as the tests run, and never listened at: nobody else is given it meanwhile.
-        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        let isBound = SocketAddress.ip(.v4(.loopback), port: 0).withSockAddr { bind(descriptor, $0, $1) == 0 }
-        var address = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isKnown = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) == 0 }
-        }
-        guard isBound, isKnown else { throw StreamError.notOpen }
-        return UInt16(bigEndian: address.sin_port)
-    }
+    init() throws { nobody = try DeadEnd() }
 
     private func ended(_ stream: ReadStream) async {
         do throws(StreamError) {
@@ -74,7 +36,7 @@ import Testing
             ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", .answerMissing),
         ])
     func anHTTPLoadIsNotMadeAgain(_ answer: String, _ code: FindingCode) async throws {
-        let server = try Server(answer)
+        let server = try AnsweringServer(answer)
         let url = URL(string: "http://127.0.0.1:\(server.port)/page")!
         let stream = try ReadStream(httpURL: url)
         await ended(stream)
@@ -83,7 +45,7 @@ import Testing
     }
 
     @Test func aLoadThatWorkedIsFine() async throws {
-        let server = try Server("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let server = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let url = URL(string: "http://127.0.0.1:\(server.port)/")!
         let stream = try ReadStream(httpURL: url)
         await ended(stream)
@@ -92,7 +54,7 @@ import Testing
     }
 
     @Test func aRefusedConnectionIsNotMadeAgain() async throws {
-        let url = URL(string: "http://127.0.0.1:\(try freePort())/")!
+        let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
         let stream = try ReadStream(httpURL: url)
         await ended(stream)
         #expect(try await cause(stream, url)?.code == .portRefused)
@@ -111,20 +73,19 @@ import Testing
             // On a machine without a network, that is the cause.
             return ([diagnosis.cause].compactMap(\.self) + diagnosis.consequences).first { $0.rung == .proxy }
         }
-        let port = try freePort()
-        let dead = try await found("http://127.0.0.1:\(port)/proxy.pac")
+        let dead = try await found("http://127.0.0.1:\(nobody.port)/proxy.pac")
         #expect(dead?.code == .proxyScriptUnreachable)
-        #expect(dead?.evidence.first?.hasPrefix("127.0.0.1:\(port): ") == true)
-        let refusing = try Server("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
+        #expect(dead?.evidence.first?.hasPrefix("127.0.0.1:\(nobody.port): ") == true)
+        let refusing = try AnsweringServer("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
         #expect(try await found("http://127.0.0.1:\(refusing.port)/proxy.pac")?.code == .proxyScriptUnreachable)
         #expect(refusing.connections == 1)
-        let wrong = try Server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nnonsense")
+        let wrong = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nnonsense")
         #expect(try await found("http://127.0.0.1:\(wrong.port)/proxy.pac")?.code == .proxyScriptBroken)
         #expect(wrong.connections == 1)
     }
 
     @Test func redirectsInACircle() async throws {
-        let server = try Server("HTTP/1.1 302 Round\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
+        let server = try AnsweringServer("HTTP/1.1 302 Round\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
         let url = URL(string: "http://127.0.0.1:\(server.port)/")!
         let stream = try ReadStream(httpURL: url)
         try stream.set(.httpFollowsRedirects, to: true)
@@ -138,7 +99,7 @@ import Testing
         ("407 Who", FindingCode.proxyCredentialsWanted), ("403 No", .proxyForbids), ("502 Gone", .proxyFails),
     ])
     func whatAProxyRefusedIsNotAskedAgain(_ status: String, _ code: FindingCode) async throws {
-        let proxy = try Server("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+        let proxy = try AnsweringServer("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
         let url = URL(string: "https://www.example.test/")!
         let stream = try ReadStream(httpURL: url)
         try stream.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: proxy.port))])
@@ -151,12 +112,12 @@ import Testing
     @Test(arguments: ["http", "https"]) func aProxyThatWasNeverReached(_ scheme: String) async throws {
         let url = URL(string: "\(scheme)://www.example.test/")!
         var settings = ProxySettings()
-        settings.http = [try ProxyServer("http://127.0.0.1:1")]
+        settings.http = [try ProxyServer("http://127.0.0.1:\(nobody.port)")]
         settings.https = settings.http
         let bySettings = try ReadStream(httpURL: url)
         try bySettings.set(.httpProxySettings, to: settings)
         let byRoute = try ReadStream(httpURL: url)
-        try byRoute.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: 1))])
+        try byRoute.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: nobody.port))])
         for stream in [bySettings, byRoute] {
             await ended(stream)
             let found = try await cause(stream, url)
@@ -165,7 +126,7 @@ import Testing
     }
 
     @Test func aLoginThatFTPRefused() async throws {
-        let server = try Server("220 Ready\r\n", "331 Password\r\n", "530 No\r\n")
+        let server = try AnsweringServer(greeting: "220 Ready\r\n", "331 Password\r\n", "530 No\r\n")
         let url = URL(string: "ftp://ann:secret@127.0.0.1:\(server.port)/file")!
         let stream = try ReadStream(ftpURL: url)
         await ended(stream)
@@ -176,7 +137,7 @@ import Testing
     }
 
     @Test func anFTPServerThatIsNone() async throws {
-        let server = try Server("SSH-2.0-nobody\r\n")
+        let server = try AnsweringServer(greeting: "SSH-2.0-nobody\r\n")
         let url = URL(string: "ftp://127.0.0.1:\(server.port)/file")!
         let stream = try ReadStream(ftpURL: url)
         await ended(stream)

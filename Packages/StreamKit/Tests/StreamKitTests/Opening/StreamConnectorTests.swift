@@ -3,6 +3,7 @@ import Glibc
 import HostResolver
 import HostResolverTesting
 import StreamKit
+import StreamKitTesting
 import Testing
 
 /// Loopback has a whole network of addresses: 127.0.0.2 answers for itself.
@@ -77,7 +78,7 @@ private let second = "127.0.0.1"
     @Test("SK-038, SK-045: when all refuse, the error is the last one's")
     func allRefuse() async throws {
         let end = try DeadEnd()
-        let port = try #require(end.address.port)
+        let port = end.port
         resolver.script("www.example.org", addresses: [first, second])
         let pair = StreamPair(host: "www.example.org", port: port, properties: properties())
         let error = await failure(of: pair)

@@ -116,7 +116,7 @@ import Testing
             try connection.acceptSOCKS()
             _ = connection.readSome()
         }
-        let deadProxy = SOCKSProxy(host: "127.0.0.1", port: try #require(dead.address.port))
+        let deadProxy = SOCKSProxy(host: "127.0.0.1", port: dead.port)
         let pair = StreamPair(
             host: "www.test", port: 80,
             properties: properties(

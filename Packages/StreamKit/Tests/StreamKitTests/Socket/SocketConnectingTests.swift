@@ -1,6 +1,7 @@
 import Glibc
 import HostResolver
 import StreamKit
+import StreamKitTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

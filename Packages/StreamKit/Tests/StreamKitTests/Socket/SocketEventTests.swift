@@ -5,6 +5,7 @@ import Glibc
 import HostResolver
 import RunLoopDelivery
 import StreamKit
+import StreamKitTesting
 import Synchronization
 import Testing
 

@@ -47,17 +47,6 @@ struct BlackHole {
     }
 }
 
-/// A TCP port where nobody listens, and nobody can while this lives: a socket is bound to it.
-struct DeadEnd {
-    let address: SocketAddress
-    private let holder: Socket
-
-    init() throws {
-        holder = try Socket(boundTo: .ip(.v4(.loopback), port: 0), .stream)
-        address = try #require(holder.localAddress)
-    }
-}
-
 /// The open descriptors of the process and what each is. Only meaningful in a process of one's own (an exit test).
 func openDescriptors() -> [String: String] {
     let folder = "/proc/self/fd"

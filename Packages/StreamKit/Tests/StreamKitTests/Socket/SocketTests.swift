@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HostResolver
 import StreamKit
+import StreamKitTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,0 +1,12 @@
+import NetDiag
+
+extension NetDiagnostic.Options {
+    /// For servers that do answer, however slow the machine is.
+    static var patient: Self {
+        var options = NetDiagnostic.Options()
+        options.lookupLimit = .seconds(60)
+        options.connectionLimit = .seconds(60)
+        options.answerLimit = .seconds(60)
+        return options
+    }
+}
