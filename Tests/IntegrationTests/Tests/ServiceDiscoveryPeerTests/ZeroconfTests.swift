@@ -10,7 +10,7 @@ import Testing
     }
 
     private static let publish = """
-        import signal, socket, time
+        import signal, socket
         from zeroconf import ServiceInfo, Zeroconf
         def end(*_): zeroconf.close(); print("closed", flush=True); raise SystemExit
         signal.signal(signal.SIGTERM, end)
@@ -18,11 +18,11 @@ import Testing
         zeroconf.register_service(ServiceInfo("_ipp._tcp.local.", "Py._ipp._tcp.local.", port=631,
             addresses=[socket.inet_aton("10.77.5.1")], properties={"a": "b"}, server="py.local."))
         print("published", flush=True)
-        while True: time.sleep(1)
+        while True: signal.pause()
         """
 
     private static let browse = """
-        import time
+        import signal
         from zeroconf import ServiceBrowser, Zeroconf
         class Listener:
             def add_service(self, zeroconf, type, name):
@@ -31,7 +31,7 @@ import Testing
             def remove_service(self, zeroconf, type, name): print("-", name, flush=True)
             def update_service(self, zeroconf, type, name): pass
         browser = ServiceBrowser(Zeroconf(interfaces=["10.77.5.1"]), "_http._tcp.local.", Listener())
-        while True: time.sleep(1)
+        while True: signal.pause()
         """
 
     private func python(_ script: String) throws -> LineProgram {

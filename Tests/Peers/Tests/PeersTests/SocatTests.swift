@@ -19,7 +19,7 @@ import Testing
         let unix = Socat(.echoUnix)
         try unix.start()
         #expect(try await talk(to: "UNIX:\(try unix.path)") == "hello\n")
-        let shell = Socat(.shell("read line; echo one; sleep 0.01; echo \"got $line\""))
+        let shell = Socat(.shell("read line; echo one; echo \"got $line\""))
         try shell.start()
         #expect(try await talk(to: "TCP4:127.0.0.1:\(shell.port)") == "one\ngot hello\n")
 

@@ -41,13 +41,10 @@ import Testing
         ]
     }
 
-    /// Runs `body` on a thread of its own once something is under way.
-    private func onceBusy(_ body: @escaping @Sendable () -> Void) {
-        let backend = backend
-        Thread.detachNewThread {
-            while backend.running.isEmpty { Thread.sleep(forTimeInterval: 0.001) }
-            body()
-        }
+    /// Runs `body` on a thread of its own, while the operation that was begun goes on.
+    private func meanwhile(_ body: @escaping @Sendable () -> Void) {
+        #expect(!backend.running.isEmpty)
+        Thread.detachNewThread(body)
     }
 
     private func code(of body: () throws(ServiceDiscoveryError) -> Void) -> Int? {
@@ -156,13 +153,13 @@ import Testing
     @Test("SD-087, SD-090: registering may block until another thread cancels it, or it fails")
     func registersBlocking() throws {
         let publisher = try ServicePublisher(web, engine: engine)
-        onceBusy { publisher.stop() }
+        meanwhile { publisher.stop() }
         #expect(code { () throws(ServiceDiscoveryError) in try publisher.published() } == -72005)
         let other = try ServicePublisher(web, engine: engine)
         backend.tell(.published(service))
         #expect(try other.names.next(until: nil) == service)
         let backend = backend
-        onceBusy { backend.tell(.failed(ServiceDiscoveryError(.collision))) }
+        meanwhile { backend.tell(.failed(ServiceDiscoveryError(.collision))) }
         #expect(code { () throws(ServiceDiscoveryError) in _ = try other.names.next(until: nil) } == -72001)
     }
 
@@ -184,7 +181,7 @@ import Testing
         let resolver = ServiceResolver(service, engine: engine)
         #expect(code { () throws(ServiceDiscoveryError) in _ = try resolver.resolve(until: soon) } == -72007)
         let feed = try resolver.start()
-        onceBusy { feed.stop() }
+        meanwhile { feed.stop() }
         #expect(try feed.next(until: nil) == nil)
         backend.set(try place())
         #expect(try resolver.resolve(until: .now + .seconds(30)).port == 80)
@@ -243,7 +240,7 @@ import Testing
         #expect(try feed.next(until: nil)?.value.name == "A")
         #expect(code { () throws(ServiceDiscoveryError) in _ = try feed.next(until: soon) } == -72007)
         let backend = backend
-        onceBusy { backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable))) }
+        meanwhile { backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable))) }
         #expect(code { () throws(ServiceDiscoveryError) in _ = try feed.next(until: nil) } == -72000)
         let (browser, delegate) = (NetServiceBrowser(engine: engine), RecordingDelegate())
         browser.delegate = delegate
@@ -258,7 +255,7 @@ import Testing
     func searchesDomains(_ purpose: ServiceDomainBrowser.Purpose) throws {
         let feed = try ServiceDomainBrowser(purpose, engine: engine).start()
         #expect(try feed.next(until: nil)?.value == .local)
-        onceBusy { feed.stop() }
+        meanwhile { feed.stop() }
         #expect(try feed.next(until: nil) == nil)
         let (browser, delegate) = (NetServiceBrowser(engine: engine), RecordingDelegate())
         browser.delegate = delegate
@@ -281,7 +278,7 @@ import Testing
     @Test("SD-097: stopping releases who waits, and is harmless where nothing runs")
     func stops() throws {
         let feed = try ServiceBrowser(type, engine: engine).start()
-        onceBusy { feed.stop() }
+        meanwhile { feed.stop() }
         #expect(try feed.next(until: nil) == nil)
         feed.stop()
         #expect(try feed.next(until: nil) == nil && backend.calls == ["ask PTR", "end"])

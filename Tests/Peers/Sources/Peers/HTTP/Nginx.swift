@@ -105,14 +105,15 @@ public final class Nginx: Peer {
     ) async throws(PeerError) -> [LoggedRequest] {
         try await onOwnThread { () throws(PeerError) in
             let end = ContinuousClock.now + .seconds(5)
+            let folder = try self.process.folder()
+            let watch = try FolderWatch(folder.path)
             while true {
-                let found = LoggedRequest.parse(try readBytes(self.process.folder().file("access.log"))).filter(
-                    predicate)
+                let found = LoggedRequest.parse(try readBytes(folder.file("access.log"))).filter(predicate)
                 if found.count >= count { return found }
                 guard ContinuousClock.now < end else {
                     throw PeerError(.timedOut, "nginx logged \(found.count) of \(count) requests", log: self.log)
                 }
-                usleep(3000)
+                watch.wait(until: end)
             }
         }
     }

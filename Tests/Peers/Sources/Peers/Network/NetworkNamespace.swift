@@ -39,6 +39,7 @@ public final class NetworkNamespace: Sendable {
         }
         script += setup + ["echo ready", "exec sleep infinity"]
         let asRoot = getuid() == 0
+        let watch = try FolderWatch(scratch.path)
         holder = try ChildProcess(
             Program("unshare", package: "util-linux"),
             (asRoot ? [] : ["--user", "--map-root-user"])
@@ -55,7 +56,7 @@ public final class NetworkNamespace: Sendable {
                 holder.stop()
                 throw PeerError(.timedOut, "the network namespace was not ready after 60 s", log: log)
             }
-            usleep(2000)
+            watch.wait(orFor: holder.end, until: end)
         }
     }
 

@@ -10,6 +10,8 @@ internal import Glibc
 final class ChildProcess: Sendable {
     /// The process id, which is also the id of its group.
     let pid: pid_t
+    /// Tells when it has ended.
+    let end: ProcessEnd
     private let status = Guarded<Int32?>(nil)
 
     /// Where standard input comes from.
@@ -74,6 +76,7 @@ final class ChildProcess: Sendable {
             throw PeerError(.refused, "cannot start \(program.name): \(String(cString: strerror(outcome.code)))")
         }
         pid = outcome.pid
+        end = ProcessEnd(of: pid)
     }
 
     deinit {
@@ -102,11 +105,11 @@ final class ChildProcess: Sendable {
 
     /// Waits until it has ended and gives its exit status, or nil if `seconds` pass.
     func exited(within seconds: Double) -> Int32? {
-        let end = ContinuousClock.now + .seconds(seconds)
+        let limit = ContinuousClock.now + .seconds(seconds)
         while true {
             if let status = exitStatus { return status }
-            if ContinuousClock.now >= end { return nil }
-            usleep(2000)
+            if ContinuousClock.now >= limit { return nil }
+            end.wait(until: limit)
         }
     }
 

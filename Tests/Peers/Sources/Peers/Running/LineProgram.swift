@@ -35,13 +35,19 @@ public final class LineProgram: Peer {
         await wait(seconds) { log in parts.allSatisfy { log.contains($0) } }
     }
 
-    private func wait(_ seconds: Double, for condition: (String) -> Bool) async -> Bool {
-        let end = ContinuousClock.now + .seconds(seconds)
-        while !condition(process.log) {
-            if ContinuousClock.now >= end { return false }
-            try? await Task.sleep(for: .milliseconds(10))
+    private func wait(_ seconds: Double, for condition: @escaping @Sendable (String) -> Bool) async -> Bool {
+        let found = try? await onOwnThread { [process] () throws(PeerError) in
+            let end = ContinuousClock.now + .seconds(seconds)
+            // What has ended and was removed says nothing more.
+            guard let folder = try? process.folder() else { return condition(process.log) }
+            let watch = try FolderWatch(folder.path)
+            while !condition(process.log) {
+                if ContinuousClock.now >= end { return false }
+                watch.wait(until: end)
+            }
+            return true
         }
-        return true
+        return found ?? false
     }
 
     /// Ends it without giving it a chance to do anything more.

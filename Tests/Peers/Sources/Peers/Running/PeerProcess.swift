@@ -153,7 +153,7 @@ public final class PeerProcess: Sendable {
     private func waitUntilReady(_ program: Program, _ launch: Launch, seconds: Double) throws(PeerError) {
         guard let child = state.withLock({ $0.child }) else { return }
         let end = ContinuousClock.now + .seconds(seconds)
-        var pause: UInt32 = 3000
+        var pause = Duration.milliseconds(3)
         while true {
             let visible = ListeningSocket.visible(to: child.pid, of: launch.sockets)
             let own = ListeningSocket.inodes(of: child.pid, andDescendants: launch.ownerIsDescendant)
@@ -177,9 +177,9 @@ public final class PeerProcess: Sendable {
             if ContinuousClock.now >= end {
                 throw PeerError(.timedOut, "\(program.name) was not ready after \(seconds) s", log: log)
             }
-            // Looking costs time that a slow server needs itself.
-            usleep(pause)
-            pause = min(pause * 5 / 4, 50_000)
+            // Nobody is told when a socket begins to listen. Looking costs time that a slow server needs itself.
+            child.end.wait(until: .now + pause)
+            pause = min(pause * 5 / 4, .milliseconds(50))
         }
     }
 

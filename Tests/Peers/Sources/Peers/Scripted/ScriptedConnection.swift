@@ -151,6 +151,7 @@ public final class ScriptedConnection: Sendable {
             guard ContinuousClock.now < end else {
                 throw PeerError(.timedOut, "the client did not take \(unsent) bytes")
             }
+            // Nobody is told of confirmations: `poll` answers at a third of the buffer.
             usleep(200)
         }
     }
