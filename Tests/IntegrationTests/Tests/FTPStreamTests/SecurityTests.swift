@@ -50,6 +50,40 @@ struct SecurityTests {
         #expect((error?.underlying as? FTPError)?.code == .notSecure)
     }
 
+    /// CCC: what is said in TLS behind the answer would be read as the reply to the first command in plain.
+    @Test func bytesBehindTheLeaveToEndTLS() async throws {
+        let authority = try CertificateAuthority.shared()
+        let identity = authority.server(.good)
+        var configuration = StreamListener.Configuration()
+        configuration.tls = TLSConfiguration(server: try TLSIdentity(file: identity.chain, keyFile: identity.key))
+        let listener = try StreamListener(port: 0, isLocal: true, configuration: configuration)
+        let serving = Task {
+            try await listener.run { client in
+                var answer = "220 Hi.\r\n"
+                while (try? await client.output.writeAll(Array(answer.utf8))) != nil,
+                    let command = try? await client.input.read(upTo: 100), !command.isEmpty
+                {
+                    answer =
+                        switch command.prefix(3) {
+                        case Array("USE".utf8)[...]: "230 In.\r\n"
+                        case Array("CCC".utf8)[...]: "200 Clear.\r\n257 And more.\r\n"
+                        default: "200 OK.\r\n"
+                        }
+                }
+            }
+        }
+        var security = FTPSecurity(control: .implicit)
+        security.configuration.trust = .only(file: authority.root)
+        security.clearsControl = true
+        let stream = try ReadStream(ftpURL: url("ftp://localhost:\(listener.port ?? 0)/x"))
+        try stream.set(.ftpPool, to: FTPSessionPool())
+        try stream.set(.ftpSecurity, to: security)
+        let error = await failure(stream)
+        #expect((error?.underlying as? FTPError)?.sentence.key == "ftp.endlessTLS", "\(error.debugDescription)")
+        listener.stop()
+        try await serving.value
+    }
+
     @Test(
         "CVE-2018-1000300, CVE-2000-0973: replies too long, without end, or none at all",
         arguments: [

@@ -64,6 +64,10 @@ extension FTPError {
             "Bytes came between the server's leave to begin TLS and the handshake; somebody on the way may have put them in."
         ))
 
+    static let endlessTLS = FTPError(
+        .unexpectedReply,
+        Sentence("ftp.endlessTLS", "The server goes on talking in TLS, though it had agreed to end it (CCC)."))
+
     static func badURL(_ reason: String) -> FTPError {
         FTPError(.badURL, Sentence("ftp.badURL", "The URL cannot be used with FTP: %1", reason))
     }

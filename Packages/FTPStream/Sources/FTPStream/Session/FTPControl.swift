@@ -11,6 +11,8 @@ final class FTPControl: @unchecked Sendable {
     var pair: StreamPair
     /// What ``pair`` stands on, be it the connection before TLS or that with it; nil if it stands on nothing.
     var plain: StreamPair?
+    /// What TLS had agreed on before it ended (CCC).
+    var clearedTLS: TLSInformation?
     var machine: FTPMachine
     var parser = FTPReplyParser()
     /// Received and not yet parsed.

@@ -27,13 +27,16 @@ extension FTPConversation {
             control.pair = secured
             try go { (machine) throws(FTPError) in try machine.didStartTLS() }
         case .endTLS:
+            // What the server said in TLS behind its answer is no reply to a command in plain.
+            guard control.parser.isEmpty, control.received.isEmpty else { throw StreamError(.endlessTLS) }
             if try !control.pair.output.tryFinish() { return blocked(.writable, control.pair) }
             var rest = [UInt8](repeating: 0, count: 64)
             guard let count = try control.pair.input.tryRead(into: &rest) else {
                 return blocked(.readable, control.pair)
             }
-            guard count == 0 else { throw StreamError(.injected) }
+            guard count == 0 else { throw StreamError(.endlessTLS) }
             if control.plain == nil { control.plain = control.pair }
+            control.clearedTLS = control.pair[.tlsInformation]
             control.pair = try StreamPair(afterTLSOf: control.pair)
             try go { (machine) throws(FTPError) in machine.didEndTLS() }
         case .connect(let port):

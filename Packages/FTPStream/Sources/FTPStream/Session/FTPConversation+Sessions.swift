@@ -86,7 +86,7 @@ extension FTPConversation {
         guard let control else { return }
         lastReply = control.machine.lastReply ?? lastReply
         resourceSize = control.machine.resourceSize ?? resourceSize
-        tlsInformation = control.pair[.tlsInformation] ?? tlsInformation
+        tlsInformation = control.pair[.tlsInformation] ?? control.clearedTLS ?? tlsInformation
         report = control.pair.report.steps.isEmpty ? (control.plain?.report ?? report) : control.pair.report
     }
 }
