@@ -20,6 +20,10 @@ final class HTTPConnection: @unchecked Sendable {
     @exclusivity(unchecked) private var parser: HeadParser
     /// How many requests it has carried before this one.
     @exclusivity(unchecked) var requests = 0
+    /// When something was last received.
+    @exclusivity(unchecked) private(set) var lastRead = Moment.now
+    /// That read gave all that the socket had; known of plain TCP only.
+    @exclusivity(unchecked) var isDrained = false
     /// When the last one ended.
     @exclusivity(unchecked) var idleSince = Moment.now
 
@@ -60,11 +64,19 @@ final class HTTPConnection: @unchecked Sendable {
         }
     }
 
+    /// Reads more into the buffer: how many bytes, 0 at the end, nil if there are none now; with `waits` it waits for some.
+    func fill(waits: Bool = false) throws(StreamError) -> Int? {
+        let count = try buffer.fill(from: pair.input, waits: waits)
+        lastRead = .now
+        isDrained = key.isPlain && buffer.hasRoom
+        return count
+    }
+
     /// Waits on the calling thread until there is something to read, in the buffer with `fills`. How the wait ended is told
     /// by the next try to read.
     func waitForInput(fills: Bool) {
         if fills {
-            _ = try? buffer.fill(from: pair.input, waits: true)
+            _ = try? fill(waits: true)
         } else {
             try? pair.input.ready()
         }
@@ -76,7 +88,11 @@ final class HTTPConnection: @unchecked Sendable {
     /// True if it can carry another request: open, quiet, nothing left over.
     ///
     /// What a server sends unasked, an end or an answer to nothing, must not be taken for the answer to the next request.
-    var isIdle: Bool {
-        buffer.isEmpty && pair.output.status == .open && pair.input.status == .open && !pair.input.hasBytesAvailable
+    /// So the socket is looked at, which costs a system call; but not if a read has emptied it within the time `trust`
+    /// before `now`.
+    func isIdle(_ now: Moment, trusting trust: Duration = .zero) -> Bool {
+        guard buffer.isEmpty, pair.output.status == .open, pair.input.status == .open else { return false }
+        if isDrained, lastRead.duration(to: now) < trust { return true }
+        return !pair.input.hasBytesAvailable
     }
 }

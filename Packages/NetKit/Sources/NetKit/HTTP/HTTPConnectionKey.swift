@@ -34,6 +34,9 @@ struct HTTPConnectionKey: Hashable, Sendable {
         manner?.proxies.contains { $0.hops.contains { ($0 as? HTTPProxy)?.login === login } } ?? false
     }
 
+    /// It leads over plain TCP straight to the origin.
+    var isPlain: Bool { manner == nil && !origin.isSecure }
+
     /// The caller's wishes for TLS.
     var tls: TLSConfiguration? { manner?.tls }
 

@@ -11,7 +11,8 @@ internal import StreamKit
 /// ```
 ///
 /// The connection used last is taken first. Before it is used it is looked at: one that the server has closed, or sent
-/// anything on, is dropped.
+/// anything on, is dropped. The look is spared a request that can be sent twice if the last answer came in plain TCP within
+/// the last 50 µs.
 public final class HTTPConnectionPool: Sendable {
     /// How many connections are kept, and for how long.
     public struct Limits: Sendable, Hashable {
@@ -91,14 +92,25 @@ public final class HTTPConnectionPool: Sendable {
         for connection in connections { other.put(connection) }
     }
 
-    /// An idle connection for `key`, checked; nil if there is none.
-    func take(_ key: HTTPConnectionKey) -> HTTPConnection? {
+    /// How long after a read that emptied it a connection is taken to be quiet, for a request that can be sent twice.
+    ///
+    /// No longer than bytes are on their way from a server that is near: what it sends unasked can be that late in any case,
+    /// and no look sees it then. If the server has ended the connection meanwhile, the request is sent again on a new one.
+    static let trust = Duration.microseconds(50)
+
+    /// An idle connection for `key`, looked at unless it is trusted; nil if there is none.
+    ///
+    /// - Parameter trust: for how long after a read that emptied it a look can be spared; see ``trust``.
+    func take(_ key: HTTPConnectionKey, trusting trust: Duration = .zero) -> HTTPConnection? {
         while true {
             let connection = state.withLock { state in
                 state.idle.lastIndex { $0.key == key }.map { state.idle.remove(at: $0) }
             }
             guard let connection else { return nil }
-            if connection.isIdle, connection.idleSince.duration(to: .now) < limits.idle { return connection }
+            let now = Moment.now
+            if connection.isIdle(now, trusting: trust), connection.idleSince.duration(to: now) < limits.idle {
+                return connection
+            }
             connection.pair.close()
         }
     }

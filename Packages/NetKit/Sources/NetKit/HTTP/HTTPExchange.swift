@@ -35,10 +35,13 @@ final class HTTPExchange: StreamTransport {
         }
     }
 
+    /// Where nobody waits: told of a load that is closed, and of which nobody has asked before.
+    private static let nowhere = WaitPoint()
+
     var waitPoint: WaitPoint {
         state.withLock { state in
             if let place = state.load.place { return place }
-            let point = state.point ?? WaitPoint(loop: loop)
+            let point = state.point ?? (state.isClosed ? HTTPExchange.nowhere : WaitPoint(loop: loop))
             state.point = point
             return point
         }
@@ -47,13 +50,16 @@ final class HTTPExchange: StreamTransport {
     func tryOpen() throws(StreamError) -> OpenAttempt {
         try step { (load) throws(StreamError) in
             // Open means that transmission has begun; the answer is waited for by reading.
-            guard let interest = try load.advanceToBody(), !load.hasBegun else { return .opened }
-            return .wouldBlock(interest)
+            try load.begin().map { .wouldBlock($0) } ?? .opened
         }
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try step { (load) throws(StreamError) in try load.read(into: &buffer) }
+        try step { (load) throws(StreamError) in
+            // On the loop, what has come since is told of by an edge. Elsewhere somebody may be polling.
+            if !loop.isCurrent { load.hasJustSent = false }
+            return try load.read(into: &buffer)
+        }
     }
 
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
@@ -73,6 +79,7 @@ final class HTTPExchange: StreamTransport {
     func peek() throws(StreamError) -> Attempt {
         try step { (load) throws(StreamError) in
             if load.isConnectionLent { return .wouldBlock(.readable) }
+            load.hasJustSent = false
             if let interest = try load.advanceToBody() { return .wouldBlock(interest) }
             return try load.peekBody()
         }

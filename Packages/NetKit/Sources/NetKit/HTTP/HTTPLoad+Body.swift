@@ -17,7 +17,10 @@ extension HTTPLoad {
     /// Goes on to the body, and reads payload into `target`.
     mutating func read(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
         if let interest = try advanceToBody() { return .wouldBlock(interest) }
-        return try readBody(into: &target)
+        let attempt = try readBody(into: &target)
+        // Who reads does not wait, and whoever takes the connection next shall not be woken by the end of this stream.
+        if isOver { place = nil }
+        return attempt
     }
 
     /// The connection, if all there is to do now is to wait for its input. Until the caller takes ``isConnectionLent``
@@ -102,6 +105,8 @@ extension HTTPLoad {
         let read = try target.withPart(part) { (part) throws(StreamError) in
             try connection.pair.input.tryRead(into: &part)
         }
+        // It may have stopped short of what came behind the body.
+        connection.isDrained = false
         guard let count = read else { return try block() }
         if count == 0 { return try receiveEnd() }
         try advanceDecoder(count)
@@ -111,7 +116,7 @@ extension HTTPLoad {
 
     /// Reads into the buffer; nil: look again.
     private mutating func fill(_ connection: HTTPConnection) throws(StreamError) -> Attempt? {
-        guard let count = try connection.buffer.fill(from: connection.pair.input) else { return try block() }
+        guard let count = try connection.fill() else { return try block() }
         return count == 0 ? try receiveEnd() : nil
     }
 

@@ -4,18 +4,40 @@ internal import StreamKit
 
 /// Up to the body: sending, and the head of the answer.
 extension HTTPLoad {
+    /// Goes on until the request is on its way (nil), or something must be waited for.
+    mutating func begin() throws(StreamError) -> Interest? {
+        while !hasBegun {
+            if let interest = try advance(), !hasBegun { return interest }
+        }
+        return nil
+    }
+
     /// Goes on until the head of the final answer is there (nil), or something must be waited for.
     mutating func advanceToBody() throws(StreamError) -> Interest? {
-        while true {
-            switch phase {
-            case .idle:
-                if let interest = try awaitDecision() { return interest }
-                try beginHop()
-            case .sending: if let interest = try send() { return interest }
-            case .receivingHead: if let interest = try receiveHead() { return interest }
-            case .discarding: if let interest = try discard() { return interest }
-            case .receivingBody, .done: return nil
-            }
+        while !isAtBody {
+            if let interest = try advance() { return interest }
+        }
+        return nil
+    }
+
+    private var isAtBody: Bool {
+        switch phase {
+        case .idle, .sending, .receivingHead, .discarding: false
+        case .receivingBody, .done: true
+        }
+    }
+
+    /// Takes a step; nil if another may follow.
+    private mutating func advance() throws(StreamError) -> Interest? {
+        switch phase {
+        case .idle:
+            if let interest = try awaitDecision() { return interest }
+            try beginHop()
+            return nil
+        case .sending: return try send()
+        case .receivingHead: return try receiveHead()
+        case .discarding: return try discard()
+        case .receivingBody, .done: return nil
         }
     }
 
@@ -62,6 +84,7 @@ extension HTTPLoad {
         case .answered: phase = .receivingHead
         case .done:
             phase = .receivingHead
+            place = connection?.pair.input.waitPoint
             hasJustSent = true
         case .awaitsLeave:
             phase = .receivingHead
@@ -102,12 +125,11 @@ extension HTTPLoad {
             }
             if hasJustSent {
                 hasJustSent = false
-                place = connection.pair.input.waitPoint
                 return .readable
             }
             let count: Int?
             do throws(StreamError) {
-                count = try connection.buffer.fill(from: connection.pair.input)
+                count = try connection.fill()
             } catch {
                 try retry(after: error)
                 return nil
@@ -144,7 +166,7 @@ extension HTTPLoad {
         }
         try refuseUnasked(head, framing)
         leaveTimer.take()?.cancel()
-        log.answered(head)
+        log.answered(head, at: connection?.lastRead ?? .now)
         answeringProxy = connection?.proxy
         if answeringProxy?.tls != nil { proxyBinding = connection?.pair[.serverEndPointBinding] }
         decoder = BodyDecoder(framing, limits: settings.limits, leniency: .client)

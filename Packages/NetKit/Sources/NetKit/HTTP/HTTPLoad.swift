@@ -72,7 +72,7 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     /// At least a byte of the answer has come.
     var hasReceived = false
-    /// The request has gone out just now: its answer cannot be there yet.
+    /// The request has gone out just now: its answer cannot be there yet. Who waits in any case need not try first.
     var hasJustSent = false
     /// A thread waits for the connection's input; see ``lendConnection()``.
     var isConnectionLent = false
@@ -191,7 +191,11 @@ extension HTTPLoad {
         let ownLogin = settings.pool?.isOfOneLogin == true ? nil : request.connectionLogin
         let key = HTTPConnectionKey(origin, properties, loop: loop, ownLogin: ownLogin)
         var idle: HTTPConnection?
-        if settings.keepsConnection, !mustBeNew { idle = (settings.pool ?? .shared).take(key) }
+        if settings.keepsConnection, !mustBeNew {
+            // A request that can be sent twice may meet a connection that has ended just now; see ``retry(after:)``.
+            let mayRepeat = method.isIdempotent && body?.isRepeatable != false && !settings.needsIdleConnection
+            idle = (settings.pool ?? .shared).take(key, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero)
+        }
         idle?.accept(settings.limits)
 
         let approach = takeApproach(to: origin, properties)

@@ -24,6 +24,8 @@ struct LoadLog: Sendable {
         var start: Moment
         var end: Moment?
         var outcome = Outcome.underway
+
+        var isUnderway: Bool { end == nil }
     }
 
     /// Of the first request, which is the moment of opening.
@@ -62,22 +64,26 @@ struct LoadLog: Sendable {
         request = RequestStep(method: method, url: url, start: now)
     }
 
-    mutating func answered(_ response: HTTPResponse) { endRequest(.answered(response)) }
+    mutating func answered(_ response: HTTPResponse, at moment: Moment = .now) {
+        endRequest(.answered(response), at: moment)
+    }
 
-    mutating func failed(_ error: StreamError) { endRequest(.failed(error)) }
+    mutating func failed(_ error: StreamError) { endRequest(.failed(error), at: .now) }
 
     /// The load was given up.
     mutating func abandon() {
-        endRequest(.abandoned)
+        endRequest(.abandoned, at: .now)
         endConnection()
     }
 
-    private mutating func endRequest(_ outcome: Outcome) {
-        guard var request, request.end == nil else { return }
-        request.end = .now
-        request.outcome = outcome
-        self.request = request
-        tell(step(request))
+    private mutating func endRequest(_ outcome: Outcome, at moment: Moment) {
+        guard request?.isUnderway == true else { return }
+        // In place: a copy of what is kept costs more than this.
+        request?.end = moment
+        request?.outcome = outcome
+        #if Logging
+        if let request { tell(step(request)) }
+        #endif
     }
 
     private func step(_ request: RequestStep) -> ConnectionReport.Step {

@@ -13,6 +13,8 @@ struct ReceiveBuffer: Sendable {
     }
 
     var isEmpty: Bool { start == end }
+    /// The last read into it left room: it was given all that there was.
+    var hasRoom: Bool { end < bytes.count }
     var count: Int { end - start }
 
     /// Looks at the bytes.

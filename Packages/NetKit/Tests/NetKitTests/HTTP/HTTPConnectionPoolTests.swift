@@ -56,6 +56,39 @@ import Testing
         if says { wire.endPeer() }
     }
 
+    /// What a read has emptied just now need not be looked at, where the request can be sent twice; else it always is.
+    @Test(arguments: [
+        ("http://example.org/", true, true), ("http://example.org/", false, false),
+        ("https://example.org/", true, false),
+    ])
+    func trustsWhatWasEmptyJustNow(_ url: String, _ mayRepeat: Bool, _ isTrusted: Bool) throws {
+        let pool = HTTPConnectionPool()
+        let wire = try Wire(url)
+        #expect(write(wire.peer, "x", 1) == 1)
+        #expect(try wire.connection.fill() == 1)
+        wire.connection.buffer.remove(1)
+        pool.put(wire.connection)
+        wire.endPeer()
+        let trust = mayRepeat ? Duration.seconds(3600) : .zero
+        #expect((pool.take(try Self.key(url), trusting: trust) != nil) == isTrusted)
+        wire.connection.pair.close()
+    }
+
+    /// Neither a read that was as long as its room, nor one that is longer ago, says that nothing has come since.
+    @Test func trustsNothingElse() throws {
+        let wire = try Wire()
+        #expect(write(wire.peer, "x", 1) == 1)
+        #expect(try wire.connection.fill() == 1)
+        wire.connection.buffer.remove(1)
+        wire.endPeer()
+        let now = Moment.now
+        #expect(wire.connection.isIdle(now, trusting: .seconds(3600)))
+        #expect(!wire.connection.isIdle(now + .seconds(3600), trusting: .seconds(3600)))
+        wire.connection.isDrained = false
+        #expect(!wire.connection.isIdle(now, trusting: .seconds(3600)))
+        wire.connection.pair.close()
+    }
+
     @Test func limits() throws {
         let pool = HTTPConnectionPool(limits: .init(perOrigin: 2, total: 3, idle: .seconds(60)))
         let a = try (0..<3).map { _ in try Wire("http://a.example/") }
