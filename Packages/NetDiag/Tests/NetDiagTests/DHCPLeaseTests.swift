@@ -66,6 +66,37 @@ import Testing
         #expect(DHCPLease.lapsed(in: folder + "/nowhere", now: .max).isEmpty)
     }
 
+    /// What lies where leases should: nothing of it holds anybody up, nor is all of it read.
+    @Test func filesThatAreNone() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("leases-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(mkfifo(folder + "/dhclient.a.leases", 0o600) == 0)
+        try FileManager.default.createDirectory(
+            atPath: folder + "/dhclient.b.leases", withIntermediateDirectories: false)
+        for (name, target) in [("c", "/dev/zero"), ("d", folder + "/dhclient.d.leases"), ("e", "/nowhere")] {
+            #expect(symlink(target, folder + "/dhclient.\(name).leases") == 0)
+        }
+        #expect(DHCPLease.lapsed(in: folder, now: .max).isEmpty)
+        // Terabytes, with a lease at their end.
+        let descriptor = open(folder + "/dhclient.f.leases", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        let lease = Array("\nlease { interface \"eth0\"; fixed-address 192.0.2.7; expire epoch 1; }\n".utf8)
+        #expect(pwrite(descriptor, lease, lease.count, 1 << 42) == lease.count)
+        close(descriptor)
+        #expect(DHCPLease.lapsed(in: folder, now: 2).map(\.interface) == ["eth0"])
+    }
+
+    /// Times that no clock shows.
+    @Test(arguments: [Int64.min, Int64.min + 1, -1, 0, 253_402_300_800, .max])
+    func timesThatNoClockShows(_ expiry: Int64) {
+        let leases = DHCPLease.parse(
+            "lease { interface \"eth0\"; fixed-address 192.0.2.7; expire epoch \(expiry); }")
+        #expect(leases.first?.expiry == expiry)
+        var fault = LadderFault.all.first { $0.code == .linkLocalOnly }!
+        fault.world.surroundings.lapsedLeases = leases
+        #expect(fault.world.diagnose().cause?.code == .leaseExpired)
+    }
+
     /// Named only where an address is missing on the very interface.
     @Test func itExplainsAMissingAddress() {
         let lease = DHCPLease(interface: "eth0", address: IPAddress("192.0.2.7")!, expiry: 1_795_200_000)
