@@ -4,7 +4,7 @@
 /// print(authentication.explain())
 /// // Negotiate: skipped, what this scheme needs is not installed (libgssapi_krb5.so.2)
 /// // Digest "staff": chosen
-/// // Basic "staff": not needed, since a stronger one was chosen
+/// // Basic "staff": not needed, since one that is preferred was chosen
 /// ```
 public struct AuthenticationExplanation: Hashable, Sendable {
     /// One scheme that was offered.

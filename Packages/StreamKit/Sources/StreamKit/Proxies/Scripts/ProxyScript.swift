@@ -47,11 +47,18 @@ public struct ProxyScript: Sendable, Hashable {
 
     /// A script in a file.
     ///
-    /// - Throws: as ``init(_:)``; an `errno` if the file cannot be read.
+    /// What is no plain file, such as a FIFO, may make wait for ten seconds.
+    ///
+    /// - Throws: as ``init(_:)``; an `errno` if the file cannot be read, `ETIMEDOUT` if nothing came.
     public init(file path: String) throws(StreamError) {
+        try self.init(file: path, within: .seconds(10))
+    }
+
+    init(file path: String, within limit: Duration) throws(StreamError) {
         let bytes: [UInt8]
         do throws(StreamError) {
             let stream = ReadStream(path: path)
+            try stream.set(.readLimit, to: limit)
             try stream.open()
             defer { stream.close() }
             bytes = try stream.contents(limit: ProxyScript.largestScript)
@@ -106,7 +113,7 @@ public struct ProxyScript: Sendable, Hashable {
 }
 
 extension ReadStream {
-    /// Reads to the end without asking for `await`: for files, which never wait.
+    /// Reads to the end without asking for `await`: for files, which hardly wait.
     fileprivate func contents(limit: Int) throws(StreamError) -> [UInt8] {
         try readAll(limit: limit)
     }

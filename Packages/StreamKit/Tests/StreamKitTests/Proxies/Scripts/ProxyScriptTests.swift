@@ -154,4 +154,17 @@ import Testing
         let elsewhere = #expect(throws: StreamError.self) { try ProxyScriptSource.url("http://h/p.pac").script() }
         #expect(elsewhere?.description.contains("NetKit") == true)
     }
+
+    /// Nobody writes into it, and nobody is held up by it.
+    @Test func fileThatIsNone() throws {
+        let path = "/tmp/script-\(getpid())-\(UInt32.random(in: 0 ... .max)).pac"
+        #expect(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        let error = #expect(throws: StreamError.self) { try ProxyScript(file: path, within: .milliseconds(10)) }
+        #expect(error?.isPOSIX(ETIMEDOUT) == true)
+        let folder = #expect(throws: StreamError.self) { try ProxyScript(file: "/tmp") }
+        #expect(folder?.isPOSIX(EISDIR) == true)
+        let endless = #expect(throws: StreamError.self) { try ProxyScript(file: "/dev/zero") }
+        #expect(endless?.isPOSIX(EFBIG) == true)
+    }
 }
