@@ -30,6 +30,20 @@ extension EventLoopsTests {
             #expect(holder.count.withLock { $0 } == 3)
         }
 
+        @Test func holdsStatesThatNeedAlignment() {
+            struct State: Sendable { var values = SIMD64<Double>(repeating: 1) }
+            final class Aligned: Sendable {
+                let state: Locked<State>
+                init(_ state: State) { self.state = Locked(state) }
+            }
+            let all = (0..<20).map { _ in Aligned(State()) }
+            for holder in all {
+                let place = holder.state.withLock { state in withUnsafePointer(to: &state) { UInt(bitPattern: $0) } }
+                #expect(place % UInt(MemoryLayout<State>.alignment) == 0)
+                #expect(holder.state.withLock { $0.values.sum() } == 64)
+            }
+        }
+
         @Test func letsGoOfItsState() {
             final class State: Sendable {}
             weak var weakly: State?
