@@ -67,6 +67,15 @@ import Testing
         #expect(IPv4Address(text)?.isPrivate == isPrivate)
     }
 
+    @Test(arguments: [UInt128](arrayLiteral: 0, 1, 1 << 63, 1 << 64, .max, 0xFE80 << 112 | 0x1234_5678_9ABC_DEF0))
+    func isItsNumber(_ number: UInt128) {
+        #expect(IPv6Address(rawValue: number).rawValue == number)
+        #expect(IPv6Address(rawValue: number, zone: "eth0")?.rawValue == number)
+        var address = IPv6Address.loopback
+        address.rawValue = number
+        #expect(address == IPv6Address(rawValue: number))
+    }
+
     @Test func mapsIPv4() throws {
         let address = IPv6Address(mapping: IPv4Address(192, 0, 2, 9))
         #expect(address.description == "::ffff:192.0.2.9")

@@ -9,8 +9,16 @@
 /// The zone is text, as people write it: an interface's name or its number. It is looked up when a ``SocketAddress``
 /// goes to the kernel, so reading an address asks nothing of the machine.
 public struct IPv6Address: Hashable, Sendable {
+    // Two words, because whatever holds a UInt128 is aligned to 16 bytes, which Swift gets from `posix_memalign`: ten times
+    // as dear as any other allocation.
+    private var high: UInt64
+    private var low: UInt64
+
     /// The address as a number, without the zone.
-    public var rawValue: UInt128
+    public var rawValue: UInt128 {
+        get { UInt128(high) << 64 | UInt128(low) }
+        set { (high, low) = (UInt64(truncatingIfNeeded: newValue >> 64), UInt64(truncatingIfNeeded: newValue)) }
+    }
 
     /// The zone (RFC 4007 §11) that tells one link's addresses from another's: `"eth0"`, `"2"`; nil for none.
     public let zone: String?
@@ -25,8 +33,13 @@ public struct IPv6Address: Hashable, Sendable {
 
     /// The address whose number is `rawValue`, in no zone.
     public init(rawValue: UInt128) {
-        self.rawValue = rawValue
-        zone = nil
+        self.init(rawValue, in: nil)
+    }
+
+    private init(_ rawValue: UInt128, in zone: String?) {
+        high = UInt64(truncatingIfNeeded: rawValue >> 64)
+        low = UInt64(truncatingIfNeeded: rawValue)
+        self.zone = zone
     }
 
     /// The same address in `zone`; nil if that cannot be a zone: empty, over ``longestZone`` bytes, or with bytes that
@@ -37,8 +50,7 @@ public struct IPv6Address: Hashable, Sendable {
                 zone.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "%") })
             else { return nil }
         }
-        self.rawValue = rawValue
-        self.zone = zone
+        self.init(rawValue, in: zone)
     }
 
     /// The sixteen octets, most significant first.

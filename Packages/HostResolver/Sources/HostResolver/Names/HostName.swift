@@ -50,10 +50,11 @@ public struct HostName: Hashable, Sendable {
         }
         let isFullyQualified = name.utf8.last == UInt8(ascii: ".")
         if isFullyQualified { name.removeLast() }
-        if let fault = Self.fault(in: Array(name.utf8)) {
+        var hasCapitals = false
+        if let fault = name.withUTF8({ Self.fault(in: $0, &hasCapitals) }) {
             throw ResolverError(.invalidName, name: text, detail: fault)
         }
-        self.init(ascii: name.lowercased(), address: nil, isFullyQualified: isFullyQualified)
+        self.init(ascii: hasCapitals ? name.lowercased() : name, address: nil, isFullyQualified: isFullyQualified)
     }
 
     /// The name that stands for an address.
@@ -82,17 +83,23 @@ extension HostName: CustomStringConvertible {
 
 extension HostName {
     /// What is wrong with an ASCII name without its final dot; nil if nothing is.
-    private static func fault(in name: [UInt8]) -> String? {
+    private static func fault(in name: UnsafeBufferPointer<UInt8>, _ hasCapitals: inout Bool) -> String? {
         if name.isEmpty { return "empty" }
         if name.count > longestName { return "longer than \(longestName) bytes" }
-        let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        for label in labels {
+        var label = name[...]
+        while true {
+            let end = label.firstIndex(of: UInt8(ascii: ".")) ?? name.endIndex
+            label = label[..<end]
             if label.isEmpty { return "an empty label" }
             if label.count > longestLabel { return "a label longer than \(longestLabel) bytes" }
-            if !label.allSatisfy(isNameByte) { return "a character that host names do not have" }
+            for byte in label {
+                if !isNameByte(byte) { return "a character that host names do not have" }
+                if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) { hasCapitals = true }
+            }
             if label.first == UInt8(ascii: "-") || label.last == UInt8(ascii: "-") { return "a hyphen at an end" }
+            if end == name.endIndex { return isNumber(label) ? "a number that is no IPv4 address" : nil }
+            label = name[(end + 1)...]
         }
-        return labels.last.map(isNumber) == true ? "a number that is no IPv4 address" : nil
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
@@ -106,7 +113,7 @@ extension HostName {
     }
 
     /// `inet_aton` would take the last label for a number, decimal or hexadecimal (WHATWG URL §3.5 "ends in a number").
-    private static func isNumber(_ label: ArraySlice<UInt8>) -> Bool {
+    private static func isNumber(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         let isDecimal = label.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         let isHexadecimal =
             label.count >= 2 && label.first == UInt8(ascii: "0")
