@@ -2,7 +2,9 @@ internal import EventLoops
 internal import HostResolver
 
 /// What opening needs to know of a stream's properties.
-struct ConnectPlan: Sendable {
+///
+/// A class, because the steps of opening hand it about, and it is large.
+final class ConnectPlan: Sendable {
     let endpoint: Endpoint
     let options: ConnectingSocket.Options
     let resolver: any Resolver
@@ -12,9 +14,10 @@ struct ConnectPlan: Sendable {
     /// False if the user has said that the descriptor stays open.
     let closesDescriptor: Bool
     /// False if another plan may follow for the same connection: no socket takes its final place then before it has connected.
-    var isLast = true
+    let isLast: Bool
 
-    init(to endpoint: Endpoint, _ properties: StreamProperties) {
+    init(to endpoint: Endpoint, _ properties: StreamProperties, isLast: Bool = true) {
+        self.isLast = isLast
         self.endpoint = endpoint
         options = ConnectingSocket.Options(
             sendsAtOnce: properties[.sendsAtOnce] ?? true, keepsAlive: properties[.keepsAlive] ?? false,

@@ -128,9 +128,7 @@ struct FindingOpening: OpeningWork {
         if let deadline = search.deadline {
             properties[.openLimit] = max(.milliseconds(1), Moment.now.duration(to: deadline))
         }
-        var plan = ConnectPlan(to: .addresses(addresses, name: place.name), properties)
-        plan.isLast = place.isComplete
-        return plan
+        return ConnectPlan(to: .addresses(addresses, name: place.name), properties, isLast: place.isComplete)
     }
 
     mutating func abandon(_ connection: Connection) {

@@ -181,7 +181,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
             let first = wait.places[0]
             let outcome = first.point.block(
                 first.half, for: first.interest, until: [deadline, wait.deadline].compactMap(\.self).min(),
-                minding: callers + wait.places.dropFirst())
+                minding: wait.places.count == 1 ? callers : callers + wait.places.dropFirst())
             switch outcome {
             case .elsewhere(let place, let news) where place < callers.count:
                 handOver(errand)

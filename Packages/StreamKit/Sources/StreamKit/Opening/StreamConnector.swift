@@ -68,8 +68,8 @@ struct StreamConnector: OpeningWork {
                 race = nil
             case .connected(let address):
                 let socket = Engine.socket(connection.point)
-                if let tls = plan.tls {
-                    phase = try secure(socket, with: tls, connection)
+                if let securing = try secure(socket, connection) {
+                    phase = securing
                 } else {
                     if case .ip? = address { connection.allowDraining() }
                     phase = .open(socket)
@@ -114,9 +114,9 @@ struct StreamConnector: OpeningWork {
         if !plan.closesDescriptor { connection.point.setOwnership(false) }
     }
 
-    private func secure(
-        _ lower: Engine, with configuration: TLSConfiguration, _ connection: Connection
-    ) throws(StreamError) -> Phase {
+    /// Nil if the connection stays plain.
+    private func secure(_ lower: Engine, _ connection: Connection) throws(StreamError) -> Phase? {
+        guard let configuration = plan.tls else { return nil }
         let name = plan.endpoint.name
         let step = connection.beginStep(.tls(name))
         let tls = try reporting(step, connection) { () throws(StreamError) in

@@ -43,46 +43,55 @@ public struct StreamProperty<Value: Sendable>: Sendable {
 /// let pair = StreamPair(host: "localhost", port: 80, properties: properties)
 /// ```
 public struct StreamProperties: Sendable {
+    private struct Entry: Sendable {
+        let name: String
+        var value: any Sendable
+    }
+
     // So few that looking through them costs less than hashing.
-    @usableFromInline var values: [(name: String, value: any Sendable)] = []
+    private var entries: [Entry] = []
 
     /// No values.
     public init() {}
 
     /// True if nothing is set.
-    public var isEmpty: Bool { values.isEmpty }
+    public var isEmpty: Bool { entries.isEmpty }
 
     /// The value that was set, else the property's default.
     @inlinable
     public subscript<Value>(property: StreamProperty<Value>) -> Value? {
         get {
-            values.isEmpty ? property.defaultValue : value(named: property.name) as? Value ?? property.defaultValue
+            // Most are not set; to find out by a cast of nil costs more than the search.
+            guard let value = value(named: property.name) else { return property.defaultValue }
+            return value as? Value ?? property.defaultValue
         }
         set { set(newValue, named: property.name) }
     }
 
     /// A value by its property's name, for transports; nil if none was set.
     public func value(named name: String) -> (any Sendable)? {
-        index(of: name).map { values[$0].value }
+        index(of: name).map { entries[$0].value }
     }
 
     /// Takes over all values of `other`.
     mutating func merge(_ other: StreamProperties) {
-        for (name, value) in other.values { set(value, named: name) }
+        for entry in other.entries { set(entry.value, named: entry.name) }
     }
 
     /// A value by its property's name, for transports.
     public mutating func set(_ value: (any Sendable)?, named name: String) {
         switch (index(of: name), value) {
-        case (let index?, let value?): values[index].value = value
-        case (let index?, nil): values.remove(at: index)
-        case (nil, let value?): values.append((name, value))
+        case (let index?, let value?): entries[index].value = value
+        case (let index?, nil): entries.remove(at: index)
+        case (nil, let value?): entries.append(Entry(name: name, value: value))
         case (nil, nil): break
         }
     }
 
     private func index(of name: String) -> Int? {
         // Not firstIndex(where:), which would copy each value to show it.
-        values.indices.first { values[$0].name == name }
+        entries.withUnsafeBufferPointer { entries in
+            entries.indices.first { entries[$0].name == name }
+        }
     }
 }

@@ -11,8 +11,6 @@ final class PeerVerification {
     private let context: TLSContext
     private let peer: TLSPeer
 
-    private var configuration: TLSConfiguration { context.configuration }
-
     init(_ context: TLSContext, _ peer: TLSPeer) {
         self.context = context
         self.peer = peer
@@ -20,7 +18,7 @@ final class PeerVerification {
 
     /// Judges the chain that the peer sent. Called by OpenSSL once in a full handshake.
     func verify(_ store: OpaquePointer) -> Bool {
-        let isChecked = configuration.verification != .insecureNone
+        let isChecked = context.configuration.verification != .insecureNone
         if isChecked, X509_verify_cert(store) != 1 {
             if failure == nil { failure = describe(store) }
             return false
@@ -62,11 +60,12 @@ final class PeerVerification {
                 && X509_STORE_CTX_get_current_cert(store).map { Certificate(X509Handle(sharing: $0)).isSelfIssued }
                     == true
             return isRoot
-                ? configuration.insecureAllowsExpiredRoots : configuration.insecureAllowsExpiredCertificates
+                ? context.configuration.insecureAllowsExpiredRoots
+                : context.configuration.insecureAllowsExpiredCertificates
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
-            return configuration.insecureAllowsAnyRoot
+            return context.configuration.insecureAllowsAnyRoot
         default:
             return false
         }
@@ -82,7 +81,7 @@ final class PeerVerification {
 
     private func keepsProfile(_ store: OpaquePointer) -> Bool {
         let chain = chain(store, isChecked: true)
-        let isAnchored = !configuration.insecureAllowsAnyRoot
+        let isAnchored = !context.configuration.insecureAllowsAnyRoot
         guard let violation = ChainProfile.violation(of: chain, isAnchored: isAnchored) else { return true }
         let isOwn = violation.certificate == chain.first
         let subject = isOwn || violation.certificate.subject.isEmpty ? peer.name : violation.certificate.description
@@ -91,17 +90,17 @@ final class PeerVerification {
     }
 
     private func isTrustedKey(_ store: OpaquePointer, isChecked: Bool) -> Bool {
-        if configuration.pins.isEmpty { return true }
+        if context.configuration.pins.isEmpty { return true }
         let chain = chain(store, isChecked: isChecked)
         let candidates = isChecked ? chain[...] : chain.prefix(1)
-        if candidates.contains(where: { configuration.pins.contains(TLSPin($0)) }) { return true }
+        if candidates.contains(where: { context.configuration.pins.contains(TLSPin($0)) }) { return true }
         failure = StreamError(
             .invalidChain, .pinMissing(peer.name, found: chain.first.map { TLSPin($0).description } ?? "none"))
         return false
     }
 
     private func followsRule(_ store: OpaquePointer, isChecked: Bool) -> Bool {
-        guard let verifier = configuration.verifier else { return true }
+        guard let verifier = context.configuration.verifier else { return true }
         if verifier.accepts(chain(store, isChecked: isChecked), name: peer.subject?.text) { return true }
         failure = StreamError(.invalidChain, .refusedByRule(peer.name))
         return false
@@ -114,7 +113,7 @@ final class PeerVerification {
         let certificate = X509_STORE_CTX_get_current_cert(store).map { Certificate(X509Handle(sharing: $0)) }
         let isOwn = X509_STORE_CTX_get_error_depth(store) == 0
         let subject = isOwn ? peer.name : certificate?.description ?? peer.name
-        let now = X509Text.date(configuration.verificationTime ?? Int64(time(nil)))
+        let now = X509Text.date(context.configuration.verificationTime ?? Int64(time(nil)))
         switch error {
         case X509_V_ERR_CERT_HAS_EXPIRED:
             let date = X509Text.date(certificate?.notAfter ?? 0)

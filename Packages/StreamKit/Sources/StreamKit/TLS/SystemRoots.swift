@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import EventLoops
 internal import Glibc
 
 /// Where this machine keeps the roots it trusts.
@@ -12,13 +13,32 @@ enum SystemRoots {
         "/etc/ssl/cert.pem",  // Alpine, OpenBSD
     ]
 
+    /// OpenSSL's own places, as they were when something was last found there.
+    private static let filled = Locked<[FileStamp?]>([])
+
+    /// What tells whether the roots are still those that were read. Asked for each connection, so a directory that has not
+    /// changed is not read again.
+    static func stamps() -> [FileStamp?] {
+        let own = ownPlaces()
+        let stamps = own.map { FileStamp($0) }
+        if filled.withLock({ $0 == stamps }) { return stamps }
+        let places = places()
+        if places != own { return places.map { FileStamp($0) } }
+        filled.withLock { $0 = stamps }
+        return stamps
+    }
+
     /// The places that count now: OpenSSL's, or the first bundle there is, or none.
-    static func places() -> [String] {
-        let file = environment(X509_get_default_cert_file_env()) ?? String(cString: X509_get_default_cert_file())
-        let directory = environment(X509_get_default_cert_dir_env()) ?? String(cString: X509_get_default_cert_dir())
-        let own = [file] + directory.split(separator: ":").map(String.init)
+    private static func places() -> [String] {
+        let own = ownPlaces()
         if own.contains(where: holdsSomething) { return own }
         return bundles.first(where: holdsSomething).map { [$0] } ?? []
+    }
+
+    private static func ownPlaces() -> [String] {
+        let file = environment(X509_get_default_cert_file_env()) ?? String(cString: X509_get_default_cert_file())
+        let directory = environment(X509_get_default_cert_dir_env()) ?? String(cString: X509_get_default_cert_dir())
+        return [file] + directory.split(separator: ":").map(String.init)
     }
 
     /// Adds the roots to a store; false if there are none.
@@ -30,10 +50,12 @@ enum SystemRoots {
     }
 
     private static func environment(_ name: UnsafePointer<CChar>?) -> String? {
-        // As OpenSSL itself does, in programs with raised privileges whoever started them has no say.
-        guard getuid() == geteuid(), getgid() == getegid(), let name, let value = getenv(name) else { return nil }
+        guard obeysEnvironment, let name, let value = getenv(name) else { return nil }
         return String(cString: value)
     }
+
+    /// As OpenSSL itself does, in programs with raised privileges whoever started them has no say.
+    private static let obeysEnvironment = getuid() == geteuid() && getgid() == getegid()
 
     private static func holdsSomething(_ path: String) -> Bool {
         guard let stamp = FileStamp(path) else { return false }

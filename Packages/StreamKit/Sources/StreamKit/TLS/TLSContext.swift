@@ -57,6 +57,9 @@ final class TLSContext {
         return key.isShared ? session.copy() : session
     }
 
+    /// True of clients that look at the server's certificates.
+    var judgesServers: Bool { configuration.role == .client && configuration.verification != .insecureNone }
+
     /// How many sessions can be resumed, for tests.
     var sessionCount: Int { sessions.withLock { $0.count } }
 }

@@ -9,7 +9,8 @@ final class TLSContextCache: Sendable {
         let configuration: TLSConfiguration
         let files: [FileStamp?]
 
-        init(_ configuration: TLSConfiguration) {
+        init(_ configuration: TLSConfiguration, files: [FileStamp?]) {
+            self.files = files
             var shared = configuration
             shared.peerName = nil
             shared.serverNameIndication = .peerName
@@ -17,15 +18,31 @@ final class TLSContextCache: Sendable {
             shared.allowsTruncation = false
             shared.returnsToPlain = false
             self.configuration = shared
-            let trust = configuration.trust
-            let places = trust.includesSystemRoots ? SystemRoots.places() : []
-            files = (places + trust.files + trust.directories + trust.revocationLists).map { FileStamp($0) }
+        }
+
+        /// The files that a configuration names, as they are now.
+        static func files(of trust: TLSTrust) -> [FileStamp?] {
+            var stamps = trust.includesSystemRoots ? SystemRoots.stamps() : []
+            stamps.reserveCapacity(
+                stamps.count + trust.files.count + trust.directories.count + trust.revocationLists.count)
+            for path in trust.files { stamps.append(FileStamp(path)) }
+            for path in trust.directories { stamps.append(FileStamp(path)) }
+            for path in trust.revocationLists { stamps.append(FileStamp(path)) }
+            return stamps
         }
     }
 
-    private struct Entry {
+    private final class Entry {
         let key: Key
         let context: TLSContext
+        /// With what it was last asked for. Most connections have just that, whole, and need no key to be made.
+        let latest: TLSConfiguration
+
+        init(_ key: Key, _ context: TLSContext, latest: TLSConfiguration) {
+            self.key = key
+            self.context = context
+            self.latest = latest
+        }
     }
 
     /// The cache of this process.
@@ -43,21 +60,31 @@ final class TLSContextCache: Sendable {
 
     /// The context for a configuration, made if there is none.
     func context(for configuration: TLSConfiguration) throws(StreamError) -> TLSContext {
-        let key = Key(configuration)
-        if let context = entries.withLock({ TLSContextCache.use(key, of: &$0) }) { return context }
+        let files = Key.files(of: configuration.trust)
+        let latest = entries.withLock { entries -> TLSContext? in
+            guard let first = entries.first, first.latest == configuration, first.key.files == files else { return nil }
+            return first.context
+        }
+        if let latest { return latest }
+        let key = Key(configuration, files: files)
+        if let context = entries.withLock({ TLSContextCache.use(key, of: &$0, for: configuration) }) { return context }
         // Made without the lock, because it reads files. Two at once: the first one in wins, so that sessions are shared.
         let made = try TLSContext(key.configuration)
         return entries.withLock { entries in
-            if let other = TLSContextCache.use(key, of: &entries) { return other }
+            if let other = TLSContextCache.use(key, of: &entries, for: configuration) { return other }
             if entries.count == capacity { entries.removeLast() }
-            entries.insert(Entry(key: key, context: made), at: 0)
+            entries.insert(Entry(key, made, latest: configuration), at: 0)
             return made
         }
     }
 
-    private static func use(_ key: Key, of entries: inout [Entry]) -> TLSContext? {
+    private static func use(
+        _ key: Key, of entries: inout [Entry], for configuration: TLSConfiguration
+    ) -> TLSContext? {
         guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
         if index > 0 { entries.insert(entries.remove(at: index), at: 0) }
-        return entries[0].context
+        let context = entries[0].context
+        entries[0] = Entry(entries[0].key, context, latest: configuration)
+        return context
     }
 }

@@ -5,10 +5,7 @@ internal import Glibc
 extension TLSEndpoint {
     /// Asks for one, if the configuration wants it.
     func requestStatus() {
-        let configuration = context.configuration
-        guard configuration.role == .client, configuration.ocspStapling != .off,
-            configuration.verification != .insecureNone
-        else { return }
+        guard context.judgesServers, context.configuration.ocspStapling != .off else { return }
         netkit_SSL_request_ocsp(ssl)
     }
 

@@ -35,7 +35,7 @@ final class TLSEndpoint {
     private var cachedInformation: TLSInformation?
 
     init(
-        _ configuration: TLSConfiguration, _ context: TLSContext, _ peer: TLSPeer, over lower: Engine
+        _ configuration: borrowing TLSConfiguration, _ context: TLSContext, _ peer: TLSPeer, over lower: Engine
     ) throws(StreamError) {
         OpenSSLErrors.forget()
         let below = TLSLower(lower)
@@ -55,19 +55,19 @@ final class TLSEndpoint {
         SSL_set_bio(ssl, bio, bio)
         SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
         if returnsToPlain { netkit_SSL_set_read_ahead(ssl, 0) }
-        try tellNames(configuration)
+        try tellNames()
         requestStatus()
-        if configuration.role == .client { SSL_set_connect_state(ssl) } else { SSL_set_accept_state(ssl) }
+        if context.configuration.role == .client { SSL_set_connect_state(ssl) } else { SSL_set_accept_state(ssl) }
     }
 
     deinit {
         SSL_free(ssl)
     }
 
-    private func tellNames(_ configuration: TLSConfiguration) throws(StreamError) {
+    private func tellNames() throws(StreamError) {
         var isSet = true
         if let name = peer.indicatedName { isSet = netkit_SSL_set_tlsext_host_name(ssl, name) == 1 }
-        if configuration.verification == .full, let parameters = SSL_get0_param(ssl) {
+        if context.configuration.verification == .full, let parameters = SSL_get0_param(ssl) {
             X509_VERIFY_PARAM_set_hostflags(
                 parameters, CUnsignedInt(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
             switch peer.subject {
@@ -124,8 +124,7 @@ extension TLSEndpoint {
 
     /// OpenSSL has judged already; this makes sure that it did.
     private func acceptPeer() throws(StreamError) {
-        let configuration = context.configuration
-        guard configuration.role == .client, configuration.verification != .insecureNone else { return }
+        guard context.judgesServers else { return }
         guard SSL_get_verify_result(ssl) == Int(X509_V_OK), SSL_get0_peer_certificate(ssl) != nil else {
             throw fail(StreamError(.invalidChain, .badCertificate(peer.name, reason: "it was not verified")))
         }
@@ -346,13 +345,19 @@ extension TLSEndpoint {
     /// `TLS 1.3, TLS_AES_128_GCM_SHA256`. Made for each connection's report, so it does not read any certificate.
     var summary: String {
         guard case .open = phase, let version = TLSVersion(rawValue: Int(SSL_version(ssl))) else { return "not open" }
-        return "\(version), \(cipher)\(SSL_session_reused(ssl) == 1 ? ", resumed" : "")"
+        var summary = ""
+        summary.reserveCapacity(48)
+        summary += version.description
+        summary += ", "
+        summary += cipher
+        if SSL_session_reused(ssl) == 1 { summary += ", resumed" }
+        return summary
     }
 
     /// OpenSSL leaves a client's own certificate out of its chain, and a server's in.
     private var peerCertificates: [Certificate] {
-        guard let own = SSL_get0_peer_certificate(ssl).map({ Certificate(X509Handle(sharing: $0)) }) else { return [] }
-        return [own] + X509Handle.values(of: SSL_get_peer_cert_chain(ssl)).filter { $0 != own }
+        guard let own = SSL_get0_peer_certificate(ssl) else { return [] }
+        return X509Handle.values(of: SSL_get_peer_cert_chain(ssl), after: own)
     }
 }
 

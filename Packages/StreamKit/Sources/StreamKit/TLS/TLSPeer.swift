@@ -24,7 +24,7 @@ struct TLSPeer: Sendable, Hashable {
 
     /// - Parameter route: the proxies on the way; sessions are not shared with other ways.
     init(
-        _ configuration: TLSConfiguration, streamName: String?, port: UInt16?, through route: String? = nil
+        _ configuration: borrowing TLSConfiguration, streamName: String?, port: UInt16?, through route: String? = nil
     ) throws(StreamError) {
         self.port = port
         guard configuration.role == .client else {
@@ -46,13 +46,10 @@ struct TLSPeer: Sendable, Hashable {
         let indicatedName: String? = if case .host(let name) = indicated { name } else { nil }
         self.indicatedName = indicatedName
         // A group is one whatever way its connections take, and whether or not TLS knows the way that lies below it.
-        let place = port.map { port in route.map { "port \(port) through \($0)" } ?? "port \(port)" }
-        let scope = configuration.sessionGroup.map { "group " + $0 } ?? place
+        let place = port.map { TLSSessionTable<TLSSession>.Scope.port($0, through: route) }
+        let scope = configuration.sessionGroup.map { .group($0) } ?? place
         if configuration.resumesSessions, let subject, let scope {
-            sessionKey = .init(
-                peerName: subject.text, indicatedName: indicatedName,
-                scope: scope,
-                isShared: configuration.sessionGroup != nil)
+            sessionKey = .init(peerName: subject.text, indicatedName: indicatedName, scope: scope)
         } else {
             sessionKey = nil
         }

@@ -3,15 +3,22 @@
 /// Newest first, because servers forget the oldest first. Bounded in peers, in sessions for each and in age, since any
 /// server can send as many as it likes.
 struct TLSSessionTable<Session> {
+    /// Which connections to a peer share sessions.
+    enum Scope: Sendable, Hashable {
+        /// Those to one port, by one way: nil if there is no proxy.
+        case port(UInt16, through: String?)
+        /// Those that the user says belong together, for all to see: a ticket may then serve more than once.
+        case group(String)
+    }
+
     /// Whom a session may be resumed with. A session says nothing about who vouched for the name, so the table itself
     /// belongs to one configuration.
     struct Key: Sendable, Hashable {
         let peerName: String
         let indicatedName: String?
-        /// The port, or the group that the user named.
-        let scope: String
-        /// A group of connections that belong together for all to see: a ticket may then serve more than once.
-        var isShared = false
+        let scope: Scope
+
+        var isShared: Bool { if case .group = scope { true } else { false } }
     }
 
     /// Most peers; the one that was used longest ago goes first.
@@ -28,8 +35,24 @@ struct TLSSessionTable<Session> {
     }
 
     private struct Peer {
-        var entries: [Entry]
-        var lastUse: UInt64
+        var entries: [Entry] = []
+        var lastUse: UInt64 = 0
+
+        mutating func insert(_ entry: Entry, use: UInt64) {
+            lastUse = use
+            // A session that is used again and again is replaced by its renewal.
+            if !entry.isSingleUse { entries.removeAll() }
+            if entries.count == TLSSessionTable.mostPerPeer { entries.removeLast() }
+            entries.insert(entry, at: 0)
+        }
+
+        mutating func take(now: Int64, use: UInt64) -> Session? {
+            lastUse = use
+            if entries.contains(where: { $0.end <= now }) { entries.removeAll { $0.end <= now } }
+            guard let newest = entries.first else { return nil }
+            if newest.isSingleUse { entries.removeFirst() }
+            return newest.session
+        }
     }
 
     private var peers: [Key: Peer] = [:]
@@ -45,13 +68,7 @@ struct TLSSessionTable<Session> {
         uses += 1
         let limit = lifetime > 0 ? min(lifetime, Self.oldest) : Self.oldest
         let entry = Entry(session: session, isSingleUse: isSingleUse, end: now + limit)
-        var peer = peers[key] ?? Peer(entries: [], lastUse: uses)
-        // A session that is used again and again is replaced by its renewal.
-        if !isSingleUse { peer.entries.removeAll() }
-        peer.entries.insert(entry, at: 0)
-        peer.entries.removeLast(max(0, peer.entries.count - Self.mostPerPeer))
-        peer.lastUse = uses
-        peers[key] = peer
+        peers[key, default: Peer()].insert(entry, use: uses)
         if peers.count > Self.mostPeers, let idle = peers.min(by: { $0.value.lastUse < $1.value.lastUse }) {
             peers[idle.key] = nil
         }
@@ -59,14 +76,11 @@ struct TLSSessionTable<Session> {
 
     /// The newest session, taken out if it can be used once only.
     mutating func take(for key: Key, now: Int64) -> Session? {
-        guard var peer = peers[key] else { return nil }
+        guard let index = peers.index(forKey: key) else { return nil }
         uses += 1
-        peer.lastUse = uses
-        peer.entries.removeAll { $0.end <= now }
-        let newest = peer.entries.first
-        if newest?.isSingleUse == true { peer.entries.removeFirst() }
-        peers[key] = peer.entries.isEmpty ? nil : peer
-        return newest?.session
+        let newest = peers.values[index].take(now: now, use: uses)
+        if peers.values[index].entries.isEmpty { peers.remove(at: index) }
+        return newest
     }
 
     /// Forgets every session with a peer.

@@ -18,8 +18,8 @@ final class TLSTransport: StreamTransport {
     ///   - route: the proxies on the way; so does this.
     /// - Throws: ``TLSFailure/badConfiguration`` if this can't work, whatever the peer does.
     init(
-        _ configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil, through route: String? = nil,
-        over lower: Engine, contexts: TLSContextCache = .shared
+        _ configuration: borrowing TLSConfiguration, peerName: String?, port: UInt16? = nil,
+        through route: String? = nil, over lower: Engine, contexts: TLSContextCache = .shared
     ) throws(StreamError) {
         let peer = try TLSPeer(configuration, streamName: peerName, port: port, through: route)
         let context = try contexts.context(for: configuration)

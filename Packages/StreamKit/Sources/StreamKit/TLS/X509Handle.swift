@@ -55,12 +55,16 @@ final class X509Handle {
         }
     }
 
-    /// The certificates of a stack that somebody else owns.
-    static func values(of stack: OpaquePointer?) -> [Certificate] {
-        guard let stack else { return [] }
-        return (0..<max(0, OPENSSL_sk_num(stack))).compactMap { index in
-            OPENSSL_sk_value(stack, index).map { Certificate(X509Handle(sharing: OpaquePointer($0))) }
+    /// The certificates of a stack that somebody else owns; `first` comes first, whether or not it is among them.
+    static func values(of stack: OpaquePointer?, after first: OpaquePointer? = nil) -> [Certificate] {
+        var values = first.map { [Certificate(X509Handle(sharing: $0))] } ?? []
+        guard let stack else { return values }
+        for index in 0..<max(0, OPENSSL_sk_num(stack)) {
+            guard let other = OPENSSL_sk_value(stack, index).map(OpaquePointer.init), other != first else { continue }
+            let value = Certificate(X509Handle(sharing: other))
+            if first == nil || value != values[0] { values.append(value) }
         }
+        return values
     }
 }
 

@@ -6,7 +6,7 @@ import Testing
     private typealias Table = TLSSessionTable<Int>
 
     private func key(_ name: String) -> Table.Key {
-        Table.Key(peerName: name, indicatedName: name, scope: "port 443")
+        Table.Key(peerName: name, indicatedName: name, scope: .port(443, through: nil))
     }
 
     @Test func newestFirstAndOnce() {

@@ -1,4 +1,5 @@
 internal import EventLoops
+import Foundation
 import Testing
 
 @testable import StreamKit
@@ -149,6 +150,48 @@ import Testing
         named.sessionGroup = "group"
         named.allowsTruncation = true
         #expect(try contexts.context(for: plain) === contexts.context(for: named))
+    }
+
+    @Test func configurationsThatTakeTurnsKeepTheirContexts() throws {
+        let contexts = TLSContextCache()
+        let plain = Self.authority.client
+        var named = plain
+        named.peerName = "other.test"
+        named.sessionGroup = "group"
+        var strict = plain
+        strict.minimumVersion = .tls13
+        let context = try contexts.context(for: plain)
+        let other = try contexts.context(for: strict)
+        #expect(other !== context)
+        for _ in 0..<3 {
+            #expect(try contexts.context(for: named) === context)
+            #expect(try contexts.context(for: strict) === other)
+            #expect(try contexts.context(for: plain) === context)
+        }
+    }
+
+    @Test func aFileThatHasChangedMakesAnotherContext() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID()).pem").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let authority = TestAuthority()
+        try Data(authority.root.certificate.der).write(to: URL(fileURLWithPath: path))
+        let contexts = TLSContextCache()
+        var client = authority.client
+        client.trust = .only(file: path)
+        let context = try contexts.context(for: client)
+        #expect(try contexts.context(for: client) === context)
+        try Data(TestAuthority().root.certificate.der).write(to: URL(fileURLWithPath: path), options: .atomic)
+        let changed = try contexts.context(for: client)
+        #expect(changed !== context)
+        #expect(try contexts.context(for: client) === changed)
+    }
+
+    @Test func theSystemsRootsAreKnownAgain() throws {
+        let stamps = SystemRoots.stamps()
+        #expect(SystemRoots.stamps() == stamps)
+        let contexts = TLSContextCache()
+        let context = try contexts.context(for: TLSConfiguration())
+        #expect(try contexts.context(for: TLSConfiguration()) === context)
     }
 
     @Test func theCacheIsBounded() throws {
