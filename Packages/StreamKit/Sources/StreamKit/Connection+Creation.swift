@@ -3,9 +3,18 @@ internal import Glibc
 internal import HostResolver
 
 extension Connection {
-    /// A connection made at open.
+    /// A connection that `open` makes.
+    convenience init(
+        point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
+        _ properties: StreamProperties = StreamProperties(),
+        open: @escaping @Sendable (Connection) throws(StreamError) -> Start
+    ) {
+        self.init(point: point, only: half, to: endpoint, properties, opener: .work(open))
+    }
+
+    /// A connection to an endpoint, made at open.
     convenience init(to endpoint: Endpoint, _ properties: StreamProperties, loop: EventLoop) {
-        self.init(point: WaitPoint(loop: loop), to: endpoint) { (connection) throws(StreamError) in
+        self.init(point: WaitPoint(loop: loop), to: endpoint, properties) { (connection) throws(StreamError) in
             let properties = connection.details.withLock { $0.properties }
             if let routes = properties.proxyRoutes {
                 let opening = try ProxiedOpening(to: endpoint, through: routes, properties, loop: loop)
@@ -15,7 +24,6 @@ extension Connection {
             }
             return .continues(StreamConnector(ConnectPlan(to: endpoint, properties)))
         }
-        details.withLock { $0.properties = properties }
         setLimit(properties[.readLimit], .reader)
         setLimit(properties[.writeLimit], .writer)
     }
@@ -40,11 +48,9 @@ extension Connection {
 
     /// A transport of the user's own.
     convenience init(transport: any StreamTransport, only half: StreamHalf?) {
-        self.init(point: WaitPoint(loop: transport.loop), only: half) { (connection) throws(StreamError) in
-            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(.other(transport)) }
-            return .continues(TransportOpening(transport: transport, half: half ?? .reader) { .other(transport) })
-        }
-        details.withLock { $0.transport = transport }
+        self.init(
+            point: WaitPoint(loop: transport.loop), only: half,
+            opener: .transport(transport, waitingAt: half ?? .reader))
     }
 }
 

@@ -18,7 +18,12 @@ final class Connection: Sendable {
         case continues(any OpeningWork)
     }
 
-    typealias Opener = @Sendable (Connection) throws(StreamError) -> Start
+    /// What opening begins with.
+    enum Opener: Sendable {
+        case work(@Sendable (Connection) throws(StreamError) -> Start)
+        /// A transport of the user's own, which opens itself; and where its wait point is waited at meanwhile.
+        case transport(any StreamTransport, waitingAt: StreamHalf)
+    }
 
     struct Details {
         /// What ended both halves.
@@ -51,7 +56,7 @@ final class Connection: Sendable {
     let point: WaitPoint
     /// Where the connection goes, if it was made to go somewhere.
     let endpoint: Endpoint?
-    let details = Locked(Details())
+    let details: Locked<Details>
     // Unchecked: written before a half's status becomes `open` (a releasing store), or with both halves entered; read only
     // after that status was seen (an acquiring load) or under the lock. So no read meets a write, and none need be looked for.
     @exclusivity(unchecked) private nonisolated(unsafe) var slot: Engine?
@@ -62,14 +67,19 @@ final class Connection: Sendable {
     /// Set at opening: a short read empties the source. True of TCP only: a read from a Unix socket may stop short.
     private let drains = Atomic<Bool>(false)
 
-    init(point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil, opener: @escaping Opener) {
+    init(
+        point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
+        _ properties: StreamProperties = StreamProperties(), opener: Opener
+    ) {
         self.point = point
         self.endpoint = endpoint
-        details.withLock { details in
-            details.opener = opener
-            details.isReaderClosed = half == .writer
-            details.isWriterClosed = half == .reader
-        }
+        var details = Details()
+        details.properties = properties
+        if case .transport(let transport, _) = opener { details.transport = transport }
+        details.isReaderClosed = half == .writer
+        details.isWriterClosed = half == .reader
+        details.opener = opener
+        self.details = Locked(details)
         if let half { point.close(half == .reader ? .writer : .reader) }
     }
 
@@ -136,7 +146,7 @@ extension Connection {
 
     private func start(_ opener: Opener) throws(StreamError) {
         do throws(StreamError) {
-            switch try opener(self) {
+            switch try begin(opener) {
             case .opened(let engine):
                 finishOpening(.success(engine))
             case .continues(let work):
@@ -147,6 +157,15 @@ extension Connection {
         } catch {
             finishOpening(.failure(error))
             throw error
+        }
+    }
+
+    private func begin(_ opener: Opener) throws(StreamError) -> Start {
+        switch opener {
+        case .work(let begin): return try begin(self)
+        case .transport(let transport, let half):
+            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(.other(transport)) }
+            return .continues(TransportOpening(transport: transport, half: half) { .other(transport) })
         }
     }
 
@@ -207,7 +226,7 @@ extension Connection {
         // Never opened, it may hold what is below it all the same.
         if isLast { unopened?.close() }
         point.close(half)
-        if let engine, engine.waitPoint !== point { engine.waitPoint.signal([.readable, .writable]) }
+        if let place = engine?.waitPoint, place !== point { place.signal([.readable, .writable]) }
         opening?.signal([.readable, .writable])
         if isLast { opening?.cancel() }
     }
