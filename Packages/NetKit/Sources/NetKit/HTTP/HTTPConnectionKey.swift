@@ -19,14 +19,17 @@ struct HTTPConnectionKey: Hashable, Sendable {
     private let manner: Manner?
 
     init(_ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop, ownLogin: String? = nil) {
-        let ends = (properties[.proxies] ?? []).map { $0.hops.last as? HTTPProxy }
-        self.origin =
-            if !origin.isSecure, let proxy = ends.first ?? nil, !ends.contains(nil) { HTTPOrigin(proxy) } else {
-                origin
-            }
+        self.origin = properties.isEmpty ? origin : HTTPConnectionKey.end(of: properties[.proxies] ?? [], to: origin)
         self.ownLogin = ownLogin
         self.loop = ObjectIdentifier(loop)
         manner = properties.isEmpty ? nil : Manner(properties, isSecure: origin.isSecure)
+    }
+
+    /// Where ways to an origin end: at the first one's proxy if each ends at one that takes requests.
+    private static func end(of routes: [ProxyRoute], to origin: HTTPOrigin) -> HTTPOrigin {
+        let ends = routes.map { $0.hops.last as? HTTPProxy }
+        guard !origin.isSecure, let proxy = ends.first ?? nil, !ends.contains(nil) else { return origin }
+        return HTTPOrigin(proxy)
     }
 
     /// Whether a proxy on the way was told this login.

@@ -101,13 +101,12 @@ public final class HTTPConnectionPool: Sendable {
     /// An idle connection for `key`, looked at unless it is trusted; nil if there is none.
     ///
     /// - Parameter trust: for how long after a read that emptied it a look can be spared; see ``trust``.
-    func take(_ key: HTTPConnectionKey, trusting trust: Duration = .zero) -> HTTPConnection? {
+    func take(_ key: HTTPConnectionKey, at now: Moment = .now, trusting trust: Duration = .zero) -> HTTPConnection? {
         while true {
             let connection = state.withLock { state in
                 state.idle.lastIndex { $0.key == key }.map { state.idle.remove(at: $0) }
             }
             guard let connection else { return nil }
-            let now = Moment.now
             if connection.isIdle(now, trusting: trust), connection.idleSince.duration(to: now) < limits.idle {
                 return connection
             }

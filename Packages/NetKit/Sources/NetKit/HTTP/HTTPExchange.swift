@@ -66,13 +66,13 @@ final class HTTPExchange: StreamTransport {
         while true {
             var lent: (connection: HTTPConnection, fills: Bool)?
             let attempt = try step { (load) throws(StreamError) in
+                load.isConnectionLent = false
                 let attempt = try load.read(into: &buffer)
                 if case .wouldBlock = attempt { lent = load.lendConnection() }
                 return attempt
             }
             guard let lent else { return attempt }
             lent.connection.waitForInput(fills: lent.fills)
-            state.withLock { $0.load.isConnectionLent = false }
         }
     }
 
@@ -143,9 +143,9 @@ extension HTTPExchange {
             switch name {
             case StreamProperty<HTTPResponse>.httpResponse.name: state.load.finalResponse
             case StreamProperty<HTTPResponse>.httpProxyResponse.name: state.load.tunnelResponse
-            case StreamProperty<HTTPProxy>.httpAnsweringProxy.name: state.load.answeringProxy
-            case StreamProperty<[UInt8]>.httpProxyBinding.name: state.load.proxyBinding
-            case StreamProperty<AuthenticationVerdict>.httpTunnelVerdict.name: state.load.tunnelVerdict
+            case StreamProperty<HTTPProxy>.httpAnsweringProxy.name: state.load.proxies?.answering
+            case StreamProperty<[UInt8]>.httpProxyBinding.name: state.load.proxies?.binding
+            case StreamProperty<AuthenticationVerdict>.httpTunnelVerdict.name: state.load.proxies?.verdict
             case StreamProperty<[HTTPResponse]>.httpInterimResponses.name: state.hasBegun ? state.load.interim : nil
             case StreamProperty<HTTPFields>.httpTrailers.name: state.hasBegun ? state.load.trailers : nil
             case StreamProperty<URL>.httpFinalURL.name: state.load.url

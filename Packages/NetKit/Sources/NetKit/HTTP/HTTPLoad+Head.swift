@@ -167,8 +167,7 @@ extension HTTPLoad {
         try refuseUnasked(head, framing)
         leaveTimer.take()?.cancel()
         log.answered(head, at: connection?.lastRead ?? .now)
-        answeringProxy = connection?.proxy
-        if answeringProxy?.tls != nil { proxyBinding = connection?.pair[.serverEndPointBinding] }
+        noteAnsweringProxy()
         decoder = BodyDecoder(framing, limits: settings.limits, leniency: .client)
         isReusable = settings.keepsConnection && framing.endsByItself && head.isPersistent
         // Who refuses a large request may not have read it; squid 5.7 then never reads the next one.

@@ -18,6 +18,12 @@ extension HTTPLoad {
         var proxyLogins: ProxyLogins?
         var needsIdleConnection = false
 
+        /// Nothing that was said can lead over a proxy: the usual case, which costs nothing then.
+        var namesNoProxy: Bool {
+            guard case nil = proxies else { return false }
+            return properties.isEmpty
+        }
+
         /// Takes a property of HTTP streams, nil for its default; every other one is the connection's.
         mutating func set(_ value: (any Sendable)?, named name: String) {
             switch name {

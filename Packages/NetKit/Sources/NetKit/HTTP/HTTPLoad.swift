@@ -43,20 +43,8 @@ struct HTTPLoad: ~Copyable, Sendable {
     private(set) var hasSpentBody = false
     private var redirects = RedirectPolicy()
     var mustBeNew = false
-    /// What to try for the origin; empty before the first connection, and without proxies.
-    var approaches: ArraySlice<HTTPApproach> = []
-    /// What a script says about the URL, once it was asked.
-    var decision: ProxyDecision?
-    /// What the last proxy said when it was asked for a tunnel.
-    var proxyResponse: HTTPResponse?
-    /// The only proxy, if the caller has brought credentials for it.
-    var proxyOwner: HTTPProxy?
-    /// Whose word the answer is, if it is a proxy's or came through one that takes requests.
-    var answeringProxy: HTTPProxy?
-    /// What binds a login to the TLS connection with it.
-    var proxyBinding: [UInt8]?
-    /// What became of the login to the proxy that refused a tunnel.
-    var tunnelVerdict: AuthenticationVerdict?
+    /// Nil until there is something to know of proxies.
+    var proxies: ProxyProgress?
 
     var phase = Phase.idle
     /// Where to wait.
@@ -152,7 +140,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// What the load is busy with, for messages.
     var step: String {
         switch phase {
-        case .idle: decision == nil ? "connecting" : "waiting for the proxy script"
+        case .idle: proxies?.decision == nil ? "connecting" : "waiting for the proxy script"
         case .sending: connection?.pair.output.status == .opening ? openingStep : "sending the request"
         case .receivingHead where sender?.isAwaitingLeave == true: "waiting for the server's leave to send the body"
         case .receivingHead: "waiting for the server's answer"
@@ -176,7 +164,7 @@ extension HTTPLoad {
     /// Ends it at once.
     mutating func close() {
         leaveTimer.take()?.cancel()
-        decision?.cancel()
+        proxies?.decision?.cancel()
         sender?.stop()
         dropConnection()
         log.abandon()
@@ -185,6 +173,7 @@ extension HTTPLoad {
     /// Prepares the request, finds or opens a connection.
     mutating func beginHop() throws(StreamError) {
         guard let url else { throw .badURL("the request was made without one.") }
+        let now = Moment.now
         let origin = if let origin { origin } else { try HTTPOrigin(loading: url) }
         self.origin = origin
         let properties = try connectionProperties(for: url)
@@ -194,24 +183,20 @@ extension HTTPLoad {
         if settings.keepsConnection, !mustBeNew {
             // A request that can be sent twice may meet a connection that has ended just now; see ``retry(after:)``.
             let mayRepeat = method.isIdempotent && body?.isRepeatable != false && !settings.needsIdleConnection
-            idle = (settings.pool ?? .shared).take(key, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero)
+            idle = (settings.pool ?? .shared).take(key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero)
         }
         idle?.accept(settings.limits)
 
         let approach = takeApproach(to: origin, properties)
-        if origin.isFTP, idle?.proxy == nil, approach.proxy == nil { throw .ftpNeedsProxy }
-        let preparation = RequestPreparation(
-            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
+        let proxy = if let idle { idle.proxy } else { approach.proxy }
+        if origin.isFTP, proxy == nil, approach.proxy == nil { throw .ftpNeedsProxy }
         if idle == nil, settings.needsIdleConnection { throw .connectionGone }
-        let form = try HTTPApproach.form(
-            request, of: url, for: idle == nil ? approach.proxy : idle?.proxy, owner: proxyOwner,
-            settings.proxyLogins)
-        let head = try preparation.prepare(form, method, to: origin, body: body)
+        let head = try prepareHead(of: url, to: origin, for: proxy)
         sentHead = head.bytes
         #if Logging
         log.logger = settings.properties[.logger]
         #endif
-        log.beginRequest(method, url)
+        log.beginRequest(method, url, at: now)
         connection = if let idle { idle } else { try open(key, approach, properties) }
         let sender = try RequestSender(
             head.bytes, body: body, length: head.bodyLength, asksLeave: head.asksLeave, loop: loop)
@@ -220,6 +205,18 @@ extension HTTPLoad {
         leaveTimer.take()?.cancel()
         hasReceived = false
         phase = .sending
+    }
+
+    private func prepareHead(
+        of url: URL, to origin: HTTPOrigin, for proxy: HTTPProxy?
+    ) throws(StreamError) -> RequestPreparation.Head {
+        let preparation = RequestPreparation(
+            keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
+        if proxy == nil, request.fields.isEmpty {
+            return try preparation.prepare(request, method, to: origin, body: body)
+        }
+        let form = try HTTPApproach.form(request, of: url, for: proxy, owner: proxies?.owner, settings.proxyLogins)
+        return try preparation.prepare(form, method, to: origin, body: body)
     }
 
     private mutating func open(
@@ -269,9 +266,7 @@ extension HTTPLoad {
         origin = hop.origin
         if !hop.keepsBody { body = nil }
         mustBeNew = false
-        approaches = []
-        answeringProxy = nil
-        decision = nil
+        proxies?.turnToNextURL()
         response = nil
         interim = []
         phase = .idle

@@ -58,8 +58,7 @@ struct LoadLog: Sendable {
         current = nil
     }
 
-    mutating func beginRequest(_ method: HTTPMethod, _ url: URL) {
-        let now = Moment.now
+    mutating func beginRequest(_ method: HTTPMethod, _ url: URL, at now: Moment = .now) {
         if let request { earlier.append(request) } else { start = now }
         request = RequestStep(method: method, url: url, start: now)
     }
@@ -76,10 +75,10 @@ struct LoadLog: Sendable {
         endConnection()
     }
 
-    private mutating func endRequest(_ outcome: Outcome, at moment: Moment) {
+    private mutating func endRequest(_ outcome: Outcome, at moment: @autoclosure () -> Moment) {
         guard request?.isUnderway == true else { return }
         // In place: a copy of what is kept costs more than this.
-        request?.end = moment
+        request?.end = moment()
         request?.outcome = outcome
         #if Logging
         if let request { tell(step(request)) }

@@ -51,7 +51,8 @@ struct RequestPreparation {
             head.bytes.removeAll(keepingCapacity: true)
             try RequestPreparation.plain(request).serializeHead(into: &head.bytes)
         }
-        head.bytes.removeLast(2)
+        head.bytes.removeLast()
+        head.bytes.removeLast()  // not (2), which replaces a range
         insertHost(of: origin, into: &head.bytes, isBare: isBare)
 
         if isBare || !fields.contains(.userAgent) { head.bytes += Line.userAgent }

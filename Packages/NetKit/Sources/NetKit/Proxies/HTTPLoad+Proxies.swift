@@ -7,23 +7,44 @@ internal import StreamKit
 /// What proxies mean for a load.
 extension HTTPLoad {
     /// What the last proxy said when it was asked for a tunnel.
-    var tunnelResponse: HTTPResponse? { connection?.pair[.httpProxyResponse] ?? proxyResponse }
+    var tunnelResponse: HTTPResponse? { connection?.pair[.httpProxyResponse] ?? proxies?.response }
+
+    /// Where to keep what becomes known of proxies.
+    private mutating func progress() -> ProxyProgress {
+        let progress = proxies ?? ProxyProgress()
+        proxies = progress
+        return progress
+    }
 
     /// Keeps what the connection's proxy said; the connection goes its way.
     mutating func rememberProxy() {
-        if !approaches.isEmpty, let connection { proxyResponse = connection.pair[.httpProxyResponse] ?? proxyResponse }
+        guard let proxies, !proxies.approaches.isEmpty, let connection else { return }
+        proxies.response = connection.pair[.httpProxyResponse] ?? proxies.response
+    }
+
+    /// Keeps whose word the answer is.
+    mutating func noteAnsweringProxy() {
+        guard let connection, let proxy = connection.proxy else {
+            proxies?.answering = nil
+            return
+        }
+        let progress = progress()
+        progress.answering = proxy
+        if proxy.tls != nil { progress.binding = connection.pair[.serverEndPointBinding] }
     }
 
     /// What a connection for this URL is made with: the caller's properties, with the ways that the settings tell, and the
     /// caller's credentials for a proxy, so that no other user's request finds the connection.
     mutating func connectionProperties(for url: URL) throws(StreamError) -> StreamProperties {
+        if settings.namesNoProxy { return settings.properties }
         var routes = settings.properties[.proxies] ?? []
-        if let proxies = settingsInUse {
-            routes = if let decision { try decision.routes() ?? [] } else { try proxies.routes(for: url) }
+        if let known = settingsInUse {
+            routes =
+                if let decision = proxies?.decision { try decision.routes() ?? [] } else { try known.routes(for: url) }
         }
         if routes.isEmpty || routes == [.direct] { return settings.properties }
         var properties = settings.properties
-        proxyOwner = HTTPApproach.owner(of: request, in: routes)
+        progress().owner = HTTPApproach.owner(of: request, in: routes)
         let known = try HTTPApproach.routes(routes, for: request)
         let isSecure = url.scheme?.lowercased() == "https"
         properties[.proxies] = settings.proxyLogins?.logins(in: known, toSecure: isSecure) ?? known
@@ -33,31 +54,31 @@ extension HTTPLoad {
 
     /// The settings that tell the ways; nil if the caller has named them.
     private var settingsInUse: ProxySettings? {
-        guard settings.properties[.proxies]?.isEmpty != false, settings.properties[.socksProxy] == nil else {
-            return nil
-        }
-        return settings.proxies
+        guard let known = settings.proxies, settings.properties[.proxies]?.isEmpty != false,
+            settings.properties[.socksProxy] == nil
+        else { return nil }
+        return known
     }
 
     /// Has a script decide about the URL, if it is up to one; what to wait for until it has.
     mutating func awaitDecision() throws(StreamError) -> Interest? {
-        guard let url, let proxies = settingsInUse else { return nil }
-        if decision == nil {
-            guard case .script? = proxies.choices(for: url).first else { return nil }
-            decision = ProxyDecision(proxies, for: url, loop: loop)
+        if settings.namesNoProxy { return nil }
+        guard let url, let known = settingsInUse else { return nil }
+        if proxies?.decision == nil {
+            guard case .script? = known.choices(for: url).first else { return nil }
+            progress().decision = ProxyDecision(known, for: url, loop: loop)
         }
-        guard let decision, try decision.routes() == nil else { return nil }
+        guard let decision = proxies?.decision, try decision.routes() == nil else { return nil }
         place = decision.point
         return .readable
     }
 
     /// The approach to try now.
     mutating func takeApproach(to origin: HTTPOrigin, _ properties: StreamProperties) -> HTTPApproach {
-        if approaches.isEmpty {
-            let routes = properties[.proxies] ?? []
-            if routes.isEmpty { return HTTPApproach() }
-            approaches = HTTPApproach.all(to: origin, through: routes)[...]
-        }
+        if let first = proxies?.approaches.first { return first }
+        guard !properties.isEmpty, let routes = properties[.proxies], !routes.isEmpty else { return HTTPApproach() }
+        let approaches = HTTPApproach.all(to: origin, through: routes)[...]
+        progress().approaches = approaches
         return approaches.first ?? HTTPApproach()
     }
 
@@ -65,10 +86,11 @@ extension HTTPLoad {
     /// the way has decided.
     mutating func takeNextApproach(after error: StreamError) -> Bool {
         let isUnreachable = [.posix, .netDB, .ssl].contains(error.domain) && error != .cancelled && error != .closed
-        guard approaches.count > 1, isUnreachable, connection?.isReused == false, !hasReceived, !hasSpentBody,
+        guard let proxies, proxies.approaches.count > 1, isUnreachable, connection?.isReused == false, !hasReceived,
+            !hasSpentBody,
             sender?.hasBegun != true
         else { return false }
-        approaches.removeFirst()
+        proxies.approaches.removeFirst()
         log.tell(.triesNextProxy)
         sender?.stop()
         dropConnection()
@@ -80,9 +102,10 @@ extension HTTPLoad {
     /// body, which is the proxy's word about itself and not the origin's. Everything else it says is a failure.
     mutating func answerForProxy(_ error: StreamError) throws(StreamError) -> Bool {
         guard let refusal = error.underlying as? HTTPProxyRefusal else { return false }
-        proxyResponse = refusal.response
-        answeringProxy = refusal.source
-        tunnelVerdict = refusal.verdict
+        let progress = progress()
+        progress.response = refusal.response
+        progress.answering = refusal.source
+        progress.verdict = refusal.verdict
         guard refusal.response.status.code == 407 else { return false }
         var head = refusal.response
         head.body = nil

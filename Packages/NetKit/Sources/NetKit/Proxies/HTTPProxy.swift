@@ -22,7 +22,10 @@ public struct HTTPProxy: StreamProxy {
     public var port: UInt16
 
     /// TLS on the connection to the proxy, so that nobody else sees whom it is asked for; nil (default) for none.
-    public var tls: TLSConfiguration?
+    public var tls: TLSConfiguration? {
+        get { security?.tls }
+        set { security = newValue.map(Security.init) }
+    }
 
     /// Fields for the proxy alone, in addition to `Host` and `User-Agent`: never sent to an origin.
     ///
@@ -36,6 +39,17 @@ public struct HTTPProxy: StreamProxy {
     /// Who is asked for credentials when the proxy wants some; of a session. Those of ``fields`` are then not sent.
     var login: KnownAuthentication?
 
+    private var security: Security?
+
+    /// Beside the proxy: it is large, and few proxies have it.
+    private final class Security: Sendable {
+        let tls: TLSConfiguration
+
+        init(_ tls: TLSConfiguration) {
+            self.tls = tls
+        }
+    }
+
     /// Most bytes of a refusal's body that are kept; the rest is not waited for.
     public static let refusalBodyLimit = 64 * 1024
 
@@ -46,7 +60,7 @@ public struct HTTPProxy: StreamProxy {
     ) {
         self.host = host
         self.port = port
-        self.tls = tls
+        security = tls.map(Security.init)
         self.fields = fields
         self.limits = limits
     }

@@ -1,0 +1,32 @@
+internal import HTTPAuth
+internal import HTTPMessage
+internal import StreamKit
+
+/// What a load knows of the proxies on its way.
+///
+/// Beside the load, because most have none: what stands in a load is moved and destroyed with each of them.
+final class ProxyProgress: @unchecked Sendable {
+    // Unchecked: it belongs to one load and is reached through it alone, by whoever holds that load's lock.
+
+    /// What to try for the origin; empty before the first connection, and without proxies.
+    var approaches: ArraySlice<HTTPApproach> = []
+    /// What a script says about the URL, once it was asked.
+    var decision: ProxyDecision?
+    /// What the last proxy said when it was asked for a tunnel.
+    var response: HTTPResponse?
+    /// The only proxy, if the caller has brought credentials for it.
+    var owner: HTTPProxy?
+    /// Whose word the answer is, if it is a proxy's or came through one that takes requests.
+    var answering: HTTPProxy?
+    /// What binds a login to the TLS connection with it.
+    var binding: [UInt8]?
+    /// What became of the login to the proxy that refused a tunnel.
+    var verdict: AuthenticationVerdict?
+
+    /// Forgets how the last URL was got near to: another one is next.
+    func turnToNextURL() {
+        approaches = []
+        decision = nil
+        answering = nil
+    }
+}
