@@ -54,7 +54,9 @@ struct FTPCommandTests {
         #expect(location.port == 21 && location.host == "h")
     }
 
-    @Test(arguments: ["http://h/x", "ftp:///x", "ftp://h:0/x", "ftp://h/x;type=z"])
+    @Test(arguments: [
+        "http://h/x", "ftp:///x", "ftp://h:0/x", "ftp://h:18446744073709551637/x", "ftp://[h]/x", "ftp://h/x;type=z",
+    ])
     func badURLs(_ text: String) throws {
         guard let url = URL(string: text) else { return }
         #expect(throws: StreamError.self) { _ = try ReadStream(ftpURL: url) }

@@ -141,8 +141,8 @@ extension RequestTarget {
     static func isAuthority(_ bytes: some RandomAccessCollection<UInt8>, requiresPort: Bool) -> Bool {
         var rest = bytes[...]
         if rest.first == UInt8(ascii: "[") {
-            guard let close = rest.firstIndex(of: UInt8(ascii: "]")), rest[rest.startIndex..<close].count > 2,
-                rest[rest.startIndex..<close].dropFirst().allSatisfy({ isLiteralByte($0) })
+            guard let close = rest.firstIndex(of: UInt8(ascii: "]")),
+                isLiteral(rest[rest.startIndex..<close].dropFirst())
             else { return false }
             rest = rest[rest.index(after: close)...]
         } else {
@@ -173,12 +173,22 @@ extension RequestTarget {
         let rest = bytes[bytes.index(after: colon)...]
         guard isScheme, rest.starts(with: "//".utf8) else { return false }
         let authority = rest.dropFirst(2).prefix { !endsAuthority($0) }
-        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] }
+        // A second @ has no place in a user (RFC 3986 §3.2.1): readers disagree on where the host begins.
+        let host = authority.firstIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] }
         return isAuthority(host ?? authority, requiresPort: false)
     }
 
-    private static func isLiteralByte(_ byte: UInt8) -> Bool {
-        byte == HTTPGrammar.colon || HTTPGrammar.isHostName(byte)
+    /// What stands in brackets: an IP address of version 6, perhaps with a zone, or of a version to come (RFC 3986 §3.2.2).
+    private static func isLiteral(_ literal: some BidirectionalCollection<UInt8>) -> Bool {
+        let address = literal.prefix { $0 != UInt8(ascii: "%") }
+        let zone = literal.dropFirst(address.count)
+        return address.count > 1 && address.allSatisfy { $0 == HTTPGrammar.colon || HTTPGrammar.isHostName($0) }
+            && (zone.isEmpty || zone.count > 1 && zone.dropFirst().allSatisfy(isUnreserved))
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        HTTPGrammar.isDigit(byte) || HTTPGrammar.lowercased(byte) &- UInt8(ascii: "a") < 26
+            || "-._~".utf8.contains(byte)
     }
 
     private static func endsAuthority(_ byte: UInt8) -> Bool {

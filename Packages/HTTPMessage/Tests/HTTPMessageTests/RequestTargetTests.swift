@@ -10,6 +10,7 @@ import Testing
             ("http://u:p@a.example:80/x?y", .absolute, "/x", "y", "a.example:80"),
             ("urn://[::1]?q", .absolute, "", "q", "[::1]"), ("a.example:80", .authority, nil, nil, "a.example:80"),
             ("[fe80::1]:443", .authority, nil, nil, "[fe80::1]:443"), ("*", .asterisk, nil, nil, nil),
+            ("http://[fe80::1%25eth-0]/", .absolute, "/", nil, "[fe80::1%25eth-0]"),
         ] as [(String, RequestTarget.Form, String?, String?, String?)])
     func readsForms(text: String, form: RequestTarget.Form, path: String?, query: String?, authority: String?) throws {
         let target = try #require(RequestTarget(text))
@@ -20,7 +21,10 @@ import Testing
         #expect(target.description == text)
     }
 
-    @Test(arguments: ["", " ", "/a b", "/é", "a", "?x", "**", "http:", "http:///x", "http://a:b", "/\u{7f}", "/\r\n"])
+    @Test(arguments: [
+        "", " ", "/a b", "/é", "a", "?x", "**", "http:", "http:///x", "http://a:b", "/\u{7f}", "/\r\n",
+        "http://a@b@c/", "http://[]/", "http://[::1%]/", "http://[::1%a$b]/", "[::1%]:443",
+    ])
     func refusesOthers(text: String) {
         #expect(RequestTarget(text) == nil)
     }

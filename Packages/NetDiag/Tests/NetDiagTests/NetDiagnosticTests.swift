@@ -139,7 +139,10 @@ import Testing
     }
 
     @Test func urlsThatCannotBeDiagnosed() {
-        for text in ["mailto:a@example.org", "gopher://example.org/", "http:///path", "http://example.org:70000/"] {
+        for text in [
+            "mailto:a@example.org", "gopher://example.org/", "http:///path", "http://example.org:70000/",
+            "http://example.org:18446744073709551697/", "http://[example.org]/",
+        ] {
             guard let url = URL(string: text) else { continue }
             #expect(throws: StreamError.self, "\(text)") { try NetDiagnostic(url: url) }
         }

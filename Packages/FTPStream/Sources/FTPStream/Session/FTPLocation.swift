@@ -25,15 +25,16 @@ struct FTPLocation: Sendable, Hashable {
             throw .badURL("its scheme is neither ftp nor ftps.")
         }
         isSecure = scheme == "ftps"
-        guard let host = url.host(percentEncoded: false), !host.isEmpty else { throw .badURL("it names no host.") }
-        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        let authority: URLAuthority
         do throws(ResolverError) {
-            let name = try HostName(bare)
-            self.host = name.address == nil ? name.ascii.lowercased() : bare.lowercased()
+            authority = try URLAuthority(of: url.absoluteString)
+            host = authority.host.isEmpty ? "" : try authority.resolvableHost()
         } catch {
             throw .badURL("\(error)")
         }
-        guard let port = UInt16(exactly: url.port ?? Int(isSecure ? Self.securePort : Self.plainPort)), port > 0 else {
+        if host.isEmpty { throw .badURL("it names no host.") }
+        guard let port = UInt16(exactly: authority.port ?? Int(isSecure ? Self.securePort : Self.plainPort)), port > 0
+        else {
             throw .badURL("its port is not between 1 and 65535.")
         }
         self.port = port

@@ -64,13 +64,17 @@ struct DiagnosisTarget: Sendable, Hashable {
     /// The target of a URL; any scheme will do if the URL names its port.
     init(_ url: URL) throws(StreamError) {
         guard let scheme = url.scheme?.lowercased() else { throw .undiagnosable("it names no scheme.") }
-        guard let host = url.host(percentEncoded: false), !host.isEmpty else {
-            throw .undiagnosable("it names no host.")
+        let authority: URLAuthority
+        do throws(ResolverError) {
+            authority = try URLAuthority(of: url.absoluteString)
+        } catch {
+            throw .undiagnosable("\(error)")
         }
+        if authority.host.isEmpty { throw .undiagnosable("it names no host.") }
         let known = DiagnosisTarget.ports[scheme]
-        guard let port = UInt16(exactly: url.port ?? Int(known?.0 ?? 0)), port > 0 else {
+        guard let port = UInt16(exactly: authority.port ?? Int(known?.0 ?? 0)), port > 0 else {
             throw .undiagnosable(
-                url.port == nil
+                authority.port == nil
                     ? "its scheme has no port known here; name one." : "its port is not between 1 and 65535.")
         }
         let path = url.path(percentEncoded: true)
@@ -82,8 +86,7 @@ struct DiagnosisTarget: Sendable, Hashable {
             default: .bytes
             }
         self.init(
-            host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, port: port,
-            isSecure: known?.isSecure ?? false, service: service)
+            host: authority.host, port: port, isSecure: known?.isSecure ?? false, service: service)
     }
 
     /// The server of a proxy script; nil for a URL of another scheme than `http` and `https`.

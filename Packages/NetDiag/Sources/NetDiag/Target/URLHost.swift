@@ -1,10 +1,9 @@
-internal import FoundationEssentials
+internal import HostResolver
 
 extension String {
     /// The host that a URL names; nil if it is none, or relative.
     var urlHost: String? {
-        URL(string: self)?.host(percentEncoded: false).map {
-            $0.hasPrefix("[") ? String($0.dropFirst().dropLast()) : $0
-        }
+        guard let host = try? URLAuthority(of: self).host, !host.isEmpty else { return nil }
+        return host
     }
 }

@@ -46,18 +46,18 @@ public struct HTTPOrigin: Hashable, Sendable {
         else {
             throw .badURL("its scheme is neither http nor https.")
         }
-        guard let host = url.host(percentEncoded: false), !host.isEmpty else { throw .badURL("it names no host.") }
         isSecure = scheme == "https"
         isFTP = scheme == "ftp"
-        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        let authority: URLAuthority
         do throws(ResolverError) {
-            let name = try HostName(bare)
-            self.host = name.address == nil ? name.ascii.lowercased() : bare.lowercased()
+            authority = try URLAuthority(of: url.absoluteString)
+            host = authority.host.isEmpty ? "" : try authority.resolvableHost()
         } catch {
             throw .badURL("\(error)", underlying: error)
         }
-        namesPort = url.port != nil
-        guard let port = UInt16(exactly: url.port ?? (isFTP ? 21 : isSecure ? 443 : 80)), port > 0 else {
+        if host.isEmpty { throw .badURL("it names no host.") }
+        namesPort = authority.port != nil
+        guard let port = UInt16(exactly: authority.port ?? (isFTP ? 21 : isSecure ? 443 : 80)), port > 0 else {
             throw .badURL("its port is not between 1 and 65535.")
         }
         self.port = port

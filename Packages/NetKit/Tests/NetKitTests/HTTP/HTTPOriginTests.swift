@@ -20,6 +20,7 @@ import Testing
 
     @Test(arguments: [
         "ftp://a/", "file:///x", "http:///x", "http://:80/", "http://a:0/", "http://a:65536/", "/relative",
+        "http://a:18446744073709551697/", "http://[example.org]/", "http://％４１.com/",
     ])
     func impossible(_ url: String) throws {
         guard let url = URL(string: url) else { return }

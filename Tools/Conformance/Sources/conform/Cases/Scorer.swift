@@ -22,4 +22,6 @@ let scorers: [any Scorer] = [
     ProxyBypassScorer(),
     ChainScorer(),
     BadCertificateScorer(),
+    URLScorer(),
+    TargetScorer(),
 ]

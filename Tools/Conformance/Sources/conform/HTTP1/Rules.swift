@@ -5,6 +5,10 @@ enum Rules {
         RFC 9112 §3.2: a target has one of four forms, * is for OPTIONS, host:port for CONNECT; RFC 3986: no \
         byte above 0x7F (flags nonASCIITarget, anyTargetForm)
         """,
+        "noURL": """
+        RFC 3986: what has characters or shapes that no URL has is refused, where WHATWG mends it; a host name whose last \
+        label is a number is no address and no name
+        """,
         "malformedChallenge":
             "RFC 9110 §11: a challenge that breaks the grammar is dropped with what follows in its line",
         "unsupportedChallenge": "RFC 7616 §3.3: a challenge with an unknown algorithm or qop is ignored",
