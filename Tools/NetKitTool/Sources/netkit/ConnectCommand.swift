@@ -11,9 +11,9 @@ struct ConnectCommand: AsyncParsableCommand {
             Examples:
               netkit connect localhost:25
               netkit connect --tls --report imap.example.org:993
-              netkit connect -x socks5h://localhost:9050 -x http://inner.example:3128 10.0.0.1:22
+              netkit connect -x socks5h://localhost:9050 10.0.0.1:22
               netkit connect --starttls smtp mail.example.org:25
-              ssh -o ProxyCommand='netkit connect -x http://proxy:3128 %h:%p' host.example.org
+              ssh -o ProxyCommand='netkit connect -x http://proxy:3128 %h:%p' host
 
             The end of the input is passed on, and what still comes is written; the end of the connection ends the program.
             """

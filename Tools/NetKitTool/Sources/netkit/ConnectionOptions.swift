@@ -57,8 +57,9 @@ struct ConnectionOptions: ParsableArguments {
     func validate() throws {
         if pac != nil, !proxy.isEmpty { throw ValidationError("--pac and --proxy exclude each other.") }
         if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
-        _ = try tlsMin.map { try version($0, "--tls-min") }
-        _ = try tlsMax.map { try version($0, "--tls-max") }
+        let oldest = try tlsMin.map { try version($0, "--tls-min") }
+        let newest = try tlsMax.map { try version($0, "--tls-max") }
+        if let oldest, let newest, oldest > newest { throw ValidationError("--tls-min is above --tls-max.") }
         do throws(StreamError) {
             for text in proxy { _ = try ProxyServer(text) }
             for text in pin { _ = try TLSPin(text) }
@@ -83,14 +84,16 @@ struct ConnectionOptions: ParsableArguments {
         tls.pins = Set(try pin.map { try TLSPin($0) })
         if let tlsMin { tls.minimumVersion = try version(tlsMin, "--tls-min") }
         if let tlsMax { tls.maximumVersion = try version(tlsMax, "--tls-max") }
-        if tls.minimumVersion > tls.maximumVersion { throw ValidationError("--tls-min is above --tls-max.") }
         if let keylog { tls.keyLog = try Self.keyLog(appendingTo: keylog) }
         return tls
     }
 
     private func trustingTLS() throws -> TLSConfiguration {
         var tls = TLSConfiguration()
-        if let cacert { tls.trust = .only(file: cacert) }
+        if let cacert {
+            if let failure = OutputFile.Failure(reading: cacert) { throw failure }
+            tls.trust = .only(file: cacert)
+        }
         return tls
     }
 

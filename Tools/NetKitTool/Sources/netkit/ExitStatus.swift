@@ -42,6 +42,7 @@ enum ExitStatus: Int32 {
             default: self = .connectionLost
             }
         case .ftp: self = .serverError
+        case .posix where error.sentence.key == "file.open": self = .localFile
         case .posix:
             switch Int32(error.code) {
             case EINVAL where error.underlying is FTPError: self = .badURL

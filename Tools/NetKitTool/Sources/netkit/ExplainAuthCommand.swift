@@ -12,9 +12,9 @@ struct ExplainAuthCommand: AsyncParsableCommand {
               netkit explain-auth https://intranet.example.org/
               netkit explain-auth --auth digest,basic https://intranet.example.org/
               netkit explain-auth --json https://intranet.example.org/
-              netkit explain-auth -x http://proxy:3128 --proxy-user joe https://intranet.example.org/
+              netkit explain-auth -x http://proxy:3128 https://intranet.example.org/
 
-            One request is sent, without a password. A ticket may be asked for, so that it is known whether there is one; it
+            One request is sent, without a password. A ticket may be asked for, so that it is known whether there is one; it \
             goes nowhere. Where a proxy asks first, what the server offers is known only to who logs in there.
             """
     )
@@ -41,6 +41,8 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             }
             defer { stream.close() }
             try await explain(stream, request, session.configuration)
+        } catch let error as OutputFile.Failure {
+            try fail(error, error.description, .localFile)
         } catch let error as StreamError {
             try fail(error, error.description, ExitStatus(error, after: nil))
         } catch let error as HTTPMessageError {

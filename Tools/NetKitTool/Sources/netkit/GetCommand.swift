@@ -11,15 +11,17 @@ struct GetCommand: AsyncParsableCommand {
             Examples:
               netkit get https://www.example.org/
               netkit get -o film.mkv --resume https://www.example.org/film.mkv
-              netkit get -X PUT -d @notes.txt -H 'Content-Type: text/plain' http://localhost/notes.txt
+              netkit get -X PUT -d @notes.txt http://localhost/notes.txt
+              netkit get -H 'Accept: text/plain' https://www.example.org/
               netkit get --report --head https://www.example.org/
               netkit get -u joe https://www.example.org/private/
-              netkit get -x http://proxy:3128 --proxy-user joe https://www.example.org/
-              netkit get -o film.mkv --resume --tls required ftp://ftp.example.org/film.mkv
+              netkit get -x http://proxy:3128 --proxy-user joe http://example.org/
+              netkit get --tls required ftp://ftp.example.org/notes.txt
               netkit get -r --resume -o photos ftp://ann@ftp.example.org/photos/
-              netkit get -x socks5h://localhost:9050 -x http://inner.example:3128 https://www.example.org/
+              netkit get -x socks5h://localhost:9050 -x http://inner:3128 \\
+                https://www.example.org/
 
-            The body goes to standard output, or to FILE with -o. Progress is shown on a terminal, unless the body goes
+            The body goes to standard output, or to FILE with -o. Progress is shown on a terminal, unless the body goes \
             there, too. What failed, at which step and why is said in one sentence; --report tells every step.
             """
     )
@@ -103,8 +105,10 @@ struct GetCommand: AsyncParsableCommand {
             try fail(error.description, .localFile)
         }
         let outcome = await withNetworkExecutor { await load.run() }
-        if report, let stream = outcome.stream { Terminal.say(Terminal.shownLines(stream.report.description)) }
-        if json { print(outcome.json(url: url)) }
+        if report, let stream = outcome.stream ?? load.tried.stream {
+            Terminal.say(Terminal.shownLines(stream.report.description))
+        }
+        if json { print(outcome.json(url: url, report: load.tried.stream?.report)) }
         switch outcome.result {
         case .success where outcome.status >= 400:
             try fail("The server answered: \(Terminal.shown(outcome.response?.statusLine ?? "")).", .serverError)
@@ -137,8 +141,10 @@ struct GetCommand: AsyncParsableCommand {
             offset = OutputFile.size(of: output)
             if offset > 0 { try request.fields.set("bytes=\(offset)-", for: .range) }
         }
+        let tried = LastStream()
         return Load(
-            open: try opening(request, try body(&request)), path: output, offset: offset, printsHead: head && !json,
+            open: try opening(request, try body(&request), tried), tried: tried, path: output, offset: offset,
+            printsHead: head && !json,
             discardsBody: json && output == nil,
             showsProgress: Terminal.isInteractive && (output != nil || !Terminal.showsOutput))
     }
@@ -169,12 +175,13 @@ struct GetCommand: AsyncParsableCommand {
 
     /// A session: it sends no password that it was not told, but may have to, to server or proxy.
     private func opening(
-        _ request: HTTPRequest, _ body: HTTPBody?
+        _ request: HTTPRequest, _ body: HTTPBody?, _ tried: LastStream
     ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
         let tls = try connection.tls()
         let settings = try connection.settings()
         let routes = try connection.routes(to: request.url)
         let prepare = { @Sendable [followsRedirects, compressed, timeout] (stream: ReadStream) throws(StreamError) in
+            tried.set(stream)
             try stream.set(.httpFollowsRedirects, to: followsRedirects)
             try stream.set(.httpDecodesContent, to: compressed)
             if let timeout {
@@ -196,9 +203,7 @@ struct GetCommand: AsyncParsableCommand {
         guard let data else { return nil }
         guard data.hasPrefix("@") else { return .bytes(Array(data.utf8)) }
         let path = String(data.dropFirst())
-        guard FileManager.default.isReadableFile(atPath: path) else {
-            throw OutputFile.Failure(description: "\(path) cannot be read.")
-        }
+        if let failure = OutputFile.Failure(reading: path) { throw failure }
         return .stream(length: OutputFile.size(of: path)) { ReadStream(path: path) }
     }
 }

@@ -22,6 +22,10 @@ enum JSONOutput {
 
     /// What failed.
     static func error(_ error: any Error) -> Facts {
+        if let error = error as? ResolverError {
+            let domain = StreamErrorDomain(rawValue: error.domain.rawValue)
+            return ["sentence": "\(error)", "domain": domain.description, "code": error.number]
+        }
         guard let error = error as? StreamError else { return ["sentence": "\(error)"] }
         return ["sentence": error.description, "domain": error.domain.description, "code": error.code]
     }

@@ -23,6 +23,8 @@ struct Load: Sendable {
 
     /// Opens the stream that is read.
     let open: @Sendable () async throws(StreamError) -> ReadStream
+    /// What `open` tries: of a failure nothing else is left that could tell the steps.
+    let tried: LastStream
     let path: String?
     /// How much of the file is there already.
     let offset: Int64
@@ -118,8 +120,8 @@ struct Load: Sendable {
 }
 
 extension Load.Outcome {
-    /// The load as one JSON object.
-    func json(url: String) -> String {
+    /// The load as one JSON object; `report` is for a load that never got a stream.
+    func json(url: String, report: ConnectionReport?) -> String {
         var facts: JSONOutput.Facts = ["url": JSONOutput.url(url), "bytes": count, "seconds": time / .seconds(1)]
         facts["finalURL"] = stream?[.httpFinalURL].map { JSONOutput.url($0.absoluteString) }
         if let response {
@@ -139,7 +141,7 @@ extension Load.Outcome {
         case .failure(.stream(let error)): facts["error"] = JSONOutput.error(error)
         case .failure(.file(let failure)): facts["error"] = JSONOutput.error(failure)
         }
-        facts["steps"] = JSONOutput.steps(stream?.report ?? ConnectionReport())
+        facts["steps"] = JSONOutput.steps(stream?.report ?? report ?? ConnectionReport())
         return JSONOutput.line(facts)
     }
 }

@@ -26,7 +26,8 @@ struct NetKitCommand: AsyncParsableCommand {
               1  anything else
             diagnose has its own: 0 works, 1 is broken, 2 cannot be told.
 
-            With --json every verb prints an object, or one a line, whose error says what failed: sentence, domain, code.
+            With --json every verb prints an object, or one a line, whose error says what failed: sentence, and where the \
+            network failed domain and code.
             """,
         version: PackageVersions.text,
         subcommands: [

@@ -6,6 +6,16 @@ struct OutputFile: ~Copyable {
     /// A file that cannot be used, with what the system said.
     struct Failure: Error, CustomStringConvertible {
         let description: String
+
+        init(description: String) {
+            self.description = description
+        }
+
+        /// Why a file or folder cannot be read; nil if it can.
+        init?(reading path: String) {
+            if access(path, R_OK) == 0 { return nil }
+            description = "\(path) cannot be read: \(String(cString: strerror(errno)))."
+        }
     }
 
     private let descriptor: Int32

@@ -9,7 +9,7 @@ struct PutCommand: AsyncParsableCommand {
         discussion: """
             Examples:
               netkit put notes.txt ftp://ann@ftp.example.org/notes.txt
-              netkit put --resume --tls required film.mkv ftp://ann@ftp.example.org/films/
+              netkit put --resume film.mkv ftp://ann@ftp.example.org/films/
               netkit put -r photos ftp://ann@ftp.example.org/attic/
 
             With a URL that ends in a slash, the file or folder keeps its name. Done means that the server said so.
@@ -37,9 +37,8 @@ struct PutCommand: AsyncParsableCommand {
         }
         try await target.run(["url": JSONOutput.url(url), "file": file]) { [client, path] in
             var isFolder: ObjCBool = false
-            guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder),
-                FileManager.default.isReadableFile(atPath: file)
-            else { throw OutputFile.Failure(description: "\(file) cannot be read.") }
+            if let failure = OutputFile.Failure(reading: file) { throw failure }
+            _ = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
             switch (isFolder.boolValue, recursive) {
             case (true, true):
                 let progress = TreeProgress(resumes: resume)

@@ -13,7 +13,7 @@ struct ResolveCommand: AsyncParsableCommand {
               netkit resolve --type SRV _imaps._tcp.example.org
               netkit resolve --server 127.0.0.1:5353 --type TXT example.org
 
-            Without --type and --server the system's own way is taken, with its hosts file and other sources; else the DNS
+            Without --type and --server the system's own way is taken, with its hosts file and other sources; else the DNS \
             servers are asked directly, and a failure says what each of them did.
             """
     )
@@ -56,6 +56,10 @@ struct ResolveCommand: AsyncParsableCommand {
 
     @Flag(help: "Print one JSON object a line for each name.")
     var json = false
+
+    func validate() throws {
+        if !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
+    }
 
     func run() async throws {
         let configuration = try server.map(ResolverConfiguration.init(askingOnly:))

@@ -24,6 +24,9 @@ struct DiscoveryOptions: ParsableArguments {
 
     /// The engine, ended in good order by Ctrl-C.
     func start() -> DiscoveryEngine {
+        if let interface, if_nametoindex(interface) == 0 {
+            Terminal.say("netkit: there is no interface \(Terminal.shown(interface)) now; it is waited for.")
+        }
         // Made for the interface: the shared one leaves loopback out where there are others.
         let embedded = interface.map { EmbeddedEngine(interfaces: [$0]) } ?? .shared
         for number in [SIGINT, SIGTERM] {

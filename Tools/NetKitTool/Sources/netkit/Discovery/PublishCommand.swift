@@ -9,7 +9,7 @@ struct PublishCommand: AsyncParsableCommand {
         discussion: """
             Example: netkit publish Status _http._tcp 8080 path=/status version=2
 
-            The server itself may be any program. If the name is taken, another one is, and shown; a key without = has no
+            The server itself may be any program. If the name is taken, another one is, and shown; a key without = has no \
             value.
             """
     )

@@ -1,0 +1,60 @@
+import Glibc
+import Testing
+
+/// What is said, and told to scripts, when something does not work.
+@Suite struct FailureTests {
+    @Test(arguments: [
+        (
+            ["get", "--pac", "/nowhere/x", "http://h.invalid/"], 23,
+            "/nowhere/x cannot be opened: No such file or directory."
+        ),
+        (
+            ["get", "--cacert", "/nowhere/x", "https://h.invalid/"], 23,
+            "/nowhere/x cannot be read: No such file or directory."
+        ),
+        (
+            ["get", "-d", "@/nowhere/x", "http://h.invalid/"], 23,
+            "/nowhere/x cannot be read: No such file or directory."
+        ),
+        (
+            ["explain-auth", "--cacert", "/nowhere/x", "https://h.invalid/"], 23,
+            "/nowhere/x cannot be read: No such file"
+        ),
+        (["get", "--tls-min", "1.3", "--tls-max", "1.2", "https://h.invalid/"], 64, "Usage: netkit get"),
+        (["put", "/nowhere/x", "ftp://h.invalid/"], 23, "/nowhere/x cannot be read: No such file or directory."),
+        (["resolve", "--timeout", "0", "localhost"], 64, "--timeout is a number of seconds above 0."),
+        (
+            ["resolve", "--json", "h.invalid"], 6,
+            #""error":{"code":8,"domain":"netDB","sentence":"no such host: h.invalid"}"#
+        ),
+        (
+            ["browse", "_x._tcp", "--engine", "embedded", "--interface", "nowhere0", "--timeout", "0.1"], 0,
+            "there is no interface nowhere0"
+        ),
+    ])
+    func saysWhy(_ arguments: [String], _ status: Int32, _ words: String) async throws {
+        let run = try await Tool.run(arguments)
+        #expect(run.status == status && run.text.contains(words), "\(run.text)")
+    }
+
+    /// The steps of a load that never got an answer.
+    @Test func tellsTheStepsOfWhatFailed() async throws {
+        // Bound, so that nobody else takes the port, and not listening.
+        let held = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(held) }
+        var address = sockaddr_in()
+        (address.sin_family, address.sin_addr.s_addr) = (sa_family_t(AF_INET), UInt32(0x7F00_0001).bigEndian)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(held, $0, length) == 0 && getsockname(held, $0, &length) == 0
+            }
+        }
+        try #require(isBound)
+        let place = "127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+        let report = try await Tool.run(["get", "--report", "http://\(place)/"])
+        #expect(report.status == 7 && report.text.contains("\nconnect \(place)  "), "\(report.text)")
+        let json = try await Tool.run(["get", "--json", "http://\(place)/"])
+        #expect(json.status == 7 && json.text.contains(#""step":"connect \#(place)""#), "\(json.text)")
+    }
+}
