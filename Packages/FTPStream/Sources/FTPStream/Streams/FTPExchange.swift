@@ -54,36 +54,19 @@ final class FTPExchange: StreamTransport {
     // MARK: Downloads
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try step { (conversation) throws(StreamError) in
-            while true {
-                switch try conversation.advance() {
-                case .blocked(let interest): return .wouldBlock(interest)
-                case .done: return .ended
-                case .transferring: break
-                }
-                guard let data = conversation.data else { throw .closed }
-                do throws(StreamError) {
-                    guard let count = try data.input.tryRead(into: &buffer) else {
-                        conversation.waitForData(.reader)
-                        return .wouldBlock(.readable)
-                    }
-                    if count > 0 { return .moved(count) }
-                    try conversation.finishTransfer()
-                } catch {
-                    try conversation.finishTransfer(error)
-                }
+        try transfer { (conversation, data) throws(StreamError) in
+            guard let count = try data.input.tryRead(into: &buffer) else {
+                conversation.waitForData(.reader)
+                return .wouldBlock(.readable)
             }
+            if count > 0 { return .moved(count) }
+            try conversation.finishTransfer()
+            return nil
         }
     }
 
     func peek() throws(StreamError) -> Attempt {
-        try step { (conversation) throws(StreamError) in
-            switch try conversation.advance() {
-            case .blocked(let interest): return .wouldBlock(interest)
-            case .done: return .ended
-            case .transferring: break
-            }
-            guard let data = conversation.data else { throw .closed }
+        try transfer { conversation, data in
             if data.input.hasBytesAvailable || data.input.status == .error { return .moved(1) }
             conversation.waitForData(.reader)
             return .wouldBlock(.readable)
@@ -105,29 +88,35 @@ final class FTPExchange: StreamTransport {
     }
 
     func tryFinish() throws(StreamError) -> Attempt {
-        try step { (conversation) throws(StreamError) in
-            while true {
-                switch try conversation.advance() {
-                case .blocked(let interest): return .wouldBlock(interest)
-                case .done: return .ended
-                case .transferring: break
-                }
-                guard let data = conversation.data else { throw .closed }
-                do throws(StreamError) {
-                    guard try data.output.tryFlush(), try data.output.tryFinish() else {
-                        conversation.waitForData(.writer)
-                        return .wouldBlock(.writable)
-                    }
-                    try conversation.finishTransfer()
-                } catch {
-                    try conversation.finishTransfer(error)
-                }
+        try transfer { (conversation, data) throws(StreamError) in
+            guard try data.output.tryFlush(), try data.output.tryFinish() else {
+                conversation.waitForData(.writer)
+                return .wouldBlock(.writable)
             }
+            try conversation.finishTransfer()
+            return nil
         }
     }
 
     /// Tries something on the data connection of an upload; nil from `body` means that there is no room.
     private func upload(_ body: (StreamPair) throws(StreamError) -> Attempt?) throws(StreamError) -> Attempt {
+        try transfer { (conversation, data) throws(StreamError) in
+            if let attempt = try body(data) { return attempt }
+            // A server that has had enough says so on the other connection.
+            guard conversation.hasLastWord() else {
+                conversation.waitForData(.writer)
+                return .wouldBlock(.writable)
+            }
+            try conversation.finishTransfer(StreamError(posix: 32))  // EPIPE
+            return nil
+        }
+    }
+
+    /// Tries something on the data connection once there is one; nil from `body` means that it has finished the transfer, and
+    /// what it throws finishes it too. Then the server's last word counts.
+    private func transfer(
+        _ body: (inout FTPConversation, StreamPair) throws(StreamError) -> Attempt?
+    ) throws(StreamError) -> Attempt {
         try step { (conversation) throws(StreamError) in
             while true {
                 switch try conversation.advance() {
@@ -137,13 +126,7 @@ final class FTPExchange: StreamTransport {
                 }
                 guard let data = conversation.data else { throw .closed }
                 do throws(StreamError) {
-                    if let attempt = try body(data) { return attempt }
-                    // A server that has had enough says so on the other connection.
-                    guard conversation.hasLastWord() else {
-                        conversation.waitForData(.writer)
-                        return .wouldBlock(.writable)
-                    }
-                    try conversation.finishTransfer(StreamError(posix: 32))  // EPIPE
+                    if let attempt = try body(&conversation, data) { return attempt }
                 } catch {
                     try conversation.finishTransfer(error)
                 }
