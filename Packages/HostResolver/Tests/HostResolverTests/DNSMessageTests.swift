@@ -41,6 +41,10 @@ import Testing
         #expect(bytes.count < 400)
     }
 
+    @Test func tellsAddressesOnly() {
+        #expect(Self.rich.answers.compactMap(\.data.address) == [IPAddress("192.0.2.1")!, IPAddress("2001:db8::1")!])
+    }
+
     @Test func compressesMoreForMulticast() throws {
         let name = DNSName("a.local")!
         let message = DNSMessage(

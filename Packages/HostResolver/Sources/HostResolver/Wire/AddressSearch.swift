@@ -50,14 +50,7 @@ struct AddressSearch: Sendable {
         do throws(ResolverError) {
             let answer = try await resolver.records(
                 family == .v4 ? .a : .aaaa, of: name, until: request.deadline)
-            return .success(
-                answer.records.compactMap { record in
-                    switch record.data {
-                    case .a(let address): .v4(address)
-                    case .aaaa(let address): .v6(address)
-                    default: nil
-                    }
-                })
+            return .success(answer.records.compactMap(\.data.address))
         } catch {
             return .failure(error)
         }

@@ -40,4 +40,13 @@ public enum DNSRecordData: Hashable, Sendable {
         case .other(let type, _): type
         }
     }
+
+    /// The address of an A or AAAA record; nil for other types.
+    public var address: IPAddress? {
+        switch self {
+        case .a(let address): .v4(address)
+        case .aaaa(let address): .v6(address)
+        default: nil
+        }
+    }
 }

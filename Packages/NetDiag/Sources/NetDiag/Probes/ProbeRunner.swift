@@ -75,14 +75,7 @@ struct ProbeRunner: Sendable {
     ) async -> Result<[IPAddress], ResolverError> {
         do throws(ResolverError) {
             let answer = try await resolver.records(type, of: name, until: deadline)
-            return .success(
-                answer.records.compactMap { record in
-                    switch record.data {
-                    case .a(let address): .v4(address)
-                    case .aaaa(let address): .v6(address)
-                    default: nil
-                    }
-                })
+            return .success(answer.records.compactMap(\.data.address))
         } catch {
             return .failure(error)
         }
