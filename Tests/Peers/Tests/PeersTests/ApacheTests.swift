@@ -10,15 +10,11 @@ import Testing
         root = try CertificateAuthority.shared().root
     }
 
-    private static let shared: Result<Apache, PeerError> = {
+    private static let shared = Result { () throws(PeerError) in
         let apache = Apache()
-        do throws(PeerError) {
-            try apache.start()
-            return .success(apache)
-        } catch {
-            return .failure(error)
-        }
-    }()
+        try apache.start()
+        return apache
+    }
 
     private func curl(_ arguments: String...) async throws -> String {
         let result = try await Command(Program("curl"), ["-sS", "-m", "20", "--cacert", root] + arguments).run()

@@ -11,15 +11,11 @@ import Testing
     }
 
     /// One server for all tests; it ends with the process.
-    private static let shared: Result<Nginx, PeerError> = {
+    private static let shared = Result { () throws(PeerError) in
         let nginx = Nginx()
-        do throws(PeerError) {
-            try nginx.start()
-            return .success(nginx)
-        } catch {
-            return .failure(error)
-        }
-    }()
+        try nginx.start()
+        return nginx
+    }
 
     /// What curl prints: the answer, or why there is none.
     private func curl(_ arguments: String...) async throws -> String {

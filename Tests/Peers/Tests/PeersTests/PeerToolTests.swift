@@ -53,7 +53,7 @@ import Testing
             kill -0 $process || echo "no process"
             kill -s "$2" $tool
             for try in $(seq 500); do
-                # Gone, or waiting for the machine's init to reap it.
+                # Gone, or waiting for the machine's init to reap it. It is no child of ours: nobody tells us.
                 grep -q '^State:[[:space:]]*[^ZX]' /proc/$process/status 2>/dev/null || { echo ended; exit; }
                 sleep 0.01
             done

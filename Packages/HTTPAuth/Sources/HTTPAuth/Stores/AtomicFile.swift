@@ -36,6 +36,7 @@ struct AtomicFile {
             guard ContinuousClock.now < end else {
                 throw HTTPAuthError(.storeUnavailable, detail: "another program keeps \(name) locked")
             }
+            // flock(2) waits for ever or not at all.
             usleep(2000)
         }
         return lock

@@ -27,16 +27,6 @@ private let second = "127.0.0.1"
         return (listener, try #require(listener.address.port))
     }
 
-    private func failure(of pair: StreamPair) async -> StreamError? {
-        do throws(StreamError) {
-            try pair.open()
-            try await pair.input.opened()
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     @Test("SK-010, SK-038, SK-058: a name whose first address refuses")
     func refusedThenGood() async throws {
         let (listener, port) = try listener()

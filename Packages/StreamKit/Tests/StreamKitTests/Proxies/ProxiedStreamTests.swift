@@ -25,16 +25,6 @@ import Testing
         SOCKSProxy(host: "127.0.0.1", port: proxy.port, resolvesNamesHere: here)
     }
 
-    private func failure(of pair: StreamPair) async -> StreamError? {
-        do throws(StreamError) {
-            try pair.open()
-            try await pair.input.opened()
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     @Test("SK-110, SK-111: the name goes to the proxy, the target's first bytes are there")
     func opens() async throws {
         let proxy = try FakeProxy { connection in

@@ -71,6 +71,17 @@ func error(_ body: () async throws -> Void, sourceLocation: SourceLocation = #_s
     throw CancellationError()
 }
 
+/// Opens both halves, and gives why that did not come about.
+func failure(of pair: StreamPair) async -> StreamError? {
+    do throws(StreamError) {
+        try pair.open()
+        try await pair.input.opened()
+        return nil
+    } catch {
+        return error
+    }
+}
+
 /// Runs blocking work on a thread of its own, and waits for it without blocking.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in

@@ -55,13 +55,7 @@ public final class CertificateAuthority: Sendable {
 
     let scratch: ScratchFolder
 
-    private static let cached: Result<CertificateAuthority, PeerError> = {
-        do throws(PeerError) {
-            return .success(try CertificateAuthority())
-        } catch {
-            return .failure(error)
-        }
-    }()
+    private static let cached = Result { () throws(PeerError) in try CertificateAuthority() }
 
     private static let configuration = """
         [req]

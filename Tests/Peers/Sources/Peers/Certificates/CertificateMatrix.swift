@@ -92,13 +92,7 @@ public final class CertificateMatrix: Sendable {
         Identity(chain: scratch.file("\(name).pem"), key: scratch.file("\(name).key"))
     }
 
-    private static let cached: Result<CertificateMatrix, PeerError> = {
-        do throws(PeerError) {
-            return .success(try CertificateMatrix())
-        } catch {
-            return .failure(error)
-        }
-    }()
+    private static let cached = Result { () throws(PeerError) in try CertificateMatrix() }
 
     private static let configuration = """
         [req]
