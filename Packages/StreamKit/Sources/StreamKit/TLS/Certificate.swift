@@ -42,7 +42,9 @@ public struct Certificate: Sendable, Hashable {
     public var publicKeySHA256: [UInt8] { content.parts.publicKeySHA256 }
 
     /// Issuer and subject are the same: a root, or signed by itself.
-    public var isSelfIssued: Bool { content.parts.isSelfIssued }
+    public var isSelfIssued: Bool {
+        content.handle.withPointer { X509_NAME_cmp(X509_get_subject_name($0), X509_get_issuer_name($0)) == 0 }
+    }
 
     /// Reads one certificate from its DER encoding.
     ///
@@ -107,6 +109,16 @@ extension Certificate: CustomStringConvertible {
         content.handle.withPointer { X509_self_signed($0, 0) == 1 }
     }
 
+    /// False if ``subject`` is empty. Reads nothing else, as every handshake asks.
+    var hasSubject: Bool {
+        content.handle.withPointer { X509_NAME_entry_count(X509_get_subject_name($0)) > 0 }
+    }
+
+    /// The mail addresses among the names. Reads nothing else, as every handshake asks.
+    var mailNames: [String] {
+        content.handle.withPointer { CertificateName.all(of: $0, type: GEN_EMAIL) }.map(\.description)
+    }
+
     /// The names of hosts, for sentences.
     var hostNames: String {
         names.filter(\.isHost).prefix(8).map(\.description).joined(separator: ", ")
@@ -144,7 +156,6 @@ extension Certificate {
         let notAfter: Int64
         let sha256: [UInt8]
         let publicKeySHA256: [UInt8]
-        let isSelfIssued: Bool
 
         init(_ pointer: OpaquePointer) {
             der = X509Handle.der(of: pointer)
@@ -157,7 +168,6 @@ extension Certificate {
             sha256 = X509Text.sha256(der)
             publicKeySHA256 = X509Text.sha256(
                 X509Handle.encoded { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(pointer), $0) })
-            isSelfIssued = X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_issuer_name(pointer)) == 0
         }
     }
 }

@@ -27,8 +27,8 @@ public enum CertificateName: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Other kinds of names are left out.
-    static func all(of certificate: OpaquePointer) -> [CertificateName] {
+    /// Other kinds of names are left out; with a type (`GEN_EMAIL`, …), all kinds but that one.
+    static func all(of certificate: OpaquePointer, type: CInt? = nil) -> [CertificateName] {
         guard let found = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else {
             ERR_clear_error()
             return []
@@ -37,7 +37,8 @@ public enum CertificateName: Sendable, Hashable, CustomStringConvertible {
         defer { GENERAL_NAMES_free(stack) }
         return (0..<max(0, OPENSSL_sk_num(stack))).compactMap { index in
             guard let entry = OPENSSL_sk_value(stack, index) else { return nil }
-            return CertificateName(entry.assumingMemoryBound(to: GENERAL_NAME.self).pointee)
+            let name = entry.assumingMemoryBound(to: GENERAL_NAME.self).pointee
+            return type == nil || name.type == type ? CertificateName(name) : nil
         }
     }
 

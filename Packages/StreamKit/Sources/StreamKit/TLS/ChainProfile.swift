@@ -16,16 +16,14 @@ enum ChainProfile {
     /// - Parameter isAnchored: whether the chain must end at something trusted.
     static func violation(of chain: [Certificate], isAnchored: Bool) -> Violation? {
         // RFC 5280 §4.1.2.6; else all who sign without a name would be one authority.
-        if let nameless = chain.dropFirst().first(where: { $0.subject.isEmpty }) {
+        if let nameless = chain.dropFirst().first(where: { !$0.hasSubject }) {
             return Violation(certificate: nameless, reason: "an authority without a name signed it")
         }
         if isAnchored, let last = chain.last, last.isSelfIssued, !last.isSelfSigned {
             return Violation(certificate: last, reason: "it poses as a root, but names another key as its signer's")
         }
         // RFC 5280 §4.2.1.6. A second @ would make name constraints look at another domain than mail does.
-        if let own = chain.first,
-            own.names.contains(where: { if case .mail(let name) = $0 { !isMail(name) } else { false } })
-        {
+        if let own = chain.first, !own.mailNames.allSatisfy(isMail) {
             return Violation(certificate: own, reason: "it holds a malformed mail address")
         }
         return nil
