@@ -9,9 +9,11 @@ extension HTTPRequest {
     var connectionLogin: String? {
         if fields.isEmpty { return nil }
         for name in [HTTPFieldName.authorization, .proxyAuthorization] {
-            guard let value = fields[name] else { continue }
-            let scheme = value.prefix { $0 != " " && $0 != "\t" }.lowercased()
-            if ["ntlm", "nego", "kerberos"].contains(where: scheme.hasPrefix) { return scheme }
+            // Each of several: a server may take any of them.
+            for value in fields.values(for: name) {
+                let scheme = value.prefix { $0 != " " && $0 != "\t" }.lowercased()
+                if ["ntlm", "nego", "kerberos"].contains(where: scheme.hasPrefix) { return scheme }
+            }
         }
         return nil
     }

@@ -129,6 +129,10 @@ import Testing
             var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://a.test/")))
             try request.fields.set(value, for: name)
             #expect(request.connectionLogin == scheme)
+            // Behind another one, too, of which a server may take either.
+            try request.fields.set("Basic bmVnbzpudGxt", for: name)
+            try request.fields.append(value, for: name)
+            #expect(request.connectionLogin == scheme)
         }
     }
 
