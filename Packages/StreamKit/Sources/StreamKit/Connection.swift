@@ -30,7 +30,7 @@ final class Connection: Sendable {
         var error: StreamError?
         /// What ended the writer alone.
         var writeError: StreamError?
-        var properties = StreamProperties()
+        var properties: StreamProperties
         /// A transport of the user's own, which answers for its properties from the start.
         var transport: (any StreamTransport)?
         /// While opening goes on: where callers wait, since the wait point itself then belongs to the opening.
@@ -40,10 +40,18 @@ final class Connection: Sendable {
         // In the room that the recorder leaves: it counts for streams by the ten thousands.
         /// ``OwnAddressWatch`` knows this connection.
         var isAddressWatched = false
-        var isReaderClosed = false
-        var isWriterClosed = false
+        var isReaderClosed: Bool
+        var isWriterClosed: Bool
         /// Gone once opening has begun, with everything it holds.
         var opener: Opener?
+
+        init(_ opener: Opener, _ properties: StreamProperties, only half: StreamHalf?) {
+            self.opener = opener
+            self.properties = properties
+            if case .transport(let transport, _) = opener { self.transport = transport }
+            isReaderClosed = half == .writer
+            isWriterClosed = half == .reader
+        }
 
         /// The audience, made now at the latest.
         mutating func gather() -> StreamAudience {
@@ -73,13 +81,7 @@ final class Connection: Sendable {
     ) {
         self.point = point
         self.endpoint = endpoint
-        var details = Details()
-        details.properties = properties
-        if case .transport(let transport, _) = opener { details.transport = transport }
-        details.isReaderClosed = half == .writer
-        details.isWriterClosed = half == .reader
-        details.opener = opener
-        self.details = Locked(details)
+        details = Locked(Details(opener, properties, only: half))
         if let half { point.close(half == .reader ? .writer : .reader) }
     }
 
