@@ -32,8 +32,10 @@ struct FindingOpening: OpeningWork {
         let end: Moment
     }
 
-    /// How long more addresses are waited for then.
+    /// How long more addresses are waited for, and taken, then.
     static let patience: Duration = .seconds(5)
+    /// Most addresses that are tried, where more come after nobody answered at the first ones.
+    static let mostAddresses = 64
 
     private let finder: any PlaceFinder
     private var search: Search?
@@ -89,9 +91,11 @@ struct FindingOpening: OpeningWork {
             }
             self.place = place
             let fresh = place.addresses.filter { !tried.contains($0) }
-            if let disappointment, fresh.isEmpty {
-                if place.isComplete { throw giveUp(place, disappointment) }
-                return nil
+            if let disappointment {
+                // Who names ever new ones, as anybody on a link can, would have us try them for ever.
+                let isTooMuch = disappointment.end <= .now || tried.count + fresh.count > Self.mostAddresses
+                if fresh.isEmpty ? place.isComplete : isTooMuch { throw giveUp(place, disappointment) }
+                if fresh.isEmpty { return nil }
             }
             tried.formUnion(fresh)
             connector = StreamConnector(plan(for: place, fresh, search, connection))

@@ -36,7 +36,8 @@ public struct FoundPlace: Sendable, Hashable {
     public var addresses: [SocketAddress]
     /// The host's name, for TLS; nil if it has none.
     public var name: String?
-    /// False if more addresses may come. If none of those at hand can be connected to, they are waited for, five seconds at most.
+    /// False if more addresses may come. If none of those at hand can be connected to, they are waited for, five seconds at most,
+    /// and 64 addresses are tried in all.
     public var isComplete: Bool
 
     /// Names a place.

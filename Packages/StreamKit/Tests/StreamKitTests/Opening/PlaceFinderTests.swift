@@ -116,6 +116,36 @@ private final class ScriptedFinder: PlaceFinder {
         pair.close()
     }
 
+    @Test("ever new addresses at which nobody answers are not tried for ever")
+    func everNew() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let port = try #require(listener.address.port)
+        func next(_ number: Int) -> Result<FoundPlace, StreamError> {
+            let (high, low) = (UInt8(truncatingIfNeeded: number / 200 + 1), UInt8(truncatingIfNeeded: number % 200 + 1))
+            let address = SocketAddress.ip(.v4(IPv4Address(127, 1, high, low)), port: port)
+            return .success(FoundPlace(addresses: [address], name: nil, isComplete: false))
+        }
+        let finder = ScriptedFinder(place: next(0))
+        let pair = StreamPair(finder: finder)
+        try pair.open()
+        let opening = Task { try await pair.input.opened() }
+        var count = 0
+        while finder.cancelled.withLock({ $0 }) == 0 {
+            // One more each time that nobody answered at the one before.
+            let steps = pair.report.steps
+            if steps.count == count + 2, steps[count + 1].outcome != .underway {
+                count += 1
+                finder.tell(next(count))
+            }
+            await Task.yield()
+        }
+        let error = await #expect(throws: StreamError.self) { try await opening.value }
+        #expect(error?.isPOSIX(ECONNREFUSED) == true)
+        #expect(pair.report.steps.count <= 1 + FindingOpening.mostAddresses)
+        #expect(finder.doubted.withLock { $0.count } == 1)
+        pair.close()
+    }
+
     @Test("closing takes the search back")
     func closed() async throws {
         let finder = ScriptedFinder()
