@@ -34,3 +34,8 @@ public struct LabFault: Sendable {
         self.says = says
     }
 }
+
+extension LabFault: CustomStringConvertible {
+    /// What is wrong, in words: what tests call the row.
+    public var description: String { name }
+}
