@@ -83,7 +83,11 @@ struct ConnectCommand: AsyncParsableCommand {
             try fail(error, .localFile)
         }
         let result = await withNetworkExecutor { await Self.carry(pair, security, reports: report) }
-        if case .failure(let error) = result { try fail(error, ExitStatus(error, after: nil), pair.report) }
+        switch result {
+        case .success: break
+        case .failure(let error as StreamError): try fail(error, ExitStatus(error, after: nil), pair.report)
+        case .failure(let error): try fail(error, .localFile, pair.report)
+        }
         if json { Terminal.say(JSONOutput.line(facts(pair.report))) }
     }
 
@@ -138,10 +142,10 @@ struct ConnectCommand: AsyncParsableCommand {
     /// Carries bytes until the connection ends.
     private static func carry(
         _ plain: StreamPair, _ security: Security?, reports: Bool
-    ) async -> Result<Void, StreamError> {
+    ) async -> Result<Void, any Error> {
         var pair = plain
         defer { pair.close() }
-        do throws(StreamError) {
+        do {
             defer { if reports { Terminal.say(Terminal.shownLines(pair.report.description)) } }
             try plain.open()
             try await plain.input.opened()
@@ -154,12 +158,15 @@ struct ConnectCommand: AsyncParsableCommand {
         // Standard input may be a file, a terminal or a pipe: a thread reads them all.
         let output = pair.output
         Thread.detachNewThread { send(to: output) }
+        let received = OutputFile()
         var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
-        do throws(StreamError) {
+        do {
             while case let count = try await pair.input.read(into: &buffer), count > 0 {
-                guard write(buffer[..<count]) else { break }
+                try received.write(buffer.span.bytes.extracting(..<count))
             }
             return .success(())
+        } catch let failure as OutputFile.Failure where failure.isBrokenPipe {
+            return .success(())  // who reads has seen enough
         } catch {
             return .failure(error)
         }
@@ -177,17 +184,5 @@ struct ConnectCommand: AsyncParsableCommand {
             }
             try output.finish()
         } catch {}
-    }
-
-    /// False if nobody reads the output any more.
-    private static func write(_ bytes: ArraySlice<UInt8>) -> Bool {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            if count <= 0 { return false }
-            rest = rest.dropFirst(count)
-        }
-        return true
     }
 }

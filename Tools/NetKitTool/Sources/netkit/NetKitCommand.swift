@@ -38,4 +38,19 @@ struct NetKitCommand: AsyncParsableCommand {
             DomainsCommand.self,
         ]
     )
+
+    /// Runs the verb that was asked for. Wrong words that are found only on the way are told with the verb's usage.
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            do {
+                if var verb = command as? any AsyncParsableCommand { try await verb.run() } else { try command.run() }
+            } catch let error as ValidationError {
+                Terminal.say("Error: \(error)\nUsage: \(usageString(for: type(of: command)))")
+                throw ExitCode.validationFailure
+            }
+        } catch {
+            exit(withError: error)
+        }
+    }
 }

@@ -6,15 +6,18 @@ struct OutputFile: ~Copyable {
     /// A file that cannot be used, with what the system said.
     struct Failure: Error, CustomStringConvertible {
         let description: String
+        /// Nobody reads what is written.
+        let isBrokenPipe: Bool
 
-        init(description: String) {
+        init(description: String, isBrokenPipe: Bool = false) {
             self.description = description
+            self.isBrokenPipe = isBrokenPipe
         }
 
         /// Why a file or folder cannot be read; nil if it can.
         init?(reading path: String) {
             if access(path, R_OK) == 0 { return nil }
-            description = "\(path) cannot be read: \(String(cString: strerror(errno)))."
+            self.init(description: "\(path) cannot be read: \(String(cString: strerror(errno))).")
         }
     }
 
@@ -62,6 +65,8 @@ struct OutputFile: ~Copyable {
     }
 
     private static func failure(_ what: String, _ name: String) -> Failure {
-        Failure(description: "\(name) \(what): \(String(cString: strerror(errno))).")
+        let number = errno
+        return Failure(
+            description: "\(name) \(what): \(String(cString: strerror(number))).", isBrokenPipe: number == EPIPE)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Peers
 import Testing
 
 /// What is said, and told to scripts, when something does not work.
@@ -22,6 +23,7 @@ import Testing
         ),
         (["get", "--tls-min", "1.3", "--tls-max", "1.2", "https://h.invalid/"], 64, "Usage: netkit get"),
         (["put", "/nowhere/x", "ftp://h.invalid/"], 23, "/nowhere/x cannot be read: No such file or directory."),
+        (["ls", "http://h.invalid/"], 64, "Usage: netkit ls "),
         (["resolve", "--timeout", "0", "localhost"], 64, "--timeout is a number of seconds above 0."),
         (
             ["resolve", "--json", "h.invalid"], 6,
@@ -35,6 +37,16 @@ import Testing
     func saysWhy(_ arguments: [String], _ status: Int32, _ words: String) async throws {
         let run = try await Tool.run(arguments)
         #expect(run.status == status && run.text.contains(words), "\(run.text)")
+    }
+
+    @Test(arguments: ["get http://", "connect "]) func saysWhenThereIsNoRoom(_ verb: String) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody")
+        }
+        // What is sent by connect; get has words of its own.
+        let line = "printf 'GET / HTTP/1.1\\r\\n\\r\\n' | $netkit \(verb)127.0.0.1:\(server.port) >/dev/full"
+        let run = try await Tool.run(shell: line)
+        #expect(run.status == 23 && run.text.contains("standard output cannot be written: No space"), "\(run.text)")
     }
 
     /// The steps of a load that never got an answer.

@@ -25,6 +25,14 @@ enum Tool {
         return Run(status: result.status, text: result.text + result.errors)
     }
 
+    /// Runs a line of shell, in which `$netkit` is the program.
+    static func run(shell line: String) async throws -> Run {
+        var command = Command(Program("sh", package: "dash"), ["-c", line])
+        command.environment = ["netkit": path]
+        let result = try await command.run()
+        return Run(status: result.status, text: result.text + result.errors)
+    }
+
     /// Runs it on a terminal, where each text is waited for and then answered by a line.
     static func run(
         _ arguments: [String], typing turns: [(question: String, line: String)], environment: [String: String] = [:]
