@@ -53,6 +53,20 @@ struct TreeTests {
     }
 
     @Test(arguments: ServerKind.allCases)
+    func saysWhyADirectoryCannotBeMade(_ kind: ServerKind) async throws {
+        let server = try await kind.started()
+        let folder = try Folder()
+        try folder.write("source/x", [1])
+        let client = try server.client()
+        let error = await #expect(throws: StreamError.self) {
+            try await client.upload(folder.path("source"), to: "files/nowhere/tree")
+        }
+        let made = await #expect(throws: StreamError.self) { try await client.makeDirectory("files/nowhere/tree") }
+        let why = try #require(made).description
+        #expect(error?.description.hasSuffix(": \(why)") == true, "\(error?.description ?? ""), not \(why)")
+    }
+
+    @Test(arguments: ServerKind.allCases)
     func resuming(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let folder = try Folder()

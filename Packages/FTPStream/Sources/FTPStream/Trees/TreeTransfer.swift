@@ -130,12 +130,22 @@ struct TreeTransfer {
         do throws(StreamError) {
             try await client.makeDirectory(path)
             return [:]
-        } catch  where (error.underlying as? FTPError)?.code == .refused {
-            let entries = try await client.list(path)  // there already, or this says what is wrong
+        } catch  where TreeTransfer.isRefusal(error) {
+            let entries: [ListingEntry]
+            do throws(StreamError) {
+                entries = try await client.list(path)
+            } catch let missing {
+                // It was not there already: why it could not be made is what counts.
+                throw TreeTransfer.isRefusal(missing) ? error : missing
+            }
             guard options.resumes else { return [:] }
             let files = entries.filter { $0.kind == .file && $0.isSizeExact }
             return Dictionary(files.compactMap { entry in entry.size.map { (entry.nameBytes, $0) } }) { $1 }
         }
+    }
+
+    private static func isRefusal(_ error: StreamError) -> Bool {
+        (error.underlying as? FTPError)?.code == .refused
     }
 
     private nonisolated(nonsending) mutating func send(
