@@ -25,7 +25,7 @@ import Testing
         let url = apache.url(.tls, "/digest/secret.txt")
         #expect(try await peers.login(url, options) == "200 treasure\n200 treasure\n200 treasure")
         #expect(socks.log.contains("connected to"), "\(socks.log)")
-        #expect(squid.log.contains("CONNECT") && squid.log.contains("alice@PEERS.TEST"), "\(squid.log)")
+        #expect(await squid.shows("CONNECT", "alice@PEERS.TEST"), "\(squid.log)")
 
         // Without a ticket nobody gets as far as the server, whatever password there is.
         let none = "FILE:/nonexistent/tickets"

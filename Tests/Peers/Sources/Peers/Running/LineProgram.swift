@@ -27,27 +27,7 @@ public final class LineProgram: Peer {
 
     /// Waits until it has said a line so many times, at most `seconds`; true if it has.
     public func says(_ line: String, times: Int = 1, seconds: Double = 60) async -> Bool {
-        await wait(seconds) { $0.split(separator: "\n").count { $0 == line } >= times }
-    }
-
-    /// Waits until what it has said has all of these parts, anywhere, at most `seconds`; true if so.
-    public func shows(_ parts: String..., seconds: Double = 60) async -> Bool {
-        await wait(seconds) { log in parts.allSatisfy { log.contains($0) } }
-    }
-
-    private func wait(_ seconds: Double, for condition: @escaping @Sendable (String) -> Bool) async -> Bool {
-        let found = try? await onOwnThread { [process] () throws(PeerError) in
-            let end = ContinuousClock.now + .seconds(seconds)
-            // What has ended and was removed says nothing more.
-            guard let folder = try? process.folder() else { return condition(process.log) }
-            let watch = try FolderWatch(folder.path)
-            while !condition(process.log) {
-                if ContinuousClock.now >= end { return false }
-                watch.wait(until: end)
-            }
-            return true
-        }
-        return found ?? false
+        await logs(seconds: seconds) { $0.split(separator: "\n").count { $0 == line } >= times }
     }
 
     /// Ends it without giving it a chance to do anything more.

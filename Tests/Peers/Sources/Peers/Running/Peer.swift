@@ -32,6 +32,27 @@ extension Peer {
     /// What the server wrote so far: standard output, standard error and its log files.
     public var log: String { process.log }
 
+    /// Waits until the log is as wanted, at most `seconds`; true if it is. Servers log late: squid a tunnel when it has ended.
+    public func logs(seconds: Double = 60, _ isAsWanted: @escaping @Sendable (String) -> Bool) async -> Bool {
+        let found = try? await onOwnThread { [process] () throws(PeerError) in
+            let end = ContinuousClock.now + .seconds(seconds)
+            // What has ended and was removed says nothing more.
+            guard let folder = try? process.folder() else { return isAsWanted(process.log) }
+            let watch = try FolderWatch(folder.path)
+            while !isAsWanted(process.log) {
+                if ContinuousClock.now >= end { return false }
+                watch.wait(until: end)
+            }
+            return true
+        }
+        return found ?? false
+    }
+
+    /// Waits until the log has all of these parts, anywhere, at most `seconds`; true if so.
+    public func shows(_ parts: String..., seconds: Double = 60) async -> Bool {
+        await logs(seconds: seconds) { log in parts.allSatisfy { log.contains($0) } }
+    }
+
     /// Whether the server runs.
     public var isRunning: Bool { process.isRunning }
 
