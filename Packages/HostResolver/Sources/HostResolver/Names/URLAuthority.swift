@@ -76,20 +76,16 @@ public struct URLAuthority: Hashable, Sendable {
 
     /// Without escapes; nil if one of them stands for an ASCII character, or is none.
     private static func unescaped(_ text: Substring) -> String? {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
+        let parts = text.split(separator: "%", omittingEmptySubsequences: false)
+        var bytes = Array(parts[0].utf8)
+        for part in parts.dropFirst() {
+            // A single digit is below 0x80, too.
+            let digits = part.prefix(2)
+            guard digits.utf8.allSatisfy(isHexadecimal), let value = UInt8(digits, radix: 16), value >= 0x80 else {
+                return nil
             }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, digits.allSatisfy(isHexadecimal),
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16), value >= 0x80
-            else { return nil }
             bytes.append(value)
-            rest = rest.dropFirst(2)
+            bytes += part.utf8.dropFirst(2)
         }
         return String(validating: bytes, as: UTF8.self)
     }
