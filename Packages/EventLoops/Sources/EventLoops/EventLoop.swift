@@ -16,7 +16,8 @@ internal import Synchronization
 /// starve I/O. What other threads hand in goes through one locked inbox and an eventfd.
 ///
 /// Nothing can pre-empt a task: one that computes for 50 ms delays all others on its loop by 50 ms. Compute elsewhere, or
-/// on a private loop (``init(name:)``). ``onSlowTurn`` tells of turns over 100 ms; debug builds print them.
+/// on a private loop (``init(name:)``). ``onSlowTurn`` tells of turns over 100 ms; debug builds print them. ``lateness`` measures
+/// how late timers fired.
 ///
 /// A loop lives until ``shutdown()``; ``shared`` lives as long as the process.
 public final class EventLoop: TaskExecutor, Sendable {
@@ -49,6 +50,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     private let thread = Atomic<UInt>(0)
     private let slowTurn = Locked<(@Sendable (Duration) -> Void)?>(nil)
     private let watchesTurns = Atomic<Bool>(false)
+    private let measured = Locked(LoopLateness())
 
     /// Starts a private loop with a thread of its own. Call ``shutdown()`` when done with it.
     ///
@@ -91,6 +93,17 @@ public final class EventLoop: TaskExecutor, Sendable {
             watchesTurns.store(newValue != nil, ordering: .relaxed)
             withExtendedLifetime(old) {}  // released after the lock
         }
+    }
+
+    /// How late timers have fired since the loop's start or the last ``resetLateness()``; may be read on any thread.
+    public var lateness: LoopLateness { measured.withLock { $0 } }
+
+    /// Starts measuring ``lateness`` anew, and returns what was measured until now.
+    ///
+    /// Nothing that is measured meanwhile is lost or counted twice.
+    @discardableResult
+    public func resetLateness() -> LoopLateness {
+        measured.withLock { exchange(&$0, with: LoopLateness()) }
     }
 
     /// Ends a private loop: its thread and its descriptors go once nothing is left to do: no job, no timer, no watched
@@ -217,15 +230,19 @@ extension EventLoop {
             }
             if !turn.timers.isEmpty {
                 // Taken first: a timer that sets another one in the past must not keep the loop here for ever.
-                turn.timers.takeDue(now: .now, into: &due)
-                for timer in due { timer.fire() }
-                due.removeAll(keepingCapacity: true)
+                let now = Moment.now
+                turn.timers.takeDue(now: now, into: &due)
+                if !due.isEmpty {
+                    measured.withLock { [due] in $0.noteTimers(due: due.lazy.map(\.dueTime), at: now) }
+                    for timer in due { timer.fire() }
+                    due.removeAll(keepingCapacity: true)
+                }
             }
             if !turn.retired.isEmpty {
                 // All that was harvested in this turn has been signalled: no event names these any more.
                 for point in turn.takeRetired() { epoll.release(point) }
             }
-            if let start { reportIfSlow(since: start) }
+            if let start { endTurn(begun: start) }
             if isStopping, end() { return }
         }
     }
@@ -270,8 +287,9 @@ extension EventLoop {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    private func reportIfSlow(since start: Moment) {
+    private func endTurn(begun start: Moment) {
         let time = start.duration(to: .now)
+        measured.withLock { $0.noteTurn(lasting: time) }
         if time > EventLoop.slowTurnLimit { onSlowTurn?(time) }
     }
 

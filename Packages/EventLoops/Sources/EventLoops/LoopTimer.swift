@@ -6,6 +6,8 @@ internal import Synchronization
 public final class LoopTimer: Sendable {
     /// When it is due.
     public let deadline: Moment
+    /// From when on the loop is late if it has not run it: the deadline, or the moment of scheduling if that was later.
+    let dueTime: Moment
     private let loop: EventLoop
     private let body: Locked<(@Sendable () -> Void)?>
     /// Where it stands in the loop's ``TimerQueue``, -1 when not there. Only the loop's thread touches it.
@@ -13,6 +15,7 @@ public final class LoopTimer: Sendable {
 
     init(deadline: Moment, loop: EventLoop, body: @escaping @Sendable () -> Void) {
         self.deadline = deadline
+        dueTime = max(deadline, .now)
         self.loop = loop
         self.body = Locked(body)
     }
