@@ -8,6 +8,7 @@ import signal
 import sys
 
 import goals
+import guard
 import report
 from groups import FLOORS, GROUPS, OURS, TLS_FLOORS
 from measuring import count_instructions, measure
@@ -21,6 +22,9 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, help="rounds of every group (default: the group's own)")
     parser.add_argument("--quick", action="store_true", help="small sizes and 3 rounds: to see that everything runs")
     parser.add_argument("--instructions", action="store_true", help="also count user instructions (callgrind, slow)")
+    parser.add_argument("--guard", choices=("check", "record"), nargs="?", const="check",
+                        help="count instructions and memory of the hot rows only, and compare with Data/guard.json "
+                             "(exit status 1 if one is more than 2 %% worse), or record them there")
     parser.add_argument("--json", metavar="FILE", help="write every measured value to this file")
     parser.add_argument("--list", action="store_true", help="print groups, variants and goals, and stop")
     parser.add_argument("--no-rivals", action="store_true", help="only the floors and NetKit (builds no dependency)")
@@ -53,7 +57,7 @@ def main():
     groups = chosen(arguments.groups)
     if arguments.list:
         return list_groups(groups)
-    if arguments.instructions and not shutil.which("valgrind"):
+    if (arguments.instructions or arguments.guard) and not shutil.which("valgrind"):
         raise SystemExit("bench: valgrind is not installed (Scripts/bootstrap --bench)")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end_on_signal)
@@ -64,6 +68,8 @@ def main():
     programs = Programs(peers.directory, build=not arguments.no_build)
     results = []
     try:
+        if arguments.guard:
+            return guard_rows(arguments, programs, peers)
         print(", ".join(f"{name} {value}" for name, value in report.machine().items()) + "\n")
         for group in groups:
             results.append((group, measure_group(group, arguments, programs, peers)))
@@ -74,6 +80,18 @@ def main():
         with open(arguments.json, "w") as file:
             json.dump(report.as_json(results, arguments.instructions), file, indent=1)
     return 1 if any(measurement.failure for _, measurements in results for measurement in measurements) else 0
+
+
+def guard_rows(arguments, programs, peers):
+    groups = guard.guarded(arguments.groups)
+    if not groups:
+        raise SystemExit(f"bench: no guarded row is named; there are {', '.join(guard.ROWS)}")
+    path = ROOT / "Data" / "guard.json"
+    measured = guard.figures(groups, programs, peers)
+    if arguments.guard == "record":
+        guard.record(path, measured)
+        return 1 if None in measured.values() else 0
+    return 1 if guard.verdict(path, measured) else 0
 
 
 def measure_group(group, arguments, programs, peers):

@@ -283,6 +283,7 @@ GROUPS = (
     # 6. FTP, from and to vsftpd
     Group(
         "6a", "FTP download", "GiB", GIB, GIB // 8, placement="split",
+        instruction_sizes=(16 * MIB, 48 * MIB),
         variants=(
             Variant("libcurl", LIBCURL, "read", FTP_READ),
             Variant("lftp", LFTP, "read", FTP_READ),
@@ -292,6 +293,7 @@ GROUPS = (
     ),
     Group(
         "6b", "FTP upload", "GiB", GIB, GIB // 8, placement="split",
+        instruction_sizes=(16 * MIB, 48 * MIB),
         variants=(
             Variant("libcurl", LIBCURL, "ftp-write", FTP_WRITE),
             Variant("lftp", LFTP, "write", FTP_WRITE),

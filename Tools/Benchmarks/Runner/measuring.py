@@ -1,7 +1,9 @@
 """Running one variant, and all variants of a group interleaved."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from statistics import median
@@ -63,23 +65,32 @@ def command_line(group, variant, path, peers, quick=False, size=None, under=()):
 
 
 def run(command, errors=None):
+    # A group of its own, so that a program's children (lftp.py starts lftp) end with it.
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+        output, error_output = process.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         raise Unavailable(f"gave no answer in {TIMEOUT} s") from None
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     if errors is not None:
-        errors.append(result.stderr)
-    if result.returncode != 0:
-        raise Unavailable((result.stderr.strip().splitlines() or [f"status {result.returncode}"])[-1])
-    return json.loads(result.stdout)
+        errors.append(error_output)
+    if process.returncode != 0:
+        raise Unavailable((error_output.strip().splitlines() or [f"status {process.returncode}"])[-1])
+    return json.loads(output)
 
 
-def count_instructions(measurement, programs, peers):
-    """User instructions a unit (a MiB for bulk data): the slope between two sizes, so that start-up cancels out."""
+def count_instructions(measurement, programs, peers, repetitions=1):
+    """User instructions a unit (a MiB for bulk data): the slope between two sizes, so that start-up cancels out.
+
+    How many reads bulk data takes depends on the scheduler; the least of several repetitions does not."""
     group, variant = measurement.group, measurement.variant
     show_progress(f"{group.id} instructions: {variant.name}")
     try:
-        counts = [collected(command_line(group, variant, programs.stripped, peers, size=size, under=CALLGRIND))
+        counts = [min(collected(command_line(group, variant, programs.stripped, peers, size=size, under=CALLGRIND))
+                      for _ in range(repetitions))
                   for size in group.instruction_sizes]
     except Unavailable as reason:
         print(f"{group.id} {variant.name}: no instruction count: {reason}", file=sys.stderr)

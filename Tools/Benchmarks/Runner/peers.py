@@ -3,6 +3,7 @@ free ports, and stopped by process id when the run ends, however it ends."""
 
 import hashlib
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -264,6 +265,8 @@ class FTPServer:
             "local_enable": "NO", "anon_root": self.tree, "write_enable": "YES", "anon_upload_enable": "YES",
             "anon_other_write_enable": "YES", "anon_world_readable_only": "NO", "connect_from_port_20": "NO",
             "seccomp_sandbox": "NO", "isolate": "NO", "isolate_network": "NO",
+            # The default user "ftp" exists only where a package made it; the server requires an existing name.
+            "ftp_username": pwd.getpwuid(os.geteuid()).pw_name,
         }
         configuration = peers.directory / "vsftpd.conf"
         configuration.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
