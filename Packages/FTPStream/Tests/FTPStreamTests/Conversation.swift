@@ -26,6 +26,7 @@ struct Conversation {
         var machine: FTPMachine?
         var parser = FTPReplyParser()
         var seen = Seen()
+        var isIPv6 = false
         for line in lines {
             let words = line.split(separator: " ").map(String.init)
             switch words[0] {
@@ -60,7 +61,10 @@ struct Conversation {
                     throw Difference("no sign of life can be given at: \(line)")
                 }
                 if command.verb != "NOOP" { throw Difference("the sign of life is \(command)") }
+            case "usable", "unusable":
+                guard machine?.isUsable == (words[0] == "usable") else { throw Difference("not so: \(line)") }
             case "login":
+                isIPv6 = words.contains("ipv6")
                 machine = FTPMachine(Self.login(words))
                 seen.add { () throws(FTPError) in machine?.begin() }
             case "abort":
@@ -68,7 +72,7 @@ struct Conversation {
                 seen.add { () throws(FTPError) in try machine?.abort() }
             default:
                 try seen.expectNothing(before: line)
-                seen.add { () throws(FTPError) in try machine?.begin(Self.job(line, words)) }
+                seen.add { () throws(FTPError) in try machine?.begin(Self.job(line, words), isIPv6: isIPv6) }
             }
         }
         try seen.expectNothing(before: "the end")
@@ -129,8 +133,8 @@ struct Conversation {
             case .endTLS: add { () throws(FTPError) in machine?.didEndTLS() }
             case .transfer: add { () throws(FTPError) in machine?.didTransfer() }
             case .listen:
-                guard let port = UInt16(words[3]) else { return }
-                add { () throws(FTPError) in try machine?.didListen(at: .ip(.v4(.loopback), port: port)) }
+                guard let ip = IPAddress(words[2]), let port = UInt16(words[3]) else { return }
+                add { () throws(FTPError) in try machine?.didListen(at: .ip(ip, port: port)) }
             default: break
             }
         }
@@ -166,6 +170,7 @@ struct Conversation {
         case "list": return .list(Array(line.dropFirst(5).utf8), .automatic)
         case "store": return .store(path, .replace, isASCII: false)
         case "append": return .store(path, .append, isASCII: false)
+        case "raw": return .raw(try FTPCommand(words[1], argument: words.dropFirst(2).joined(separator: " ")))
         case "resume": return .store(path, .resume(UInt64(words[2]) ?? 0), isASCII: false)
         default: throw .badArgument("unknown job in a conversation: \(line)")
         }

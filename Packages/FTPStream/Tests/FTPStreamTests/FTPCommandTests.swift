@@ -12,6 +12,20 @@ struct FTPCommandTests {
         #expect(try "\(FTPCommand("PASS", argument: "secret"))" == "PASS …")
     }
 
+    @Test(
+        arguments: [
+            ("NOOP", true), ("STAT", true), ("PWD", true), ("SIZE x", true), ("DELE x", true), ("MKD x", true),
+            ("SITE CHMOD 600 x", true), ("site chmod 600 x", true), ("SITE UMASK 077", false), ("SITE", false),
+            ("CWD x", false), ("CDUP", false), ("TYPE A", false), ("REST 5", false), ("USER ann", false),
+            ("REIN", false), ("PASV", false), ("EPRT x", false), ("PROT C", false), ("AUTH TLS", false),
+            ("CCC", false), ("MODE B", false), ("STRU R", false), ("OPTS UTF8 OFF", false), ("LANG de", false),
+            ("RNFR x", false), ("ABOR", false), ("QUIT", false), ("RETR x", false), ("XYZZY", false),
+        ])
+    func onlyHarmlessCommandsKeepTheSession(_ text: String, _ keeps: Bool) throws {
+        let words = text.split(separator: " ", maxSplits: 1).map(String.init)
+        #expect(try FTPCommand(words[0], argument: words.count > 1 ? words[1] : "").keepsSession == keeps)
+    }
+
     @Test(arguments: ["a\r\nDELE b", "a\nb", "a\rb", "a\0b", String(repeating: "x", count: 5000)])
     func whatCannotBeSent(_ text: String) throws {
         let error = #expect(throws: FTPError.self) { try FTPCommand("RETR", argument: text) }

@@ -22,7 +22,7 @@ struct FTPMachineTests {
         for (code, text) in [(220, ""), (230, ""), (500, "")] {
             _ = try machine.receive(FTPReply(code: code, lines: [Array(text.utf8)]))
         }
-        _ = try machine.begin(.retrieve([0x78], offset: 0, asksSize: isAsked, isASCII: false))
+        _ = try machine.begin(.retrieve([0x78], offset: 0, asksSize: isAsked, isASCII: false), isIPv6: false)
         _ = try machine.receive(FTPReply(code: 200, lines: [[]]))
         if isAsked { _ = try machine.receive(FTPReply(code: 213, lines: [Array("8589934592".utf8)])) }
         _ = try machine.receive(FTPReply(code: 229, lines: [Array("(|||1|)".utf8)]))
@@ -32,7 +32,56 @@ struct FTPMachineTests {
         #expect(machine.resourceSize == 8_589_934_592)
     }
 
-    /// Whatever a server says at whatever time: the machine goes on, or throws, and never traps.
+    private static func reply(_ code: Int) -> FTPReply { FTPReply(code: code, lines: [[]]) }
+
+    /// A machine that waits for the reply to something, for each step that takes preliminary replies.
+    private static func waiting() throws -> [(step: String, machine: FTPMachine)] {
+        var greeted = FTPMachine(FTPMachine.Login(user: [0x61], password: []))
+        _ = greeted.begin()
+        var idle = greeted
+        for code in [220, 230, 500] { _ = try idle.receive(reply(code)) }
+        var (command, raw, transfer) = (idle, idle, idle)
+        _ = try command.begin(.commands([FTPCommand("MKD", argument: "x")]), isIPv6: false)
+        _ = try raw.begin(.raw(FTPCommand("STAT")), isIPv6: false)
+        _ = try transfer.begin(.list([], .names), isIPv6: false)
+        _ = try transfer.receive(reply(200))
+        _ = try transfer.receive(FTPReply(code: 229, lines: [Array("(|||1|)".utf8)]))
+        _ = try transfer.didConnect()
+        _ = try transfer.receive(reply(150))
+        var settling = transfer
+        _ = transfer.didTransfer()
+        _ = try settling.abort()
+        return [
+            ("greeting", greeted), ("command", command), ("raw", raw), ("final", transfer), ("settle", settling),
+        ]
+    }
+
+    @Test func preliminaryRepliesToOneCommandAreCounted() throws {
+        for (step, machine) in try Self.waiting() {
+            var machine = machine
+            for _ in 0..<FTPMachine.preliminaryLimit {
+                #expect(try machine.receive(Self.reply(120)) == .awaitReply, "\(step)")
+            }
+            let error = #expect(throws: FTPError.self, "\(step)") { try machine.receive(Self.reply(120)) }
+            #expect(error?.code == .unexpectedReply && error?.reply?.code == 120, "\(step)")
+            #expect(!machine.isUsable, "\(step)")
+        }
+    }
+
+    @Test func eachCommandHasItsOwnPreliminaryReplies() throws {
+        var machine = FTPMachine(FTPMachine.Login(user: [0x61], password: []))
+        _ = machine.begin()
+        for _ in 0..<FTPMachine.preliminaryLimit { _ = try machine.receive(Self.reply(120)) }
+        for code in [220, 230, 500] { _ = try machine.receive(Self.reply(code)) }
+        for _ in 0..<3 {
+            _ = try machine.begin(.raw(FTPCommand("STAT")), isIPv6: false)
+            for _ in 0..<FTPMachine.preliminaryLimit { _ = try machine.receive(Self.reply(120)) }
+            #expect(try machine.receive(Self.reply(211)) == .ready)
+        }
+    }
+
+    /// Whatever a server says at whatever time: the machine goes on, or throws, and never traps. And nothing that identifies a user
+    /// leaves before TLS where that is required.
     @Test func everyReplyAtEveryStep() throws {
         let codes =
             [110, 120, 125, 150, 200, 202, 211, 213, 220, 226, 227, 229, 230, 234, 250, 257, 331, 332, 350, 421, 425]
@@ -49,10 +98,17 @@ struct FTPMachineTests {
             login.data = [.off, .preferred, .required][random(3)]
             login.clearsControl = round % 5 == 0
             login.isPassive = round % 3 != 0
+            login.account = random(2) == 0 ? nil : [0x63]
+            login.proxyUser = random(2) == 0 ? nil : [0x64]
+            let isIPv6 = random(2) == 0
+            var isEncrypted = login.control == .implicit
             var machine = FTPMachine(login)
             var action = machine.begin()
             do throws(FTPError) {
                 for _ in 0..<40 {
+                    if case .send(let command) = action, ["USER", "PASS", "ACCT"].contains(command.verb) {
+                        #expect(isEncrypted || login.control == .off || login.control == .preferred)
+                    }
                     switch action {
                     case .send, .awaitReply:
                         // Mostly what lets it go on.
@@ -61,10 +117,13 @@ struct FTPMachineTests {
                             ? [220, 230, 234, 200, 150, 226, 350, 331][random(8)] : codes[random(codes.count)]
                         let text = Array(texts[random(texts.count)].utf8)
                         action = try machine.receive(FTPReply(code: code, lines: [text]))
-                    case .startTLS: action = try machine.didStartTLS()
+                    case .startTLS:
+                        isEncrypted = true
+                        action = try machine.didStartTLS()
                     case .endTLS: action = machine.didEndTLS()
                     case .connect: action = try machine.didConnect()
-                    case .listen: action = try machine.didListen(at: .ip(.v4(.loopback), port: 1))
+                    case .listen:
+                        action = try machine.didListen(at: .ip(isIPv6 ? .v6(.loopback) : .v4(.loopback), port: 1))
                     case .transfer: action = machine.didTransfer()
                     case .ready:
                         guard machine.isUsable else { break }
@@ -77,7 +136,7 @@ struct FTPMachineTests {
                             .commands([try FTPCommand("RNFR", bytes: path), try FTPCommand("RNTO", bytes: path)]),
                             .raw(try FTPCommand("NOOP")),
                         ]
-                        action = try machine.begin(jobs[random(jobs.count)])
+                        action = try machine.begin(jobs[random(jobs.count)], isIPv6: isIPv6)
                     }
                 }
             } catch {

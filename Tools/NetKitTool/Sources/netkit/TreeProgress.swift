@@ -73,6 +73,7 @@ final class TreeProgress: Sendable {
         case .unsafeName: "its name cannot be one here"
         case .notAFile: "it is a link or no file"
         case .tooDeep: "it lies too deep"
+        case .tooMany: "too many folders wait to be entered"
         case .refused(let reply): "the server refused it: \(reply.description)"
         }
     }

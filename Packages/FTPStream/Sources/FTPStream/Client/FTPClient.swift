@@ -41,19 +41,25 @@ public final class FTPClient: Sendable {
 
     // MARK: Streams
 
-    /// A stream of a file, from `offset` on.
-    public func reader(_ path: FTPPath, offset: UInt64 = 0) -> ReadStream {
-        let asksSize = settings.withLock { $0.fetchesInfo }
-        return read(.retrieve(path.bytes, offset: offset, asksSize: asksSize, isASCII: false))
+    /// A stream of a file, from `offset` on; nil for what ``StreamProperty/ftpTransferOffset`` says, which is 0 by default.
+    public func reader(_ path: FTPPath, offset: UInt64? = nil) -> ReadStream {
+        let settings = settings.withLock { $0 }
+        return read(
+            .retrieve(
+                path.bytes, offset: offset ?? settings.offset, asksSize: settings.fetchesInfo, isASCII: false))
     }
 
     /// A stream into a file; see `WriteStream.init(ftpURL:loop:)` for its end.
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - offset: where to write; what the file has before that stays.
-    public func writer(_ path: FTPPath, offset: UInt64 = 0) -> WriteStream {
-        write(.store(path.bytes, offset > 0 ? .resume(offset) : .replace, isASCII: false))
+    ///   - offset: where to write; what the file has before that stays. Nil for what ``StreamProperty/ftpAppends`` and
+    ///     ``StreamProperty/ftpTransferOffset`` say: by default, the file is replaced.
+    public func writer(_ path: FTPPath, offset: UInt64? = nil) -> WriteStream {
+        let writing = settings.withLock { settings in
+            offset.map { $0 > 0 ? .resume($0) : .replace } ?? settings.writing
+        }
+        return write(.store(path.bytes, writing, isASCII: false))
     }
 
     /// A stream that adds to the end of a file (APPE).
@@ -71,12 +77,19 @@ public final class FTPClient: Sendable {
 
     /// What is in a directory, without the directory itself and the one above, all at once.
     ///
-    /// - Throws: what the server refuses, a listing with a line beyond all measure, and one of more than ``entryLimit`` entries.
+    /// - Throws: what the server refuses, a listing with a line beyond all measure, and one of more than ``entryLimit`` entries or
+    ///   ``listingLimit`` bytes.
     public nonisolated(nonsending) func list(_ path: FTPPath = "") async throws(StreamError) -> [ListingEntry] {
+        try await list(path, atMost: FTPClient.entryLimit, bytes: FTPClient.listingLimit)
+    }
+
+    nonisolated(nonsending) func list(
+        _ path: FTPPath, atMost entryLimit: Int, bytes listingLimit: Int
+    ) async throws(StreamError) -> [ListingEntry] {
         var entries: [ListingEntry] = []
-        for try await entry in self.entries(path) {
-            guard entries.count < FTPClient.entryLimit else {
-                throw StreamError(domain: .ftp, code: 200, .tooManyEntries(FTPClient.entryLimit))
+        for try await entry in FTPEntries(client: self, path: path, byteLimit: listingLimit) {
+            guard entries.count < entryLimit else {
+                throw StreamError(domain: .ftp, code: 200, .tooManyEntries(entryLimit))
             }
             entries.append(entry)
         }
@@ -84,10 +97,13 @@ public final class FTPClient: Sendable {
     }
 
     /// What is in a directory, as it comes: for directories of any size.
-    public func entries(_ path: FTPPath = "") -> FTPEntries { FTPEntries(client: self, path: path) }
+    public func entries(_ path: FTPPath = "") -> FTPEntries { FTPEntries(client: self, path: path, byteLimit: nil) }
 
-    /// The most entries that ``list(_:)`` gathers, so that a listing without end cannot take all memory.
+    /// The most entries that ``list(_:)`` gathers, so that a listing without end cannot take all memory: 1,000,000.
     public static let entryLimit = 1_000_000
+
+    /// The most bytes of a listing that ``list(_:)`` reads: 64 MiB. ``entries(_:)`` reads listings of any length.
+    public static let listingLimit = 64 << 20
 
     func listingOptions(now: Int64) -> ListingOptions {
         let listing = settings.withLock { $0.listing }
@@ -139,6 +155,10 @@ public final class FTPClient: Sendable {
     }
 
     /// Sends a command that moves no data, and gives the reply, also if it is a refusal.
+    ///
+    /// It has no effect on other calls: a session on which a command may have changed the user, the directory, the type or anything
+    /// else that a session keeps (all but questions such as STAT and SIZE, and changes of files such as DELE) is closed
+    /// afterwards.
     public nonisolated(nonsending) func command(_ command: FTPCommand) async throws(StreamError) -> FTPReply {
         let stream = try await run(.raw(command))
         guard let reply = stream[.ftpLastReply] else { throw .closed }
@@ -161,6 +181,18 @@ public final class FTPClient: Sendable {
     private func write(_ job: FTPJob) -> WriteStream {
         let stream = WriteStream(transport: exchange(job))
         try? stream.set(.writeLimit, to: settings.withLock { $0.all[.writeLimit] })
+        return stream
+    }
+
+    /// The stream with the limit of this library, for reads that the library performs, unless the client was given one.
+    func limited(_ stream: ReadStream) -> ReadStream {
+        try? stream.set(.readLimit, to: settings.withLock { $0.all[.readLimit] } ?? FTPTimeLimits.idleData)
+        return stream
+    }
+
+    /// The stream with the limit of this library, for writes that the library performs, unless the client was given one.
+    func limited(_ stream: WriteStream) -> WriteStream {
+        try? stream.set(.writeLimit, to: settings.withLock { $0.all[.writeLimit] } ?? FTPTimeLimits.idleData)
         return stream
     }
 

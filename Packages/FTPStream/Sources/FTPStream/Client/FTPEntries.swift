@@ -19,10 +19,12 @@ public struct FTPEntries: AsyncSequence, Sendable {
 
     let client: FTPClient
     let path: FTPPath
+    /// The most bytes of the listing; nil for any number.
+    let byteLimit: Int?
 
     /// Begins; the listing is asked for with the first entry.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(client.lister(path), client.listingOptions(now: Int64(time(nil))))
+        Iterator(client.limited(client.lister(path)), client.listingOptions(now: Int64(time(nil))), byteLimit)
     }
 
     /// The entries of one listing.
@@ -33,9 +35,12 @@ public struct FTPEntries: AsyncSequence, Sendable {
         private var used = 0
         private var hasBegun = false
         private var isAtEnd = false
+        private var received = 0
+        private let byteLimit: Int?
 
-        init(_ stream: ReadStream, _ options: ListingOptions) {
+        init(_ stream: ReadStream, _ options: ListingOptions, _ byteLimit: Int?) {
             self.stream = stream
+            self.byteLimit = byteLimit
             parser = ListingParser(options)
         }
 
@@ -51,7 +56,10 @@ public struct FTPEntries: AsyncSequence, Sendable {
             do {
                 while !isAtEnd {
                     if let entry = try parsed() { return entry }
-                    if !hasBegun {
+                    if hasBegun {
+                        // A listing that has lines and no entries must not keep the caller's thread.
+                        await Task.yield()
+                    } else {
                         hasBegun = true
                         try stream.open()
                     }
@@ -59,6 +67,10 @@ public struct FTPEntries: AsyncSequence, Sendable {
                     rest.removeFirst(used)
                     used = 0
                     guard chunk.isEmpty else {
+                        received += chunk.count
+                        if let byteLimit, received > byteLimit {
+                            throw StreamError(domain: .ftp, code: 200, sentence: .listingTooLong(byteLimit))
+                        }
                         rest += chunk
                         continue
                     }
@@ -95,5 +107,11 @@ public struct FTPEntries: AsyncSequence, Sendable {
             }
             return nil
         }
+    }
+}
+
+extension Sentence {
+    fileprivate static func listingTooLong(_ limit: Int) -> Sentence {
+        Sentence("ftp.listingLength", "The listing has more than %1 bytes; read its entries one by one.", "\(limit)")
     }
 }

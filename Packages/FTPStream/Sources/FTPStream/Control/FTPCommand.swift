@@ -47,6 +47,22 @@ public struct FTPCommand: Sendable, Hashable, CustomStringConvertible {
         try self.init(verb, bytes: Array(argument.utf8))
     }
 
+    /// Whether a session is the same after this command: the same user, directory, type, protection and offset, and in step.
+    ///
+    /// A command that is not known to keep all that counts as one that does not.
+    var keepsSession: Bool {
+        guard verb == "SITE" else { return Self.harmless.contains(verb) }
+        let words = bytes.split(whereSeparator: { $0 == 0x20 || $0 == 0x0D })
+        return words.count > 1 && ["CHMOD", "HELP"].contains(String(decoding: words[1], as: UTF8.self).uppercased())
+    }
+
+    /// Questions, and changes of files that leave the session alone. RNFR is not among them: what follows it has to be RNTO.
+    private static let harmless: Set<String> = [
+        "NOOP", "HELP", "STAT", "SYST", "FEAT", "PWD", "XPWD", "SIZE", "MDTM", "MLST", "MKD", "XMKD", "RMD", "XRMD",
+        "DELE",
+        "MFMT",
+    ]
+
     /// The line; a password is left out.
     public var description: String {
         let isSecret = verb == "PASS" || verb == "ACCT"

@@ -57,6 +57,17 @@ extension FTPError {
                 "ftp.notSecure", "TLS is required for %1, and the server does not do it: %2", what, reply.description))
     }
 
+    static let credentialInClear = FTPError(
+        .notSecure, Sentence("ftp.clear", "TLS is required, and the log-in would go in the clear."))
+
+    static func tooManyPreliminaries(_ limit: Int, _ step: String, _ reply: FTPReply) -> FTPError {
+        FTPError(
+            .unexpectedReply, reply: reply,
+            Sentence(
+                "ftp.preliminaries", "The server sent more than %1 preliminary replies while %2: %3", "\(limit)", step,
+                reply.description))
+    }
+
     static let injected = FTPError(
         .notSecure,
         Sentence(

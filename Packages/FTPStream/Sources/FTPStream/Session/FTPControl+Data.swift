@@ -5,6 +5,11 @@ extension FTPControl {
     /// The address of the server.
     var peer: IPAddress? { (pair[.remoteAddress] ?? plain?[.remoteAddress])?.ipAddress }
 
+    /// Whether the server is reached over IPv6; false behind a proxy, whose way to the server is not known here.
+    var isIPv6: Bool {
+        if case .v6? = peer?.unmapped { !isProxied } else { false }
+    }
+
     /// TLS for a data connection; nil for none. It resumes the control connection's session.
     var dataConfiguration: TLSConfiguration? {
         guard machine.protectsData else { return nil }
@@ -36,5 +41,12 @@ extension FTPControl {
         }
         guard let peer else { throw StreamError(.connectionLost("preparing the transfer")) }
         return StreamPair(addresses: [.ip(peer, port: port)], name: key.host, properties: properties, loop: loop)
+    }
+}
+
+extension IPAddress {
+    /// The IPv4 address that an IPv4-mapped IPv6 address stands for, since that is what the peer sees; else the address itself.
+    var unmapped: IPAddress {
+        if case .v6(let address) = self, let inner = address.mappedIPv4 { .v4(inner) } else { self }
     }
 }

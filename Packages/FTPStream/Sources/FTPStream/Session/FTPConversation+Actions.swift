@@ -9,6 +9,7 @@ extension FTPConversation {
         case .send(let command):
             control.outgoing = command.bytes
             control.sent = 0
+            startClock()
             phase = .talking(.awaitReply)
         case .awaitReply:
             if let interest = try receiveReply(control) { return .blocked(interest) }

@@ -2,6 +2,7 @@ internal import StreamKit
 
 /// What time does: replies that do not come, and signs of life during transfers.
 extension FTPConversation {
+    /// Begins the time of one command: until its last reply, whatever preliminary replies and how many bytes come before that.
     mutating func startClock() {
         stopClock()
         guard settings.replyLimit > .zero else { return }

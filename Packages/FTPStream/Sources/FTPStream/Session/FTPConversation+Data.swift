@@ -3,10 +3,12 @@ internal import StreamKit
 /// Data connections.
 extension FTPConversation {
     /// Takes the server's connection; whoever else connects is turned away.
+    ///
+    /// At most ``strangerLimit`` are turned away in one turn of the loop.
     mutating func accept(_ control: FTPControl) throws(StreamError) -> Interest? {
         guard let listener else { throw .closed }
         let peer = control.peer
-        while true {
+        for _ in 0..<Self.strangerLimit {
             guard let socket = try listener.tryAccept() else {
                 place = listener.waitPoint
                 return .readable
@@ -23,5 +25,11 @@ extension FTPConversation {
             self.listener = nil
             return nil
         }
+        place = listener.waitPoint
+        place.signal(.readable)  // more may wait, and no edge would tell
+        return .readable
     }
+
+    /// The most connections from other hosts that are turned away in one turn of the loop.
+    static let strangerLimit = 16
 }

@@ -25,7 +25,6 @@ extension FTPConversation {
                 }
                 control.received = control.received.dropFirst(used)
                 if let reply {
-                    startClock()
                     lastReply = reply
                     try go { (machine) throws(FTPError) in try machine.receive(reply) }
                     return nil

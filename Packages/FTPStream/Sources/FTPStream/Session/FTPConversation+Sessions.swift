@@ -37,7 +37,7 @@ extension FTPConversation {
     mutating func beginJob(_ control: FTPControl) throws(StreamError) {
         hasBegunJob = true
         phase = .talking(
-            try Self.converting { () throws(FTPError) in try control.machine.begin(job) })
+            try Self.converting { () throws(FTPError) in try control.machine.begin(job, isIPv6: control.isIPv6) })
     }
 
     /// A session that was kept may be dead, which only its use tells: once more on a new one, in silence.

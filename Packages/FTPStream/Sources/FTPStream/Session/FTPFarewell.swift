@@ -6,13 +6,19 @@ internal import StreamKit
 /// servers wait that confirm the upload only when the connection is gone (proftpd, for ten seconds). So it is closed as soon as
 /// the server has nothing more to say.
 final class FTPFarewell: Sendable {
+    /// The most bytes that are read: many times what tickets and a farewell take. Who sends more is cut off.
+    static let limit = 64 * 1024
+
     private let pair: StreamPair
 
     init(_ pair: StreamPair, loop: EventLoop) {
         self.pair = pair
         Task(executorPreference: loop) {
             var scrap = [UInt8](repeating: 0, count: 4096)
-            while let count = try? await pair.input.read(into: &scrap), count > 0 {}
+            var total = 0
+            while total < Self.limit, let count = try? await pair.input.read(into: &scrap), count > 0 {
+                total += count
+            }
             pair.close()
         }
     }

@@ -63,17 +63,18 @@ extension FTPMachine {
         switch next {
         case .type(let letter): return .send(try FTPCommand("TYPE", bytes: [letter]))
         case .home: return .send(try FTPCommand("PWD"))
-        case .enter(let path):
-            isAway = path != home
-            return .send(try FTPCommand("CWD", bytes: path))
+        case .enter(let path): return .send(try FTPCommand("CWD", bytes: path))
         case .size(let path): return .send(try FTPCommand("SIZE", bytes: path))
-        case .extendedPassive where lacksExtendedPassive && !login.isIPv6:
+        case .extendedPassive where lacksExtendedPassive && !isIPv6:
             step = .passive
             return .send(try FTPCommand("PASV"))
         case .extendedPassive: return .send(try FTPCommand("EPSV"))
         case .listen: return .listen
         case .restart(let offset): return .send(try FTPCommand("REST", argument: "\(offset)"))
-        case .transfer(let command), .command(let command, _), .raw(let command): return .send(command)
+        case .transfer(let command), .command(let command, _): return .send(command)
+        case .raw(let command):
+            isAltered = isAltered || !command.keepsSession
+            return .send(command)
         case .greeting, .proxyUser, .proxyPassword, .auth, .user, .password, .account, .features, .utf8, .facts,
             .bufferSize,
             .protection, .clear, .passive, .extendedActive, .active, .final, .startTLS, .endTLS, .connect, .settle:
@@ -84,7 +85,7 @@ extension FTPMachine {
     mutating func finishJob() -> Action {
         if let finalReply { lastReply = finalReply }
         job = nil
-        isUsable = home != nil || !isAway
+        isAtRest = true
         return .ready
     }
 
@@ -114,7 +115,8 @@ extension FTPMachine {
             step = .connect
             return .connect(port)
         }
-        guard step == .extendedPassive, !login.isIPv6, reply.code >= 500 else {
+        // Over IPv6 there is nothing but EPSV.
+        guard step == .extendedPassive, !isIPv6, reply.code >= 500 else {
             throw .refused(step == .passive ? "PASV" : "EPSV", reply)
         }
         lacksExtendedPassive = true
@@ -124,17 +126,17 @@ extension FTPMachine {
 
     mutating func activeAnswered(_ reply: FTPReply) throws(FTPError) -> Action {
         if reply.isPositive { return try advance() }
-        guard step == .extendedActive, !login.isIPv6, reply.code >= 500 else {
+        // PORT has no form for IPv6.
+        guard step == .extendedActive, reply.code >= 500, case .v4(let ip)? = address?.ipAddress,
+            let port = address?.port
+        else {
             throw .refused(step == .active ? "PORT" : "EPRT", reply)
         }
         lacksExtendedActive = true
-        return try sendActive()
+        return try sendActive(ip, port)
     }
 
-    mutating func sendActive() throws(FTPError) -> Action {
-        guard case .v4(let ip)? = address?.ipAddress, let port = address?.port else {
-            throw .badArgument("PORT knows IPv4 addresses only.")
-        }
+    mutating func sendActive(_ ip: IPv4Address, _ port: UInt16) throws(FTPError) -> Action {
         step = .active
         let numbers = ip.octets.map { "\($0)" } + ["\(port >> 8)", "\(port & 0xFF)"]
         return .send(try FTPCommand("PORT", argument: numbers.joined(separator: ",")))

@@ -11,14 +11,19 @@ extension FTPMachine {
                 noteSize(in: reply)
                 step = .final
                 return .transfer
-            case .greeting, .final, .settle, .raw, .command: return .awaitReply
+            case .greeting, .final, .settle, .raw, .command:
+                preliminaryCount += 1
+                guard preliminaryCount <= Self.preliminaryLimit else {
+                    throw .tooManyPreliminaries(Self.preliminaryLimit, activity, reply)
+                }
+                return .awaitReply
             default: throw .unexpected(activity, reply)
             }
         }
         switch step {
         case .greeting:
             guard reply.isPositive else { throw .refused("the connection", reply) }
-            return try greet()
+            return try secure()
         case .proxyUser, .proxyPassword: return try proxyAnswered(reply)
         case .auth: return try authAnswered(reply)
         case .user, .password, .account: return try loginAnswered(reply)
@@ -49,8 +54,9 @@ extension FTPMachine {
         case .home:
             home = reply.isPositive ? DirectoryReply.path(reply) : nil
             return try advance()
-        case .enter:
+        case .enter(let path):
             guard reply.isPositive else { throw .refused("CWD", reply) }
+            isAway = path != home
             return try advance()
         case .size: return try sizeAnswered(reply)
         case .extendedPassive, .passive: return try passiveAnswered(reply)
@@ -78,7 +84,7 @@ extension FTPMachine {
             if hasAsked, reply.code == 257 {
                 job = nil
                 unansweredSigns = 0
-                isUsable = true
+                isAtRest = true
                 return .ready
             }
             guard left > 1 else { throw .unexpected("ABOR", reply) }
@@ -90,24 +96,10 @@ extension FTPMachine {
 
     // MARK: Logging in
 
-    mutating func greet() throws(FTPError) -> Action {
-        if let user = login.proxyUser {
-            step = .proxyUser
-            return .send(try FTPCommand("USER", bytes: user))
-        }
-        return try secure()
-    }
-
-    mutating func proxyAnswered(_ reply: FTPReply) throws(FTPError) -> Action {
-        if reply.isPositive { return try secure() }
-        guard step == .proxyUser, reply.code == 331 else { throw .loginRefused(reply) }
-        step = .proxyPassword
-        return .send(try FTPCommand("PASS", bytes: login.proxyPassword ?? []))
-    }
-
+    /// Begins TLS before anything that identifies a user is sent, to a proxy as to a server.
     mutating func secure() throws(FTPError) -> Action {
         switch login.control {
-        case .off, .implicit: return try sendUser()
+        case .off, .implicit: return try logIn()
         case .preferred, .required:
             step = .auth
             return .send(try FTPCommand("AUTH", argument: "TLS"))
@@ -120,12 +112,33 @@ extension FTPMachine {
             return .startTLS
         }
         if login.control == .required { throw .notSecure("the control connection", reply) }
-        return try sendUser()
+        return try logIn()
+    }
+
+    /// Logs in: at the proxy first, if that has users of its own.
+    mutating func logIn() throws(FTPError) -> Action {
+        guard let user = login.proxyUser else { return try sendUser() }
+        return try sendCredential("USER", user, .proxyUser)
+    }
+
+    mutating func proxyAnswered(_ reply: FTPReply) throws(FTPError) -> Action {
+        if reply.isPositive { return try sendUser() }
+        guard step == .proxyUser, reply.code == 331 else { throw .loginRefused(reply) }
+        return try sendCredential("PASS", login.proxyPassword ?? [], .proxyPassword)
     }
 
     mutating func sendUser() throws(FTPError) -> Action {
-        step = .user
-        return .send(try FTPCommand("USER", bytes: login.user))
+        try sendCredential("USER", login.user, .user)
+    }
+
+    /// Sends a user name, password or account: the only function that does, so that none leaves without the TLS that the caller
+    /// requires.
+    private mutating func sendCredential(
+        _ verb: String, _ bytes: [UInt8], _ step: Step
+    ) throws(FTPError) -> Action {
+        guard isSecure || !login.control.isMandatory else { throw .credentialInClear }
+        self.step = step
+        return .send(try FTPCommand(verb, bytes: bytes))
     }
 
     mutating func loginAnswered(_ reply: FTPReply) throws(FTPError) -> Action {
@@ -136,12 +149,10 @@ extension FTPMachine {
         }
         switch (step, reply.code) {
         case (.user, 331):
-            step = .password
-            return .send(try FTPCommand("PASS", bytes: login.password))
+            return try sendCredential("PASS", login.password, .password)
         case (.user, 332), (.password, 332):
             guard let account = login.account else { throw .accountNeeded(reply) }
-            step = .account
-            return .send(try FTPCommand("ACCT", bytes: account))
+            return try sendCredential("ACCT", account, .account)
         default: throw .loginRefused(reply)
         }
     }
@@ -166,7 +177,7 @@ extension FTPMachine {
     }
 
     mutating func finishLogin() -> Action {
-        isUsable = true
+        isAtRest = true
         return .ready
     }
 }

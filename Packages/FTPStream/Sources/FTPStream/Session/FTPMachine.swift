@@ -40,8 +40,6 @@ struct FTPMachine: Sendable {
         var data = FTPSecurity.Data.off
         var clearsControl = false
         var isPassive = true
-        /// EPSV cannot be done without over IPv6, nor PASV used there.
-        var isIPv6 = false
     }
 
     enum Step: Sendable, Hashable {
@@ -54,12 +52,18 @@ struct FTPMachine: Sendable {
     }
 
     let login: Login
-    var step = Step.greeting
+    var step = Step.greeting {
+        didSet { preliminaryCount = 0 }
+    }
+    /// The preliminary replies of the current step.
+    var preliminaryCount = 0
     var steps: ArraySlice<Step> = []
     var job: FTPJob?
     var type: UInt8?
     var lacksExtendedPassive = false
     var lacksExtendedActive = false
+    /// The control connection runs over IPv6, where PASV has no meaning (RFC 2428 §1).
+    var isIPv6 = false
     /// The directory of the log-in, once it was asked for.
     var home: [UInt8]?
     var isAway = false
@@ -78,8 +82,14 @@ struct FTPMachine: Sendable {
     var lastReply: FTPReply?
     /// NOOPs that were sent during a transfer and are not answered yet.
     var unansweredSigns = 0
-    /// Another job can be done: none is under way, and the dialogue is in step.
-    var isUsable = false
+    /// No job is under way, and the dialogue is in step.
+    var isAtRest = false
+    /// A command of the caller's may have changed what the next job relies on: user, directory, type, protection, offset.
+    var isAltered = false
+
+    /// Whether the session can do another job: it is at rest, as the log-in left it, and knows the way back to the directory of the
+    /// log-in.
+    var isUsable: Bool { isAtRest && !isAltered && (home != nil || !isAway) }
 
     init(_ login: Login) {
         self.login = login
@@ -107,9 +117,14 @@ struct FTPMachine: Sendable {
     }
 
     /// Begins a job on a session that is ``isUsable``.
-    mutating func begin(_ job: FTPJob) throws(FTPError) -> Action {
+    ///
+    /// - Parameters:
+    ///   - job: the job.
+    ///   - isIPv6: whether the server is reached over IPv6. False if that is not known because a proxy connects to it.
+    mutating func begin(_ job: FTPJob, isIPv6: Bool) throws(FTPError) -> Action {
         self.job = job
-        isUsable = false
+        self.isIPv6 = isIPv6
+        isAtRest = false
         finalReply = nil
         resourceSize = nil
         lastReply = nil
@@ -117,14 +132,14 @@ struct FTPMachine: Sendable {
             steps = try plan(job)
             return try advance()
         } catch {
-            isUsable = true
+            isAtRest = true
             throw error
         }
     }
 
     mutating func didStartTLS() throws(FTPError) -> Action {
         isSecure = true
-        return try sendUser()
+        return try logIn()
     }
 
     mutating func didEndTLS() -> Action { finishLogin() }
@@ -132,11 +147,11 @@ struct FTPMachine: Sendable {
     mutating func didConnect() throws(FTPError) -> Action { try advance() }
 
     mutating func didListen(at address: SocketAddress) throws(FTPError) -> Action {
-        self.address = address
-        if lacksExtendedActive { return try sendActive() }
-        guard let ip = address.ipAddress, let port = address.port else {
+        guard let ip = address.ipAddress?.unmapped, let port = address.port else {
             throw .badArgument("no address to listen at.")
         }
+        self.address = .ip(ip, port: port)
+        if case .v4(let ip) = ip, lacksExtendedActive { return try sendActive(ip, port) }
         step = .extendedActive
         let family = if case .v6 = ip { 2 } else { 1 }
         // A zone is known on this machine only.
@@ -165,10 +180,14 @@ struct FTPMachine: Sendable {
 
     /// Gets back into step when signs of life were not answered, some of which may never be: pure-ftpd answers once for several.
     mutating func settle() throws(FTPError) -> Action {
-        isUsable = false
+        isAtRest = false
         step = .settle(left: FTPMachine.settlingLimit, hasAsked: true)
         return .send(try FTPCommand("PWD"))
     }
+
+    /// The most preliminary replies (1xx) to one command. RFC 959 §5.4 gives none more than one; some servers send a few to tell
+    /// how far a long command has come.
+    static let preliminaryLimit = 16
 
     /// The most replies that are passed over to get back into step.
     static let settlingLimit = 6
@@ -203,7 +222,7 @@ struct FTPMachine: Sendable {
             return try judge(reply)
         } catch {
             // A refusal is in step with what was asked; all else is not, and a log-in cannot be continued.
-            if isLoggedIn, error.code == .refused { isUsable = true }
+            if isLoggedIn, error.code == .refused { isAtRest = true }
             throw error
         }
     }

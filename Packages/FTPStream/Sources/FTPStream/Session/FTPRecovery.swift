@@ -3,21 +3,19 @@ internal import StreamKit
 /// Brings a session back into step, so that it can do another job: ends a transfer that was given up, takes answers that are
 /// due. Runs by itself; nobody waits for it.
 enum FTPRecovery {
-    /// How long the server may take to come back into step.
-    static let limit = Duration.seconds(15)
-
     /// - Parameter isAborting: whether a transfer is under way.
     static func run(_ control: FTPControl, isAborting: Bool, pool: FTPSessionPool, loop: EventLoop) {
-        let deadline = Moment.now + limit
+        let deadline = Moment.now + FTPTimeLimits.recovery
         Task(executorPreference: loop) {
+            // Ends every wait below, those of sending too.
+            let alarm = loop.schedule(at: deadline) { [pair = control.pair] in pair.close() }
+            defer { alarm.cancel() }
             do throws(StreamError) {
                 let action = try FTPConversation.converting { () throws(FTPError) in
                     try isAborting ? control.machine.abort() : control.machine.settle()
                 }
                 try await send(action, on: control)
-                while !control.machine.isUsable {
-                    try await receive(control, until: deadline)
-                }
+                while !control.machine.isAtRest { try await receive(control) }
                 guard control.isIdle else { return control.close() }
                 pool.put(control)
             } catch {
@@ -30,9 +28,7 @@ enum FTPRecovery {
         if case .send(let command) = action { try await control.pair.output.writeAll(command.bytes) }
     }
 
-    private static func receive(
-        _ control: FTPControl, until deadline: Moment
-    ) async throws(StreamError) {
+    private static func receive(_ control: FTPControl) async throws(StreamError) {
         while !control.received.isEmpty {
             var used = 0
             let reply = try FTPConversation.converting { () throws(FTPError) in
@@ -45,7 +41,7 @@ enum FTPRecovery {
         }
         var buffer = [UInt8](repeating: 0, count: 1024)
         guard let count = try control.pair.input.tryRead(into: &buffer) else {
-            let wake = await control.pair.input.waitPoint.readerWait(for: .readable, until: deadline)
+            let wake = await control.pair.input.waitPoint.readerWait(for: .readable, until: nil)
             guard wake == .ready else { throw .timedOut }
             return
         }

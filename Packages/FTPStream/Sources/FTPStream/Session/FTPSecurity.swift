@@ -18,6 +18,9 @@ public struct FTPSecurity: Sendable, Hashable {
         case required
         /// At once, on a port of its own (990).
         case implicit
+
+        /// Nothing that identifies a user may be sent without TLS.
+        var isMandatory: Bool { self == .required || self == .implicit }
     }
 
     /// Whether data connections are encrypted.

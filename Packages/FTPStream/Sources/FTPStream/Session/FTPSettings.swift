@@ -17,8 +17,8 @@ struct FTPSettings: Sendable {
     var security: FTPSecurity?
     var proxy: FTPProxy?
     var pool: FTPSessionPool?
-    var replyLimit = Duration.seconds(60)
-    var keepAlive = Duration.seconds(60)
+    var replyLimit = FTPTimeLimits.reply
+    var keepAlive = FTPTimeLimits.keepAlive
     var listing = FTPListingCommand.automatic
     /// Everything as it was set, to tell it.
     private(set) var all = StreamProperties()
@@ -50,6 +50,9 @@ struct FTPSettings: Sendable {
     }
 
     var isPassive: Bool { passiveMode ?? passiveModeDefault }
+
+    /// How an upload treats what the file has.
+    var writing: FTPJob.Writing { appends ? .append : offset > 0 ? .resume(offset) : .replace }
 
     /// Which session this needs: everything that must be equal for two jobs to share one.
     func key(for location: FTPLocation, loop: EventLoop) throws(FTPError) -> FTPSessionKey {

@@ -79,17 +79,19 @@ extension StreamProperty where Value == FTPSessionPool {
 }
 
 extension StreamProperty where Value == Duration {
-    /// The longest that the server may take for a reply, connecting included. Default 60 s; zero for no limit.
+    /// The longest that the server may take for one command, from sending it to its last reply: preliminary replies do not
+    /// extend it. Connecting counts with the greeting; the confirmation of a transfer counts from the end of its data. Default
+    /// ``FTPTimeLimits/reply``; zero for no limit.
     public static var ftpReplyLimit: Self {
-        .init("FTPStream.replyLimit", access: .beforeOpen, default: .seconds(60))
+        .init("FTPStream.replyLimit", access: .beforeOpen, default: FTPTimeLimits.reply)
     }
 
-    /// How often a NOOP goes over the control connection during a transfer, lest firewalls forget it. Default 60 s; zero for
-    /// never.
+    /// How often a NOOP goes over the control connection during a transfer, lest firewalls forget it. Default
+    /// ``FTPTimeLimits/keepAlive``; zero for never.
     ///
     /// That data must keep moving, too, is said with `StreamProperty.readLimit` and `StreamProperty.writeLimit`.
     public static var ftpKeepAlive: Self {
-        .init("FTPStream.keepAlive", access: .beforeOpen, default: .seconds(60))
+        .init("FTPStream.keepAlive", access: .beforeOpen, default: FTPTimeLimits.keepAlive)
     }
 }
 

@@ -64,9 +64,7 @@ extension WriteStream {
                         }
                     ])
                 }
-                let writing: FTPJob.Writing =
-                    settings.appends ? .append : settings.offset > 0 ? .resume(settings.offset) : .replace
-                return .store(location.path, writing, isASCII: location.type == "a")
+                return .store(location.path, settings.writing, isASCII: location.type == "a")
             })
     }
 }

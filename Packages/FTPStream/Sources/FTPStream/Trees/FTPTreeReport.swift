@@ -10,6 +10,8 @@ public struct FTPTreeReport: Sendable, Hashable {
             case notAFile
             /// It lies deeper than ``FTPTreeReport/depthLimit``.
             case tooDeep
+            /// The paths of the directories that wait to be entered take ``FTPTreeReport/waitingLimit`` bytes.
+            case tooMany
             /// The server refused it.
             case refused(FTPReply)
         }
@@ -37,6 +39,8 @@ public struct FTPTreeReport: Sendable, Hashable {
     public static let skippedLimit = 1000
     /// The deepest directory that is entered, so that a server without end comes to one.
     public static let depthLimit = 64
+    /// How many bytes directories that were found and are not yet entered may take: 64 MiB, some 200,000 directories.
+    public static let waitingLimit = 64 << 20
 
     mutating func skip(_ path: String, _ reason: Skipped.Reason) {
         skippedCount += 1

@@ -2,12 +2,6 @@ internal import StreamKit
 
 /// A transfer of a tree under way.
 struct TreeTransfer {
-    private struct Place {
-        var remote: FTPPath
-        var local: String
-        var depth: Int
-    }
-
     let client: FTPClient
     let options: FTPTreeOptions
     private(set) var report = FTPTreeReport()
@@ -23,8 +17,8 @@ struct TreeTransfer {
     nonisolated(nonsending) mutating func download(
         _ path: FTPPath, to folder: String
     ) async throws(StreamError) {
-        var waiting = [Place(remote: path, local: folder, depth: 0)]
-        while let place = waiting.popLast() {
+        var waiting = WaitingDirectories(TreeDirectory(remote: path, local: folder, depth: 0))
+        while let place = waiting.take() {
             let entries: [ListingEntry]
             do throws(StreamError) {
                 entries = try await client.list(place.remote)
@@ -44,7 +38,8 @@ struct TreeTransfer {
                 let local = place.local + "/" + entry.name
                 switch entry.kind {
                 case .directory where place.depth < FTPTreeReport.depthLimit:
-                    waiting.append(Place(remote: remote, local: local, depth: place.depth + 1))
+                    let directory = TreeDirectory(remote: remote, local: local, depth: place.depth + 1)
+                    if !waiting.add(directory) { report.skip(remote.description, .tooMany) }
                 case .directory: report.skip(remote.description, .tooDeep)
                 case .file:
                     do throws(StreamError) {
@@ -70,7 +65,7 @@ struct TreeTransfer {
             }
             offset = there
         }
-        let stream = client.reader(remote, offset: offset)
+        let stream = client.limited(client.reader(remote, offset: offset))
         defer { stream.close() }
         try stream.open()
         try await stream.opened()  // a file that cannot be had is not made here
@@ -93,8 +88,8 @@ struct TreeTransfer {
     nonisolated(nonsending) mutating func upload(
         _ folder: String, to path: FTPPath
     ) async throws(StreamError) {
-        var waiting = [Place(remote: path, local: folder, depth: 0)]
-        while let place = waiting.popLast() {
+        var waiting = WaitingDirectories(TreeDirectory(remote: path, local: folder, depth: 0))
+        while let place = waiting.take() {
             let contents = try LocalFolder.contents(of: place.local)
             let sizes: [[UInt8]: UInt64]
             do throws(StreamError) {
@@ -109,7 +104,8 @@ struct TreeTransfer {
                 let local = place.local + "/" + name
                 switch kind {
                 case .directory where place.depth < FTPTreeReport.depthLimit:
-                    waiting.append(Place(remote: remote, local: local, depth: place.depth + 1))
+                    let directory = TreeDirectory(remote: remote, local: local, depth: place.depth + 1)
+                    if !waiting.add(directory) { report.skip(local, .tooMany) }
                 case .directory: report.skip(local, .tooDeep)
                 case .file:
                     do throws(StreamError) {
@@ -161,7 +157,7 @@ struct TreeTransfer {
             offset = there
         }
         let source = try LocalFile(reading: local, from: offset)
-        let stream = client.writer(remote, offset: offset)
+        let stream = client.limited(client.writer(remote, offset: offset))
         defer { stream.close() }
         try stream.open()
         var total = offset

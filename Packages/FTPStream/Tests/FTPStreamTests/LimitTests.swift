@@ -1,0 +1,147 @@
+import Foundation
+import Testing
+
+@testable import FTPStream
+
+/// What a server can make us wait for, read and keep.
+struct LimitTests {
+    private func client(_ server: CommandServer, isIPv6: Bool = false) throws -> FTPClient {
+        let host = isIPv6 ? "[::1]" : "127.0.0.1"
+        return try FTPClient(try #require(URL(string: "ftp://\(host):\(server.port)/")))
+    }
+
+    @Test func aPreliminaryReplyDoesNotExtendTheTimeOfACommand() async throws {
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        let server = try CommandServer { line in
+            guard line == "STAT" else { return nil }
+            for await _ in gate { break }
+            return "120 Wait."
+        }
+        var settings = FTPSettings()
+        settings.pool = FTPSessionPool()
+        let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        var conversation = try FTPConversation(location, .raw(FTPCommand("STAT")), settings, loop: .shared) {}
+        defer { conversation.close() }
+        while server.commands.last != "STAT" {
+            _ = try conversation.advance()
+            await Task.yield()
+        }
+        let deadline = try #require(conversation.deadline).0
+        opening.yield()
+        while conversation.lastReply?.code != 120 {
+            _ = try conversation.advance()
+            await Task.yield()
+        }
+        #expect(conversation.deadline?.0 == deadline)
+    }
+
+    @Test func aFloodOfPreliminaryRepliesEndsTheCommand() async throws {
+        let server = try CommandServer { line in
+            line == "STAT" ? Array(repeating: "120 Wait.", count: 1000).joined(separator: "\r\n") : nil
+        }
+        let client = try client(server)
+        let error = await #expect(throws: StreamError.self) { try await client.command(FTPCommand("STAT")) }
+        #expect((error?.underlying as? FTPError)?.sentence.key == "ftp.preliminaries")
+        #expect(client.pool.idleCount == 0)
+    }
+
+    // MARK: Listings
+
+    private static let facts = Array((0..<100).map { "type=file;size=1; \($0)\r\n" }.joined().utf8)
+
+    @Test func aListingIsGatheredUpToItsLimits() async throws {
+        let server = try CommandServer(content: Self.facts)
+        let client = try client(server)
+        let count = Self.facts.count
+        #expect(try await client.list("", atMost: 100, bytes: count).count == 100)
+        let many = await #expect(throws: StreamError.self) { try await client.list("", atMost: 99, bytes: count) }
+        #expect(many?.sentence.key == "ftp.entries")
+        let long = await #expect(throws: StreamError.self) { try await client.list("", atMost: 100, bytes: count - 1) }
+        #expect(long?.sentence.key == "ftp.listingLength")
+        var entries = 0
+        for try await _ in client.entries("") { entries += 1 }
+        #expect(entries == 100)
+    }
+
+    /// Lines that are no entries count, too: they would be read for ever.
+    @Test func linesWithoutEntriesCountTowardsTheLimit() async throws {
+        let server = try CommandServer(content: Array(String(repeating: "total 0\r\n", count: 1000).utf8))
+        let client = try client(server)
+        let error = await #expect(throws: StreamError.self) { try await client.list("", atMost: 10, bytes: 1000) }
+        #expect(error?.sentence.key == "ftp.listingLength")
+    }
+
+    @Test func waitingDirectoriesAreBoundedInMemory() {
+        let outermost = TreeDirectory(remote: "", local: "/tmp/x", depth: 0)
+        let one = TreeDirectory(remote: "a", local: "/tmp/x/a", depth: 1)
+        var waiting = WaitingDirectories(outermost, limit: 3 * one.size)
+        let first = waiting.take()
+        let added = [waiting.add(one), waiting.add(one), waiting.add(one)]
+        var long = one
+        long.remote.bytes += [UInt8](repeating: 0x61, count: 3 * one.size + outermost.size)
+        let isRoom = waiting.add(long)
+        let taken = [waiting.take(), waiting.take(), waiting.take(), waiting.take()]
+        let isRoomLater = [waiting.add(long), waiting.add(one)]
+        #expect(first == outermost && added == [true, true, true] && !isRoom)
+        #expect(taken == [one, one, one, nil] && isRoomLater == [false, true])
+    }
+
+    // MARK: Waits
+
+    @Test func whatTheLibraryReadsAndWritesItselfHasALimit() throws {
+        let client = try FTPClient(try #require(URL(string: "ftp://h/")))
+        #expect(client.reader("x")[.readLimit] == nil)
+        #expect(client.limited(client.reader("x"))[.readLimit] == FTPTimeLimits.idleData)
+        #expect(client.limited(client.writer("x"))[.writeLimit] == FTPTimeLimits.idleData)
+        client.set(.readLimit, to: .seconds(1))
+        client.set(.writeLimit, to: .zero)
+        #expect(client.limited(client.reader("x"))[.readLimit] == .seconds(1))
+        #expect(client.limited(client.writer("x"))[.writeLimit] == .zero)
+    }
+
+    /// The data connection stands, and nothing comes, neither of a listing nor of a tree.
+    @Test func aListingThatStallsEndsByItsLimit() async throws {
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        let server = try CommandServer(mayGive: { for await _ in gate { break } })
+        let client = try client(server)
+        client.set(.readLimit, to: .milliseconds(20))
+        let error = await #expect(throws: StreamError.self) { try await client.list() }
+        #expect(error?.isPOSIX(ETIMEDOUT) == true)
+        opening.finish()
+    }
+
+    // MARK: IPv6
+
+    @Test(arguments: [true, false])
+    func overIPv6TheRefusalOfEPSVAndEPRTIsShown(_ isPassive: Bool) async throws {
+        let server = try CommandServer(isIPv6: true) { line in
+            line.hasPrefix("EPSV") || line.hasPrefix("EPRT") ? "522 Use (1)." : nil
+        }
+        let client = try client(server, isIPv6: true)
+        client.set(.ftpUsesPassiveMode, to: isPassive)
+        for _ in 0..<2 {
+            let error = await #expect(throws: StreamError.self) { try await client.list() }
+            #expect(error?.domain == .ftp && error?.code == 522)
+            #expect((error?.underlying as? FTPError)?.reply?.text == "Use (1).")
+        }
+        #expect(!server.commands.contains { $0.hasPrefix("PASV") || $0.hasPrefix("PORT") })
+        #expect(server.commands.count { $0.hasPrefix("USER") } == 1)
+    }
+
+    // MARK: Commands of the caller's
+
+    @Test func aCommandThatChangesTheSessionChangesNoOtherCall() async throws {
+        let server = try CommandServer { line in line == "STAT" ? "211 Fine." : nil }
+        let client = try client(server)
+        func logins() -> Int { server.commands.count { $0.hasPrefix("USER") } }
+        _ = try await client.command(FTPCommand("STAT"))
+        #expect(client.pool.idleCount == 1)
+        for (number, text) in ["CWD sub", "TYPE A", "REST 5", "USER bob"].enumerated() {
+            let words = text.split(separator: " ").map(String.init)
+            _ = try await client.command(FTPCommand(words[0], argument: words[1]))
+            #expect(client.pool.idleCount == 0, "\(text)")
+            _ = try await client.command(FTPCommand("STAT"))
+            #expect(logins() == number + 2 + (number == 3 ? 1 : 0), "\(text)")
+        }
+    }
+}

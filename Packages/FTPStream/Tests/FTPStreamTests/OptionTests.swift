@@ -1,0 +1,190 @@
+import Foundation
+import Testing
+
+@testable import FTPStream
+
+/// Each option changes what a client does. An option without a row here fails the tests.
+struct OptionTests {
+    /// A value of one option, and a line of the outcome that shows its effect and does not show without it.
+    private struct Row: Sendable {
+        var mark: String
+        /// Sets the option; the server is at the port.
+        var change: @Sendable (FTPClient, _ port: UInt16) -> Void
+        var answer: CommandServer.Answer = { _ in nil }
+        var mayGive: @Sendable () async -> Void = {}
+
+        init<Value: Sendable>(_ mark: String, _ property: StreamProperty<Value>, _ value: Value) {
+            self.mark = mark
+            change = { client, _ in client.set(property, to: value) }
+        }
+
+        init(_ mark: String, _ change: @escaping @Sendable (FTPClient, UInt16) -> Void) {
+            self.mark = mark
+            self.change = change
+        }
+
+        static let usual = Row("") { _, _ in }
+    }
+
+    /// What a server and a caller see of a download, a listing and an upload.
+    private func outcome(_ row: Row) async throws -> [String] {
+        let server = try CommandServer(answer: row.answer, mayGive: row.mayGive)
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        row.change(client, server.port)
+        var lines: [String] = []
+        do throws(StreamError) {
+            let input = client.reader("x")
+            lines.append("told \(input[.ftpUserName] ?? "")")
+            try input.open()
+            while try await !input.read(upTo: 4096).isEmpty {}
+            input.close()
+            _ = try await client.list("")
+            let output = client.writer("y")
+            try output.open()
+            try await output.writeAll([1, 2, 3])
+            try await output.finish()
+            output.close()
+        } catch {
+            lines.append("error \(error.domain) \(error.code)")
+        }
+        lines.append("idle \(client.pool.idleCount)")
+        return lines + server.peers.map { "from \($0)" } + server.commands
+    }
+
+    private static let rows: [String: Row] = {
+        var rows: [String: Row] = [
+            "properties": Row("from 127.0.0.2", .localAddress, .ip(IPAddress("127.0.0.2")!, port: 0)),
+            "all": Row("told bob", .ftpUserName, "bob"),
+            "userName": Row("USER bob", .ftpUserName, "bob"),
+            "password": Row("PASS secret", .ftpPassword, "secret"),
+            "account": Row("ACCT books", .ftpAccount, "books"),
+            "passiveMode": Row("error ftp 502", .ftpUsesPassiveMode, false),
+            "passiveModeDefault": Row("error ftp 502", .ftpPassiveModeDefault, false),
+            "fetchesInfo": Row("SIZE x", .ftpFetchesResourceInfo, true),
+            "keepsConnection": Row("idle 0", .ftpKeepsConnection, false),
+            "appends": Row("APPE y", .ftpAppends, true),
+            "offset": Row("REST 3", .ftpTransferOffset, 3),
+            "security": Row("AUTH TLS", .ftpSecurity, .preferred),
+            "proxy": Row("USER anonymous@127.0.0.1") { client, port in
+                client.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: port))
+            },
+            "pool": Row("idle 0", .ftpPool, FTPSessionPool(limits: .init(total: 0))),
+            "listing": Row("NLST", .ftpListingCommand, .names),
+            "replyLimit": Row("error posix 110", .ftpReplyLimit, .milliseconds(20)),
+            "keepAlive": Row("NOOP", .ftpKeepAlive, .milliseconds(1)),
+        ]
+        rows["account"]?.answer = { $0.hasPrefix("USER") ? "332 Account?" : nil }
+        rows["replyLimit"]?.answer = { _ in
+            try? await Task.sleep(for: .seconds(60))  // ends with the server
+            return nil
+        }
+        // The data comes only after a sign of life.
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        let isOpen = Locked(false)
+        rows["keepAlive"]?.mayGive = { for await _ in gate { break } }
+        rows["keepAlive"]?.answer = { line in
+            guard !isOpen.withLock({ $0 }) else { return nil }
+            if line.hasPrefix("RETR") { return "150 Here." }
+            guard line == "NOOP" else { return nil }
+            isOpen.withLock { $0 = true }
+            opening.finish()
+            return "200 OK.\r\n226 Done."
+        }
+        return rows
+    }()
+
+    @Test(arguments: rows.keys.sorted())
+    func anOptionChangesTheOutcome(_ name: String) async throws {
+        let row = try #require(Self.rows[name])
+        let (usual, changed) = (try await outcome(.usual), try await outcome(row))
+        #expect(!usual.contains { $0.hasPrefix(row.mark) }, "\(usual)")
+        #expect(changed.contains { $0.hasPrefix(row.mark) }, "\(changed)")
+    }
+
+    @Test func everyOptionHasARow() {
+        #expect(Set(Self.rows.keys) == Set(Mirror(reflecting: FTPSettings()).children.compactMap(\.label)))
+    }
+
+    // MARK: Options within options
+
+    /// The commands of a log-in that a server lets through.
+    private func logIn(_ change: (inout FTPSettings) -> Void) throws -> [String] {
+        var settings = FTPSettings()
+        settings.security = FTPSecurity(control: .preferred, data: .preferred)
+        change(&settings)
+        let location = try FTPLocation(try #require(URL(string: "ftp://h/")))
+        let key = try settings.key(for: location, loop: .shared)
+        var machine = FTPMachine(key.login)
+        var action = machine.begin()
+        var lines = ["to \(key.proxy?.host ?? key.host) \(key.proxy?.port ?? key.port)"]
+        if key.configuration.minimumVersion == .tls13 { lines.append("TLS 1.3") }
+        while true {
+            switch action {
+            case .send(let command):
+                lines.append(String(decoding: command.bytes.dropLast(2), as: UTF8.self))
+                let code =
+                    ["USER": 331, "AUTH": 234, "FEAT": 500][command.verb] ?? (command.verb == "PASS" ? 230 : 200)
+                action = try machine.receive(FTPReply(code: code, lines: [[]]))
+            case .awaitReply: action = try machine.receive(FTPReply(code: 220, lines: [[]]))
+            case .startTLS: action = try machine.didStartTLS()
+            case .endTLS: action = machine.didEndTLS()
+            default: return lines
+            }
+        }
+    }
+
+    @Test func eachPartOfSecurityAndProxyChangesTheLogIn() throws {
+        let proxy = FTPProxy(host: "p", port: 2121, userName: "pat", password: "pw")
+        let rows: [String: (mark: String, change: (inout FTPSettings) -> Void)] = [
+            "control": ("USER", { $0.security?.control = .off }),
+            "data": ("PROT C", { $0.security?.data = .off }),
+            "clearsControl": ("CCC", { $0.security?.clearsControl = true }),
+            "configuration": ("TLS 1.3", { $0.security?.configuration.minimumVersion = .tls13 }),
+            "host": ("to p", { $0.proxy = FTPProxy(host: "p") }),
+            "port": ("to h2 2121", { $0.proxy = FTPProxy(host: "h2", port: 2121) }),
+            "userName": ("USER pat", { $0.proxy = proxy }),
+            "password": ("PASS pw", { $0.proxy = proxy }),
+        ]
+        let usual = try logIn { _ in }
+        for (name, row) in rows {
+            let changed = try logIn(row.change)
+            if name == "control" {
+                #expect(changed[1].hasPrefix(row.mark) && !usual[1].hasPrefix(row.mark))
+            } else {
+                #expect(
+                    changed.contains { $0.hasPrefix(row.mark) } && !usual.contains { $0.hasPrefix(row.mark) }, "\(name)"
+                )
+            }
+        }
+        let fields = [Mirror(reflecting: FTPSecurity.off), Mirror(reflecting: proxy)].flatMap(\.children)
+        #expect(Set(rows.keys) == Set(fields.compactMap(\.label)))
+    }
+
+    /// A pool keeps what its limits say.
+    @Test func eachLimitOfAPoolChangesWhatItKeeps() async throws {
+        let rows: [String: (limits: FTPSessionPool.Limits, kept: Int)] = [
+            "perServer": (.init(perServer: 1), 1), "total": (.init(total: 1), 1), "idle": (.init(idle: .zero), 0),
+        ]
+        func kept(_ limits: FTPSessionPool.Limits) async throws -> Int {
+            let server = try CommandServer()
+            let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+            client.set(.ftpPool, to: FTPSessionPool(limits: limits))
+            let streams = [client.reader("a"), client.reader("b")]
+            for stream in streams {
+                try stream.open()
+                try await stream.opened()
+            }
+            for stream in streams {
+                while try await !stream.read(upTo: 4096).isEmpty {}
+                stream.close()
+            }
+            let count = server.commands.count { $0.hasPrefix("USER") }
+            for name in ["a", "b"] { _ = try await client.size(of: FTPPath(name)) }
+            let new = server.commands.count { $0.hasPrefix("USER") } - count
+            return limits.idle == .zero ? 0 + (new == 2 ? 0 : 2) : client.pool.idleCount
+        }
+        #expect(try await kept(.init()) == 2)
+        for (name, row) in rows { #expect(try await kept(row.limits) == row.kept, "\(name)") }
+        #expect(Set(rows.keys) == Set(Mirror(reflecting: FTPSessionPool.Limits()).children.compactMap(\.label)))
+    }
+}
