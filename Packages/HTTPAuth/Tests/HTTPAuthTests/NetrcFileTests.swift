@@ -26,7 +26,7 @@ import Testing
             machine example.net login "" password "p\\n\\\\"
             default login anonymous password me@here
             """)
-        #expect(entries.map(\.machine) == ["example.org", "example.com", "example.net", nil])
+        #expect(entries.map(\.machine?.host) == ["example.org", "example.com", "example.net", nil])
         #expect(entries.map(\.login) == ["joe", "a b\"c", "", "anonymous"])
         #expect(entries.map(\.password) == [Secret("secret"), Secret("#hash"), Secret("p\n\\"), Secret("me@here")])
         #expect(entries[0].account == "x")
@@ -76,6 +76,55 @@ import Testing
             #expect(netrc.find(CredentialQuery(other)) == nil)
         }
         #expect(throws: HTTPAuthError.self) { try netrc.save(Credential(user: "a", password: "b", for: space)) }
+    }
+
+    private static let machines = """
+        machine plain.test login plain password 1
+        machine port.test:8443 login port password 2
+        machine https://secure.test login secure password 3
+        machine http://clear.test:8080 login clear password 4
+        machine [2001:db8::1]:8443 login six password 5
+        machine 2001:db8::2 login bare password 6
+        default login anyone password 7
+        """
+
+    @Test(
+        "a machine is good for its port and scheme; the default for what the application named",
+        arguments: [
+            // The origin, what it gets if the application named it, and if a redirect led there.
+            ("http://plain.test:80", "plain", nil), ("http://plain.test:81", "plain", nil),
+            ("https://plain.test:443", "plain", "plain"), ("https://plain.test:444", "plain", nil),
+            ("https://port.test:8443", "port", "port"), ("http://port.test:8443", "port", nil),
+            ("https://port.test:443", "anyone", nil), ("https://secure.test:443", "secure", "secure"),
+            ("https://secure.test:8443", "anyone", nil), ("http://secure.test:443", "anyone", nil),
+            ("http://clear.test:8080", "clear", "clear"), ("https://clear.test:8080", "anyone", nil),
+            ("http://clear.test:80", "anyone", nil), ("https://[2001:db8::1]:8443", "six", "six"),
+            ("https://[2001:db8::1]:443", "anyone", nil), ("https://[2001:db8::2]:443", "bare", "bare"),
+            ("https://other.test:443", "anyone", nil), ("http://other.test:80", "anyone", nil),
+        ] as [(String, String?, String?)])
+    func machines(_ origin: String, _ named: String?, _ redirected: String?) throws {
+        let path = try file(Self.machines)
+        defer { unlink(path) }
+        let netrc = try NetrcFile(path: path)
+        let url = try #require(URL(string: origin))
+        let space = try ProtectionSpace(
+            .origin, scheme: #require(url.scheme), host: #require(url.host), port: #require(url.port), realm: "r")
+        #expect(netrc.find(CredentialQuery(space))?.user == named)
+        #expect(netrc.find(CredentialQuery(space, isNamed: false))?.user == redirected)
+    }
+
+    @Test("a protocol that is not HTTP gets what its host, port and scheme fit") func otherProtocols() throws {
+        let path = try file(
+            "machine ftp://a.test login one password 1 machine b.test:2121 login two password 2 machine c.test login three password 3"
+        )
+        defer { unlink(path) }
+        let netrc = try NetrcFile(path: path)
+        #expect(netrc.login(forHost: "a.test", port: 21, scheme: "ftp")?.user == "one")
+        #expect(netrc.login(forHost: "a.test", port: 2121, scheme: "ftp") == nil)
+        #expect(netrc.login(forHost: "a.test") == nil)
+        #expect(netrc.login(forHost: "b.test", port: 2121, scheme: "ftp")?.user == "two")
+        #expect(netrc.login(forHost: "b.test", port: 21, scheme: "ftp") == nil)
+        #expect(netrc.login(forHost: "c.test")?.user == "three")
     }
 
     @Test(arguments: [(0o644, false), (0o640, false), (0o666, true)])

@@ -57,7 +57,9 @@ struct FTPOptions: ParsableArguments {
         }
         if words == nil, address.password() != nil { return }
         let host = address.host(percentEncoded: false) ?? ""
-        if let found = try netrc.file()?.login(forHost: host, user: user) {
+        let scheme = address.scheme?.lowercased() ?? "ftp"
+        let port = address.port ?? (scheme == "ftps" ? 990 : 21)
+        if let found = try netrc.file()?.login(forHost: host, port: port, scheme: scheme, user: user) {
             client.set(.ftpUserName, to: found.user)
             client.set(.ftpPassword, to: found.password.withBytes { String(decoding: $0, as: UTF8.self) })
         } else if let user {

@@ -6,7 +6,7 @@ struct NetrcParser {
     /// One `machine`, or the `default`.
     struct Entry: Hashable, Sendable {
         /// In lower case; nil for `default`.
-        var machine: String?
+        var machine: Machine?
         var login: String?
         var password: Secret?
         var account: String?
@@ -34,7 +34,7 @@ struct NetrcParser {
         while let keyword = try word() {
             switch AuthGrammar.text(keyword) {
             case "machine":
-                entries.append(Entry(machine: AuthGrammar.text(try value()).lowercased()))
+                entries.append(Entry(machine: Machine(AuthGrammar.text(try value()))))
             case "default":
                 entries.append(Entry())
             case "login" where !entries.isEmpty:
