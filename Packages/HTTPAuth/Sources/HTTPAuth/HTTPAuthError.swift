@@ -36,8 +36,10 @@ public struct HTTPAuthError: Error, Hashable, Sendable {
 
     /// Whether another user name or password may help: the guide's advice is to throw object and credential away, ask
     /// again, and start over with the new challenge. False means: give up.
+    ///
+    /// Also true of ``Code/weakerScheme``: the user may agree to the weaker scheme, with an object made for it.
     public var asksForOtherCredentials: Bool {
-        number == .badUserName || number == .badPassword
+        number == .badUserName || number == .badPassword || code == .weakerScheme
     }
 }
 

@@ -39,6 +39,10 @@ extension HTTPAuthError {
         case exchangeRefused
         /// GSSAPI failed in a way that has no case of its own.
         case mechanismFailed
+        /// The scheme is weaker than what the server or proxy has asked for before, and the user has not agreed to it.
+        case weakerScheme
+        /// Negotiate's policy does not allow this host; see ``NegotiateOptions/hosts``.
+        case hostNotAllowed
         /// The credential belongs to another protection space.
         case wrongProtectionSpace
         /// The request does not lie in the protection space.
@@ -93,6 +97,8 @@ extension HTTPAuthError.Code {
         case .kerberosUnreachable: "no Kerberos server answers; check the network and krb5.conf"
         case .exchangeRefused: "the server does not accept the login"
         case .mechanismFailed: "GSSAPI failed"
+        case .weakerScheme: "a weaker login is asked for than before, which may be an attack"
+        case .hostNotAllowed: "tickets are not used for this host"
         case .wrongProtectionSpace: "the credential belongs to another protection space"
         case .requestOutsideSpace: "the request goes to another place than the one that asked"
         case .bodyUnknown: "the server wants the body to be signed, and it is not known before it is sent"
@@ -115,7 +121,8 @@ extension HTTPAuthError.Code {
     var number: HTTPErrorNumber? {
         switch self {
         case .noChallenge, .malformedChallenge, .malformedToken: .parseFailure
-        case .unsupportedChallenge, .noUsableScheme, .unavailable: .authenticationTypeUnsupported
+        case .unsupportedChallenge, .noUsableScheme, .unavailable, .weakerScheme, .hostNotAllowed:
+            .authenticationTypeUnsupported
         case .missingUserName, .invalidUserName, .credentialRefused: .badUserName
         case .missingPassword, .invalidPassword: .badPassword
         case .wrongProtectionSpace, .requestOutsideSpace, .bodyUnknown, .serverNotAuthentic, .tooManyRounds,
@@ -133,13 +140,13 @@ extension HTTPAuthError.Code {
     var allowsNextScheme: Bool {
         switch self {
         case .malformedChallenge, .malformedToken, .unsupportedChallenge, .unavailable, .bodyUnknown, .timedOut,
-            .ticketMissing,
+            .ticketMissing, .hostNotAllowed,
             .ticketExpired, .clockSkew, .serviceUnknown, .kerberosUnreachable, .mechanismFailed:
             true
         case .noChallenge, .noUsableScheme, .missingUserName, .missingPassword, .invalidUserName, .invalidPassword,
             .credentialRefused, .wrongProtectionSpace, .requestOutsideSpace, .serverNotAuthentic, .tooManyRounds,
             .outOfOrder, .cancelled, .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly, .storeLocked,
-            .noRandomness, .exchangeRefused:
+            .noRandomness, .exchangeRefused, .weakerScheme:
             false
         }
     }

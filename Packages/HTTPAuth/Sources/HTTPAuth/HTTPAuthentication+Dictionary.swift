@@ -28,27 +28,27 @@ extension HTTPAuthentication {
     @available(*, noasync, message: "it may block the thread: use await")
     public func apply(
         to request: inout HTTPRequest, credentials: [CredentialKey: String], body: AuthenticationBody? = nil,
-        channelBinding: ChannelBinding? = nil
+        channelBinding: ChannelBinding? = nil, through proxy: ProtectionSpace? = nil
     ) throws(HTTPAuthError) {
         guard let login = try login(credentials) else {
-            return try apply(to: &request, nil, body: body, channelBinding: channelBinding)
+            return try apply(to: &request, nil, body: body, channelBinding: channelBinding, through: proxy)
         }
         try apply(
             to: &request, user: login.user, password: login.password, accountDomain: login.domain, body: body,
-            channelBinding: channelBinding)
+            channelBinding: channelBinding, through: proxy)
     }
 
     /// Puts the credentials of a dictionary on a request, as the blocking call of this name does.
     public func apply(
         to request: inout HTTPRequest, credentials: [CredentialKey: String], body: AuthenticationBody? = nil,
-        channelBinding: ChannelBinding? = nil
+        channelBinding: ChannelBinding? = nil, through proxy: ProtectionSpace? = nil
     ) async throws(HTTPAuthError) {
         guard let login = try login(credentials) else {
-            return try await apply(to: &request, nil, body: body, channelBinding: channelBinding)
+            return try await apply(to: &request, nil, body: body, channelBinding: channelBinding, through: proxy)
         }
         try await apply(
             to: &request, user: login.user, password: login.password, accountDomain: login.domain, body: body,
-            channelBinding: channelBinding)
+            channelBinding: channelBinding, through: proxy)
     }
 
     private func login(

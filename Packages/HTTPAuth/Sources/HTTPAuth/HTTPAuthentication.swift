@@ -27,9 +27,12 @@ public final class HTTPAuthentication: Sendable {
     /// The server or proxy that asks, without realm.
     public let place: ProtectionSpace
 
-    /// How long `apply(to:user:password:accountDomain:body:channelBinding:)` and its siblings wait for work that blocks,
+    /// How long `apply(to:user:password:accountDomain:body:channelBinding:through:)` and its siblings wait for work that blocks,
     /// such as asking for a Kerberos ticket.
     public let workLimit: Duration
+
+    /// The forms of earlier logins, below which no credential is used without the user's agreement.
+    public let memory: AuthenticationMemory
 
     private struct State {
         var machine: AuthenticationMachine
@@ -41,6 +44,8 @@ public final class HTTPAuthentication: Sendable {
     let url: URL?
     private let state: Locked<State>
     private let parser: ChallengeParser
+    /// Whether the application named the place itself.
+    private let isNamed: Bool
 
     /// Makes an object from a response with status 401 or 407; nil for any other status.
     ///
@@ -53,19 +58,25 @@ public final class HTTPAuthentication: Sendable {
     ///     if there can be several. Must be of the role that the status is for.
     ///   - policy: Which schemes may be used.
     ///   - workLimit: See ``workLimit``.
+    ///   - memory: The forms of earlier logins: the same for all objects that a client makes for one server. By default
+    ///     one for this object alone.
+    ///   - isNamed: Whether the application named the server or proxy; false for one that a redirect led to, which gets no
+    ///     Kerberos ticket unless ``NegotiateOptions/hosts`` allows it.
     ///
     /// Replaces `CFHTTPAuthenticationCreateFromResponse`.
     public init?(
         response: HTTPResponse, from place: ProtectionSpace? = nil, policy: AuthenticationPolicy = .init(),
-        workLimit: Duration = .seconds(30)
+        workLimit: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory(), isNamed: Bool = true
     ) {
         guard let role = ProtectionSpace.Role(asking: response.status) else { return nil }
         precondition(place == nil || place?.role == role, "401 is an origin's, 407 a proxy's")
         self.place = (place ?? ProtectionSpace(role, of: response.url)).with(realm: nil)
         self.workLimit = workLimit
+        self.memory = memory
+        self.isNamed = isNamed
         url = response.url
         parser = ChallengeParser(leniency: policy.leniency, limits: policy.limits)
-        var machine = AuthenticationMachine(place: self.place, policy: policy)
+        var machine = AuthenticationMachine(place: self.place, policy: policy, memory: memory)
         _ = machine.receive(parser.parse(response), answering: nil)
         state = Locked(State(machine: machine))
     }
@@ -76,15 +87,17 @@ public final class HTTPAuthentication: Sendable {
     /// was checked, and with a scheme that gives away little. Not possible with Digest.
     public init(
         unasked method: AuthenticationMethod, to place: ProtectionSpace, policy: AuthenticationPolicy = .init(),
-        workLimit: Duration = .seconds(30)
+        workLimit: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory()
     ) {
         self.place = place.with(realm: nil)
         self.workLimit = workLimit
+        self.memory = memory
+        isNamed = true
         url = nil
         parser = ChallengeParser(leniency: policy.leniency, limits: policy.limits)
         var policy = policy
         policy.methods = [method]
-        var machine = AuthenticationMachine(place: self.place, policy: policy)
+        var machine = AuthenticationMachine(place: self.place, policy: policy, memory: memory)
         _ = machine.receive(.init(challenges: [Challenge(scheme: method.name)]), answering: nil)
         state = Locked(State(machine: machine))
     }
@@ -153,13 +166,19 @@ extension HTTPAuthentication {
         return listed.compactMap { URL(string: $0, relativeTo: base)?.absoluteURL }.filter { place.contains($0) }
     }
 
-    /// Whether the object is meant for a request: its URL lies below one of ``domains``. Always true for a proxy.
+    /// Whether the object is meant for a request: its URL lies below one of ``domains``; for a proxy's object, whether the
+    /// request is sent to that proxy.
     ///
     /// A request whose URL is not absolute belongs nowhere.
     ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - proxy: The proxy that the request is sent to. A proxy's object that was made with a ``place`` applies to no
+    ///     request without it, since nothing in the request says which proxy that is. Ignored by an origin's object.
+    ///
     /// Replaces `CFHTTPAuthenticationAppliesToRequest`.
-    public func appliesTo(_ request: HTTPRequest) -> Bool {
-        if place.role == .proxy { return true }
+    public func appliesTo(_ request: HTTPRequest, through proxy: ProtectionSpace? = nil) -> Bool {
+        if place.role == .proxy { return place.mayReceive(request, through: proxy) }
         guard let url = request.url, place.contains(url) else { return false }
         let path = URLPath.segments(of: url)
         return domainPaths.contains { path.starts(with: $0) }
@@ -209,6 +228,19 @@ extension HTTPAuthentication {
         return .accepted
     }
 
+    /// Why a credential must not be used with the scheme at hand without asking the user; nil if it may be.
+    ///
+    /// The error is ``HTTPAuthError/Code/weakerScheme``, and names both forms. Without a credential, whether the place has
+    /// offered a stronger form to any user. See ``AuthenticationMemory``.
+    public func objection(to credential: Credential?) -> HTTPAuthError? {
+        withMachine { $0.objection(to: credential) }
+    }
+
+    /// Records that the user has agreed to use a credential with the scheme at hand, knowing which scheme that is.
+    public func approve(_ credential: Credential) {
+        withMachine { $0.approve(credential) }
+    }
+
     /// Says that the connection is gone, or that the next request goes over another one. Schemes that authenticate the
     /// connection begin anew.
     public func disconnected() {
@@ -222,8 +254,10 @@ extension HTTPAuthentication {
     ///   - credential: A credential made for ``space``; nil where ``requiresUserNameAndPassword`` is false.
     ///   - body: The body that will be sent; nil stands for the request's own.
     ///   - channelBinding: What identifies the TLS connection.
+    ///   - proxy: The proxy that the request is sent to, as for ``appliesTo(_:through:)``.
     ///
-    /// Throws ``HTTPAuthError``; the request stays as it was. If the chosen scheme cannot start, the next one is taken;
+    /// Throws ``HTTPAuthError``; the request stays as it was. A credential that was used in a stronger form before is
+    /// refused with ``HTTPAuthError/Code/weakerScheme`` unless it was approved (``approve(_:)``). If the chosen scheme cannot start, the next one is taken;
     /// if that needs a credential and has none, or has one for another realm, the error is
     /// ``HTTPAuthError/Code/missingUserName`` or ``HTTPAuthError/Code/wrongProtectionSpace``, the object stays valid, and
     /// ``space`` is the one to ask for.
@@ -232,17 +266,17 @@ extension HTTPAuthentication {
     @available(*, noasync, message: "it may block the thread: use await")
     public func apply(
         to request: inout HTTPRequest, _ credential: Credential?, body: AuthenticationBody? = nil,
-        channelBinding: ChannelBinding? = nil
+        channelBinding: ChannelBinding? = nil, through proxy: ProtectionSpace? = nil
     ) throws(HTTPAuthError) {
-        try applyBlocking(to: &request, body, channelBinding) { _ in credential }
+        try applyBlocking(to: &request, body, channelBinding, proxy) { _ in credential }
     }
 
     /// Puts a credential on a request, as the blocking call of this name does. Cancelling the task ends the wait.
     public func apply(
         to request: inout HTTPRequest, _ credential: Credential?, body: AuthenticationBody? = nil,
-        channelBinding: ChannelBinding? = nil
+        channelBinding: ChannelBinding? = nil, through proxy: ProtectionSpace? = nil
     ) async throws(HTTPAuthError) {
-        try await applyAsync(to: &request, body, channelBinding) { _ in credential }
+        try await applyAsync(to: &request, body, channelBinding, proxy) { _ in credential }
     }
 
     /// Puts a user name and a password on a request, for whatever realm asks. For NTLM, `DOMAIN\user` is split.
@@ -251,19 +285,19 @@ extension HTTPAuthentication {
     @available(*, noasync, message: "it may block the thread: use await")
     public func apply(
         to request: inout HTTPRequest, user: String, password: String, accountDomain: String? = nil,
-        body: AuthenticationBody? = nil, channelBinding: ChannelBinding? = nil
+        body: AuthenticationBody? = nil, channelBinding: ChannelBinding? = nil, through proxy: ProtectionSpace? = nil
     ) throws(HTTPAuthError) {
         let login = Login(user, password, accountDomain)
-        try applyBlocking(to: &request, body, channelBinding) { login.credential(for: $0, self) }
+        try applyBlocking(to: &request, body, channelBinding, proxy) { login.credential(for: $0, self) }
     }
 
     /// Puts a user name and a password on a request, as the blocking call of this name does.
     public func apply(
         to request: inout HTTPRequest, user: String, password: String, accountDomain: String? = nil,
-        body: AuthenticationBody? = nil, channelBinding: ChannelBinding? = nil
+        body: AuthenticationBody? = nil, channelBinding: ChannelBinding? = nil, through proxy: ProtectionSpace? = nil
     ) async throws(HTTPAuthError) {
         let login = Login(user, password, accountDomain)
-        try await applyAsync(to: &request, body, channelBinding) { login.credential(for: $0, self) }
+        try await applyAsync(to: &request, body, channelBinding, proxy) { login.credential(for: $0, self) }
     }
 }
 
@@ -275,33 +309,41 @@ extension HTTPAuthentication {
 
     private func applyBlocking(
         to request: inout HTTPRequest, _ body: AuthenticationBody?, _ binding: ChannelBinding?,
-        _ credential: (ProtectionSpace) -> Credential?
+        _ proxy: ProtectionSpace?, _ credential: (ProtectionSpace) -> Credential?
     ) throws(HTTPAuthError) {
-        var step = try begin(request, body, binding, credential)
+        var step = try begin(request, body, binding, proxy, credential)
         while case .work(let work) = step {
             let outcome = WorkThreads.shared.wait(for: work, limit: workLimit)
-            if let next = try end(outcome) { step = next } else { step = try begin(request, body, binding, credential) }
+            if let next = try end(outcome) {
+                step = next
+            } else {
+                step = try begin(request, body, binding, proxy, credential)
+            }
         }
         put(step, on: &request)
     }
 
     private func applyAsync(
         to request: inout HTTPRequest, _ body: AuthenticationBody?, _ binding: ChannelBinding?,
-        _ credential: (ProtectionSpace) -> Credential?
+        _ proxy: ProtectionSpace?, _ credential: (ProtectionSpace) -> Credential?
     ) async throws(HTTPAuthError) {
-        var step = try begin(request, body, binding, credential)
+        var step = try begin(request, body, binding, proxy, credential)
         while case .work(let work) = step {
             let outcome = await WorkThreads.shared.outcome(of: work, limit: workLimit)
-            if let next = try end(outcome) { step = next } else { step = try begin(request, body, binding, credential) }
+            if let next = try end(outcome) {
+                step = next
+            } else {
+                step = try begin(request, body, binding, proxy, credential)
+            }
         }
         put(step, on: &request)
     }
 
     private func begin(
-        _ request: HTTPRequest, _ body: AuthenticationBody?, _ binding: ChannelBinding?,
+        _ request: HTTPRequest, _ body: AuthenticationBody?, _ binding: ChannelBinding?, _ proxy: ProtectionSpace?,
         _ credential: (ProtectionSpace) -> Credential?
     ) throws(HTTPAuthError) -> AuthenticationStep {
-        guard place.role == .proxy || place.mayReceive(request) else {
+        guard place.mayReceive(request, through: proxy) else {
             throw HTTPAuthError(.requestOutsideSpace, detail: "the request is not for \(place)")
         }
         let time = Surroundings.time
@@ -311,7 +353,7 @@ extension HTTPAuthentication {
             let random = try Surroundings.random(32)
             let input = AuthenticationInput(
                 method: request.method, target: request.target, body: body ?? .bytes(request.body ?? []), space: space,
-                channelBinding: binding, time: time, random: random)
+                isNamed: isNamed, channelBinding: binding, time: time, random: random)
             do throws(HTTPAuthError) {
                 return try state.withLock { (state: inout State) throws(HTTPAuthError) -> AuthenticationStep in
                     guard !state.isWorking else { throw HTTPAuthError(.outOfOrder, detail: "another request is first") }

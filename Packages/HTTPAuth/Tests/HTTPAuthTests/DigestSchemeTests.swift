@@ -144,6 +144,88 @@ import Testing
         #expect(authentication.error?.code == .serverNotAuthentic)
     }
 
+    @Test(
+        "a required proof is compared, whatever qop the server names",
+        arguments: [
+            "qop=auth-int, rspauth=\"0\"", "rspauth=\"0\", qop=\"auth-int\"", "rspauth=\"\"", "qop=auth-int",
+            "rspauth=0",
+        ], [AuthenticationBody.unknown, .bytes([])])
+    func requiredProofIsCompared(_ info: String, _ body: AuthenticationBody) throws {
+        var options = DigestOptions()
+        options.requiresServerProof = true
+        var policy = AuthenticationPolicy()
+        policy.methods = [.digest(options)]
+        let authentication = try Exchange.authentication(Server().challenge(), policy: policy)
+        let (request, _) = try apply(authentication)
+        let answer = try Exchange.response(.ok, [(.authenticationInfo, info)])
+        #expect(throws: HTTPAuthError.self) { try authentication.update(with: answer, to: request, body: body) }
+        #expect(authentication.error?.code == .serverNotAuthentic)
+    }
+
+    @Test("a required proof of a body that is not known cannot be compared, and is refused")
+    func requiredProofOfUnknownBody() throws {
+        var options = DigestOptions()
+        options.requiresServerProof = true
+        var policy = AuthenticationPolicy()
+        policy.methods = [.digest(options)]
+        let server = Server(rest: "qop=\"auth-int\"")
+        for (body, isAccepted) in [(AuthenticationBody.unknown, false), (.bytes([1, 2]), true)] {
+            let authentication = try Exchange.authentication(server.challenge(), policy: policy)
+            let (request, sent) = try apply(authentication)
+            let proof = try #require(try server.response(sent, method: "", body: [1, 2]))
+            let answer = try Exchange.response(.ok, [(.authenticationInfo, "rspauth=\"\(proof)\", qop=auth-int")])
+            let accepted = (try? authentication.update(with: answer, to: request, body: body)) == .accepted
+            #expect(accepted == isAccepted)
+        }
+    }
+
+    @Test(
+        "the next nonce of an answer without a proof is ignored",
+        arguments: ["nextnonce=\"evil\"", "nextnonce=\"evil\", rspauth=PROOF, qop=auth-int"])
+    func unprovenNextNonce(_ info: String) throws {
+        let server = Server(rest: "qop=\"auth-int\"")
+        let authentication = try Exchange.authentication(server.challenge())
+        let (request, sent) = try apply(authentication)
+        let proof = try #require(try server.response(sent, method: "", body: [1]))
+        let answer = try Exchange.response(
+            .ok, [(.authenticationInfo, info.replacing("PROOF", with: "\"\(proof)\""))])
+        #expect(try authentication.update(with: answer, to: request) == .accepted)
+        #expect(try apply(authentication).sent["nonce"] == "n1")
+    }
+
+    @Test("late answers to earlier values use up no rounds; answers to the last one do") func lateAnswers() throws {
+        var policy = AuthenticationPolicy()
+        policy.limits.roundCount = 3
+        let authentication = try Exchange.authentication(Server().challenge(), policy: policy)
+        let requests = try (0..<32).map { _ in try apply(authentication).request }
+        for (number, request) in requests.dropLast().enumerated() {
+            let stale = try Exchange.challenge(Server(nonce: "late\(number)").challenge(", stale=true"))
+            #expect(try authentication.update(with: stale, to: request) == .apply)
+        }
+        var verdicts: [AuthenticationVerdict] = []
+        for number in 0..<4 {
+            let request = try apply(authentication).request
+            let stale = try Exchange.challenge(Server(nonce: "last\(number)").challenge(", stale=true"))
+            verdicts.append(try authentication.update(with: stale, to: request))
+        }
+        #expect(verdicts == [.apply, .apply, .apply, .failed])
+        #expect(authentication.error?.code == .tooManyRounds)
+    }
+
+    @Test("with Basic, challenges of other realms use up no rounds") func basicRounds() throws {
+        var policy = AuthenticationPolicy()
+        policy.limits.roundCount = 3
+        let authentication = try Exchange.authentication("Basic realm=\"r\"", policy: policy)
+        var request = try Exchange.request()
+        try authentication.apply(to: &request, user: "joe", password: "secret")
+        for _ in 0..<20 {
+            #expect(
+                try authentication.update(with: Exchange.challenge("Basic realm=\"s\""), to: request) == .otherSpace)
+        }
+        #expect(authentication.isValid)
+        #expect(try authentication.update(with: Exchange.challenge("Basic realm=\"r\""), to: request) == .refused)
+    }
+
     /// With `auth-int` the proof covers the body of the answer, if somebody has it.
     @Test func proofOfBody() throws {
         let server = Server(rest: "qop=\"auth-int\"")

@@ -135,13 +135,45 @@ import Testing
         let proxy = try #require(HTTPAuthentication(response: proxyResponse, from: Exchange.proxy))
         let origin = try Exchange.authentication("Basic realm=\"o\"")
         var request = try Exchange.request()
-        try proxy.apply(to: &request, user: "p", password: "1")
+        try proxy.apply(to: &request, user: "p", password: "1", through: Exchange.proxy)
         try origin.apply(to: &request, user: "o", password: "2")
         #expect(request.fields[.proxyAuthorization] == "Basic cDox" && request.fields[.authorization] == "Basic bzoy")
         #expect(try origin.update(with: proxyResponse, to: request) == .accepted)
         #expect(origin.isValid && origin.error == nil)
         #expect(try proxy.update(with: proxyResponse, to: request) == .refused)
-        #expect(proxy.domains.isEmpty && proxy.appliesTo(request))
+        #expect(proxy.domains.isEmpty && proxy.appliesTo(request, through: Exchange.proxy))
+    }
+
+    @Test(
+        "a proxy's object puts nothing on a request to another proxy, or to one that is not named",
+        arguments: [
+            nil, ProtectionSpace(.proxy, scheme: "http", host: "other.example", port: 3128),
+            ProtectionSpace(.proxy, scheme: "http", host: "proxy.example", port: 8080),
+            ProtectionSpace(.proxy, scheme: "https", host: "proxy.example", port: 3128),
+            ProtectionSpace(.origin, scheme: "http", host: "proxy.example", port: 3128),
+        ])
+    func boundToItsProxy(_ other: ProtectionSpace?) async throws {
+        let challenge = try Exchange.response(
+            .proxyAuthenticationRequired, [(.proxyAuthenticate, "Basic realm=\"p\"")])
+        let proxy = try #require(HTTPAuthentication(response: challenge, from: Exchange.proxy))
+        var request = try Exchange.request()
+        #expect(!proxy.appliesTo(request, through: other))
+        await #expect(throws: HTTPAuthError.self) {
+            try await proxy.apply(to: &request, user: "a", password: "b", through: other)
+        }
+        await #expect(throws: HTTPAuthError.self) {
+            try await proxy.apply(
+                to: &request, Credential(user: "a", password: "b", for: proxy.space), through: other)
+        }
+        await #expect(throws: HTTPAuthError.self) {
+            try await proxy.apply(to: &request, credentials: [.username: "a", .password: "b"], through: other)
+        }
+        #expect(request.fields[.proxyAuthorization] == nil && proxy.isValid)
+        // One that is known by its role only cannot tell.
+        let nameless = try #require(HTTPAuthentication(response: challenge))
+        #expect(nameless.appliesTo(request, through: other))
+        try await nameless.apply(to: &request, user: "a", password: "b")
+        #expect(request.fields[.proxyAuthorization] != nil)
     }
 
     @Test("HA-025: the call that keeps no state") func unasked() throws {

@@ -31,6 +31,8 @@ public struct AuthenticationExplanation: Hashable, Sendable {
         case banned
         /// The policy allows it on encrypted connections only.
         case needsEncryption
+        /// It is weaker than what the server or proxy has asked for before.
+        case weaker
         /// It could not start or not go on.
         case skipped(HTTPAuthError)
         /// The server refused the credential.
@@ -71,6 +73,7 @@ extension AuthenticationExplanation.Outcome: CustomStringConvertible {
         case .leftOut: "skipped, left out of the schemes that may be used"
         case .banned: "skipped, the policy bans it"
         case .needsEncryption: "skipped, the policy wants an encrypted connection for it"
+        case .weaker: "skipped, weaker than what was asked for before"
         case .skipped(let error): "skipped, \(error.code.sentence)\(error.detail.map { " (\($0))" } ?? "")"
         case .refused: "the server refused the credential"
         }

@@ -5,6 +5,8 @@ struct AuthenticationMachine {
     /// The server, without a realm.
     let place: ProtectionSpace
     let policy: AuthenticationPolicy
+    /// The forms of earlier logins, below which no credential is used.
+    let memory: AuthenticationMemory
 
     /// Why there is no valid conversation; nil while there is one.
     private(set) var error: HTTPAuthError?
@@ -17,7 +19,12 @@ struct AuthenticationMachine {
     private var current: Conversation?
     /// Schemes that failed, not to be tried again.
     private var failed: [AuthenticationMethod: HTTPAuthError] = [:]
+    /// How often the value sent last was answered with another challenge. All requests to the place share the machine, so
+    /// an answer to an earlier value says nothing about the server's persistence.
     private var rounds = 0
+    private var lastSent: [UInt8]?
+    /// Whether the first challenges have been received: what comes later can be a downgrade.
+    private var hasBegun = false
 
     private struct Offer {
         let challenge: Challenge
@@ -28,14 +35,18 @@ struct AuthenticationMachine {
     private struct Conversation {
         let method: AuthenticationMethod
         let offer: Int
+        var form: AuthenticationForm
         var scheme: any AuthenticationScheme
+        /// The login that was applied last.
+        var login: LoginIdentity?
         /// Whether something of this conversation went out, so that it is too late for another scheme.
         var hasSent = false
     }
 
-    init(place: ProtectionSpace, policy: AuthenticationPolicy) {
+    init(place: ProtectionSpace, policy: AuthenticationPolicy, memory: AuthenticationMemory) {
         self.place = place.with(realm: nil)
         self.policy = policy
+        self.memory = memory
     }
 
     var method: AuthenticationMethod? { current?.method }
@@ -63,15 +74,20 @@ struct AuthenticationMachine {
 
     /// Takes the challenges of a 401 or 407. `sent` is the field value that its request carried.
     mutating func receive(_ found: ChallengeParser.Result, answering sent: [UInt8]?) -> AuthenticationVerdict {
+        defer { hasBegun = true }
+        let verdict = judge(found, answering: sent)
+        guard verdict == .apply, let sent, sent == lastSent else { return verdict }
+        rounds += 1
+        guard rounds > policy.limits.roundCount else { return verdict }
+        return fail(HTTPAuthError(.tooManyRounds, scheme: current?.method.name))
+    }
+
+    private mutating func judge(_ found: ChallengeParser.Result, answering sent: [UInt8]?) -> AuthenticationVerdict {
         guard let method = current?.method else {
             if sent == nil { failed = [:] }
             return choose(found)
         }
         let isOurs = sent.map { $0.isCredential(of: method) } ?? false
-        if isOurs {
-            rounds += 1
-            if rounds > policy.limits.roundCount { return fail(HTTPAuthError(.tooManyRounds, scheme: method.name)) }
-        }
         let same = found.challenges.filter { $0.is(method.name) }
         let candidates = same.filter(isOfCurrentRealm)
         let best = candidates.map(method.rank).max()
@@ -93,6 +109,11 @@ struct AuthenticationMachine {
         on challenge: Challenge, _ found: ChallengeParser.Result, answering sent: [UInt8]?
     ) -> AuthenticationVerdict {
         guard var conversation = current else { return .failed }
+        let form = conversation.method.form(challenge, place)
+        let space = place.with(realm: conversation.scheme.realm)
+        if let objection = objection(to: form, of: conversation.method, in: space, for: conversation.login) {
+            return fail(objection)
+        }
         let verdict: ChallengeVerdict
         do throws(HTTPAuthError) {
             verdict = try conversation.scheme.receive(challenge, answering: sent)
@@ -100,6 +121,7 @@ struct AuthenticationMachine {
             failed[conversation.method] = error
             return choose(found)
         }
+        conversation.form = form
         current = conversation
         switch verdict {
         case .fresh, .continues:
@@ -119,31 +141,76 @@ struct AuthenticationMachine {
     }
 
     /// Begins with the first scheme, in the policy's order, that can.
+    ///
+    /// The first challenges may be weaker than what the place has offered to others: the object is made so that the user
+    /// can be asked. Later ones may not, since a credential has been chosen for what came first.
     private mutating func choose(_ found: ChallengeParser.Result) -> AuthenticationVerdict {
+        let login = current?.login
         current = nil
         error = nil
         parseErrors = found.errors
         offers = found.challenges.map { challenge in
             let method = policy.methods.first { challenge.is($0.name) }
-            return Offer(challenge: challenge, outcome: outcome(of: method, challenge), method: method)
+            return Offer(challenge: challenge, outcome: outcome(of: method, challenge, login), method: method)
         }
         untried = policy.methods.flatMap { method -> [Int] in
             let usable = offers.indices.filter { offers[$0].method == method && offers[$0].outcome == .notNeeded }
             return usable.sorted { method.rank(offers[$0].challenge) > method.rank(offers[$1].challenge) }
         }
+        if !hasBegun {
+            let weaker = Set(untried.filter { objection(to: offers[$0], for: login) != nil })
+            untried = untried.filter { !weaker.contains($0) } + untried.filter(weaker.contains)
+        }
         return startNext() ? .apply : .failed
     }
 
     private func outcome(
-        of method: AuthenticationMethod?, _ challenge: Challenge
+        of method: AuthenticationMethod?, _ challenge: Challenge, _ login: LoginIdentity?
     ) -> AuthenticationExplanation.Outcome {
         guard let method else {
             return AuthenticationPolicy().methods.contains { challenge.is($0.name) } ? .leftOut : .unknown
         }
         if policy.banned.contains(method) { return .banned }
         if policy.encryptedOnly.contains(method), !place.isEncrypted { return .needsEncryption }
-        return failed[method].map { .skipped($0) } ?? .notNeeded
+        if let failure = failed[method] { return .skipped(failure) }
+        let offer = Offer(challenge: challenge, outcome: .notNeeded, method: method)
+        if hasBegun, objection(to: offer, for: login) != nil { return .weaker }
+        return .notNeeded
     }
+
+    // MARK: Forms
+
+    /// Why a form must not be used without asking the user; nil if it may be.
+    private func objection(
+        to form: AuthenticationForm, of method: AuthenticationMethod, in space: ProtectionSpace,
+        for login: LoginIdentity?
+    ) -> HTTPAuthError? {
+        guard !policy.mayWeakenLogins.contains(method), let floor = memory.floor(in: space, for: login),
+            form.isWeaker(than: floor)
+        else { return nil }
+        return HTTPAuthError(.weakerScheme, scheme: method.name, detail: "\(form); before: \(floor)")
+    }
+
+    private func objection(to offer: Offer, for login: LoginIdentity?) -> HTTPAuthError? {
+        guard let method = offer.method else { return nil }
+        let space = place.with(realm: offer.challenge["realm"])
+        return objection(to: method.form(offer.challenge, place), of: method, in: space, for: login)
+    }
+
+    /// Why a credential must not be used with the current scheme without asking the user; nil if it may be.
+    func objection(to credential: Credential?) -> HTTPAuthError? {
+        guard let current else { return nil }
+        return objection(
+            to: current.form, of: current.method, in: space, for: credential.map(LoginIdentity.init))
+    }
+
+    /// The user has agreed to use a credential with the current scheme.
+    func approve(_ credential: Credential) {
+        guard let current else { return }
+        memory.approved(current.form, in: space, for: LoginIdentity(credential))
+    }
+
+    // MARK: Beginning
 
     /// Begins a conversation with the next offer that can be used. False, with ``error`` set, if there is none.
     private mutating func startNext() -> Bool {
@@ -153,7 +220,10 @@ struct AuthenticationMachine {
             do throws(HTTPAuthError) {
                 var scheme = try method.conversation(in: place)
                 _ = try scheme.receive(offers[index].challenge, answering: nil)
-                current = Conversation(method: method, offer: index, scheme: scheme)
+                let form = method.form(offers[index].challenge, place)
+                current = Conversation(method: method, offer: index, form: form, scheme: scheme)
+                // A scheme without a password may turn out not to be usable here: it counts once it is used.
+                if scheme.traits.requiresUserNameAndPassword { memory.offered(form, in: space) }
                 offers[index].outcome = .chosen
                 error = nil
                 return true
@@ -170,6 +240,9 @@ struct AuthenticationMachine {
     private var finalError: HTTPAuthError {
         let reasons = offers.compactMap { offer -> HTTPAuthError? in
             if case .skipped(let reason) = offer.outcome { reason } else { nil }
+        }
+        if let weaker = offers.first(where: { $0.outcome == .weaker }) {
+            return objection(to: weaker, for: nil) ?? HTTPAuthError(.weakerScheme, scheme: weaker.challenge.scheme)
         }
         if offers.isEmpty { return parseErrors.first ?? HTTPAuthError(.noChallenge) }
         if reasons.count == 1 { return reasons[0] }
@@ -191,6 +264,7 @@ struct AuthenticationMachine {
         if let error { throw error }
         while var conversation = current {
             try check(credential, conversation.scheme)
+            conversation.login = credential.map(LoginIdentity.init)
             var input = input
             input.space = self.space
             do throws(HTTPAuthError) {
@@ -220,7 +294,11 @@ struct AuthenticationMachine {
     private mutating func took(_ step: AuthenticationStep, _ conversation: Conversation) -> AuthenticationStep {
         var conversation = conversation
         switch step {
-        case .send: conversation.hasSent = true
+        case .send(let value):
+            conversation.hasSent = true
+            lastSent = value
+            memory.used(
+                conversation.form, in: place.with(realm: conversation.scheme.realm), by: conversation.login)
         case .nothing, .work: break
         }
         current = conversation
@@ -251,6 +329,7 @@ struct AuthenticationMachine {
             throw HTTPAuthError(
                 .wrongProtectionSpace, scheme: current?.method.name, detail: "\(credential.space), not \(self.space)")
         }
+        if let objection = objection(to: credential) { throw objection }
     }
 
     /// Takes a final response to a request that carried `sent`.

@@ -17,6 +17,10 @@ public struct AuthenticationPolicy: Sendable {
     /// Schemes that are used on encrypted connections only. `[.basic]` is a good choice where servers allow it.
     public var encryptedOnly: Set<AuthenticationMethod> = []
 
+    /// Schemes that may be used although the server or proxy has offered, or received, a stronger form of login before
+    /// (see ``AuthenticationMemory``). Empty by default: then the user is asked, or the login ends.
+    public var mayWeakenLogins: Set<AuthenticationMethod> = []
+
     /// What is accepted in challenges beyond their grammar.
     public var leniency: ChallengeLeniency = .client
 

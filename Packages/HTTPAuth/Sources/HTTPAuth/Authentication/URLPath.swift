@@ -61,10 +61,11 @@ extension ProtectionSpace {
         url.scheme != nil && url.host != nil && ProtectionSpace(.origin, of: url) == with(realm: nil)
     }
 
-    /// Whether a request may carry this origin's credentials: its URL or `Host` must not name another server. An object
-    /// whose place is not known cannot tell.
-    func mayReceive(_ request: HTTPRequest) -> Bool {
+    /// Whether a request may carry this place's credentials: its URL or `Host` must not name another origin, and it must
+    /// be sent through this proxy. A place that is not known cannot tell.
+    func mayReceive(_ request: HTTPRequest, through proxy: ProtectionSpace?) -> Bool {
         if host.isEmpty { return true }
+        if role == .proxy { return proxy?.with(realm: nil) == with(realm: nil) }
         if let url = request.url, url.host != nil { return contains(url) }
         guard let name = request.fields[.host], let url = URL(string: "\(scheme)://\(name)/") else { return true }
         return contains(url)

@@ -23,11 +23,10 @@ struct DigestChallenge: Sendable {
         guard let algorithm = DigestAlgorithm(challenge["algorithm"]) else {
             throw failure(.unsupportedChallenge, "algorithm \(challenge["algorithm"] ?? "")")
         }
-        let offered = (challenge["qop"] ?? "").lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
-        protections = offered.compactMap { DigestProtection(rawValue: String($0)) }
-        guard offered.isEmpty || !protections.isEmpty else {
+        guard let protections = DigestProtection.offered(in: challenge) else {
             throw failure(.unsupportedChallenge, "qop \(challenge["qop"] ?? "")")
         }
+        self.protections = protections
         self.realm = realm.rawValue
         self.nonce = nonce.rawValue
         self.algorithm = algorithm

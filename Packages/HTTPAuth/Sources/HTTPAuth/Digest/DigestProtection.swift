@@ -5,3 +5,24 @@ enum DigestProtection: String, Sendable {
     /// Method, target and body.
     case integrity = "auth-int"
 }
+
+extension DigestProtection {
+    /// The protections that a challenge offers, in its order; empty if it names none, nil if it names unknown ones only.
+    static func offered(in challenge: Challenge) -> [DigestProtection]? {
+        let names = (challenge["qop"] ?? "").lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
+        let protections = names.compactMap { DigestProtection(rawValue: String($0)) }
+        return names.isEmpty || !protections.isEmpty ? protections : nil
+    }
+}
+
+extension AuthenticationForm {
+    /// The form of a Digest challenge: what this client would use of it where the body is known.
+    static func digest(_ challenge: Challenge, _ options: DigestOptions) -> AuthenticationForm {
+        let offered = DigestProtection.offered(in: challenge) ?? []
+        let signsBody =
+            offered.contains(.integrity) && (options.prefersIntegrity || !offered.contains(.authentication))
+        let isStrong = DigestAlgorithm(challenge["algorithm"]).map { $0.hash != .md5 } ?? false
+        return AuthenticationForm(
+            isStrong ? .digestSHA : .digestMD5, coverage: offered.isEmpty ? .nothing : signsBody ? .body : .request)
+    }
+}

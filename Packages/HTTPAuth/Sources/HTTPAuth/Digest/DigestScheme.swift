@@ -83,13 +83,19 @@ struct DigestScheme: AuthenticationScheme {
         func info(_ name: String) -> [UInt8]? {
             acceptance.info.first { $0.name.lowercased() == name }?.rawValue
         }
+        let isProven: Bool
         if let proof = info("rspauth") {
-            try check(proof, acceptance, info)
-        } else if options.requiresServerProof {
-            throw failure(.serverNotAuthentic, "no rspauth")
+            isProven = try check(proof, acceptance, info)
+        } else {
+            isProven = false
+        }
+        guard isProven || !options.requiresServerProof else {
+            let detail = info("rspauth") == nil ? "no rspauth" : "the body that its rspauth covers is not known"
+            throw failure(.serverNotAuthentic, detail)
         }
         isAccepted = true
-        if let next = info("nextnonce"), !next.isEmpty {
+        // Without a proof, the next nonce may come from anyone on the way.
+        if isProven, let next = info("nextnonce"), !next.isEmpty {
             givesNextNonce = true
             use(next)
         }
@@ -148,10 +154,11 @@ struct DigestScheme: AuthenticationScheme {
         return value
     }
 
-    /// Checks the server's proof (RFC 7616 §3.5) against the field that the request carried.
+    /// Checks the server's proof (RFC 7616 §3.5) against the field that the request carried, whose `qop` counts: the
+    /// server's own could name a protection that cannot be checked. False if the proof covers a body that is not known.
     private func check(
         _ proof: [UInt8], _ acceptance: Acceptance, _ info: (String) -> [UInt8]?
-    ) throws(HTTPAuthError) {
+    ) throws(HTTPAuthError) -> Bool {
         let sent = ChallengeParser(leniency: .strict).parse(acceptance.sent).challenges.first
         func sentValue(_ name: String) -> [UInt8]? { sent?.parameter(name)?.rawValue }
         guard let challenge, let key, let nonce = sentValue("nonce"), let uri = sentValue("uri") else {
@@ -160,21 +167,22 @@ struct DigestScheme: AuthenticationScheme {
         for name in ["nc", "cnonce"] where info(name) != nil && info(name) != sentValue(name) {
             throw failure(.serverNotAuthentic, "its \(name) is not the request's")
         }
-        let protection = (info("qop") ?? sentValue("qop")).flatMap {
+        let protection = sentValue("qop").flatMap {
             DigestProtection(rawValue: AuthGrammar.text($0).lowercased())
         }
         let computation = DigestComputation(
             algorithm: challenge.algorithm, key: key, nonce: nonce, clientNonce: sentValue("cnonce") ?? [],
-            count: sentValue("nc") ?? [], protection: sentValue("qop") == nil ? nil : protection, uri: uri)
+            count: sentValue("nc") ?? [], protection: protection, uri: uri)
         let body: [UInt8]
         switch (protection, acceptance.body) {
-        case (.integrity, .unknown): return  // nobody has the whole body, so nobody can check
+        case (.integrity, .unknown): return false
         case (.integrity, .bytes(let bytes)): body = bytes
         case (.authentication, _), (nil, _): body = []
         }
         guard Secret(bytes: proof) == Secret(bytes: try computation.response(method: "", body: body)) else {
             throw failure(.serverNotAuthentic, "its rspauth is wrong")
         }
+        return true
     }
 
     private static func digits(_ count: UInt32) -> [UInt8] {
@@ -198,6 +206,8 @@ extension AuthenticationMethod {
             DigestScheme(options: options, limits: limits)
         } rank: {
             DigestAlgorithm($0["algorithm"])?.strength ?? 0
+        } form: { challenge, _ in
+            .digest(challenge, options)
         }
     }
 }

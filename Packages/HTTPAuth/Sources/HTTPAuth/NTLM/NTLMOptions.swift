@@ -27,6 +27,10 @@ extension AuthenticationMethod {
 
     /// NTLM with options of your own.
     public static func ntlm(_ options: NTLMOptions) -> AuthenticationMethod {
-        AuthenticationMethod("NTLM") { space in NTLMScheme(space, options) }
+        AuthenticationMethod("NTLM") { space in
+            NTLMScheme(space, options)
+        } form: { _, place in
+            AuthenticationForm(place.isEncrypted ? .negotiate : .ntlm)
+        }
     }
 }

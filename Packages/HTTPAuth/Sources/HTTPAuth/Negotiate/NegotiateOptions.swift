@@ -30,6 +30,21 @@ public struct NegotiateOptions: Hashable, Sendable {
     /// Whose ticket is used. By default that of the user who runs the program.
     public var identity: KerberosIdentity
 
+    /// The servers that a ticket may be asked for and sent to.
+    public enum Hosts: Hashable, Sendable {
+        /// The server that the application named, and its proxies: not one that a redirect leads to.
+        case named
+        /// The hosts of this list, without regard to case, however the request came to them.
+        case list(Set<String>)
+        /// Any server that asks, also one that a redirect leads to.
+        case all
+    }
+
+    /// The servers that a ticket may be asked for and sent to. By default the one that the application named.
+    ///
+    /// A server elsewhere gets ``HTTPAuthError/Code/hostNotAllowed``, and the next scheme is tried.
+    public var hosts = Hosts.named
+
     /// Whether the server must prove itself. By default it is asked to.
     public var mutualAuthentication = MutualAuthentication.optional
 
@@ -65,6 +80,10 @@ extension AuthenticationMethod {
 
     /// Negotiate with options of your own.
     public static func negotiate(_ options: NegotiateOptions) -> AuthenticationMethod {
-        AuthenticationMethod("Negotiate") { space in NegotiateScheme(space, options) }
+        AuthenticationMethod("Negotiate") { space in
+            NegotiateScheme(space, options)
+        } form: { _, place in
+            AuthenticationForm(options.allowsNTLM && !place.isEncrypted ? .ntlm : .negotiate)
+        }
     }
 }

@@ -68,6 +68,9 @@ struct NegotiateScheme: AuthenticationScheme {
         case .authenticated where !authenticatesEachRequest:
             return .nothing
         case .idle, .authenticated:
+            guard isAllowed(input) else {
+                throw HTTPAuthError(.hostNotAllowed, scheme: "Negotiate", detail: space.host)
+            }
             let exchange = NegotiateExchange(try mechanisms(for: input, credential))
             state = .working(exchange)
             return .work(BlockingWork { NegotiateScheme.outcome { () throws(HTTPAuthError) in try exchange.start() } })
@@ -111,6 +114,15 @@ struct NegotiateScheme: AuthenticationScheme {
 
     mutating func disconnected() {
         state = .idle
+    }
+
+    /// Whether the policy allows a ticket for this host.
+    private func isAllowed(_ input: AuthenticationInput) -> Bool {
+        switch options.hosts {
+        case .all: true
+        case .named: input.isNamed
+        case .list(let hosts): hosts.contains { ProtectionSpace.normalized(host: $0) == space.host }
+        }
     }
 
     private func mechanisms(

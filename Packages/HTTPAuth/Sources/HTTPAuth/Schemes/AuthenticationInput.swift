@@ -14,6 +14,9 @@ public struct AuthenticationInput: Sendable {
     /// Who asks for authentication.
     public var space: ProtectionSpace
 
+    /// Whether the application named the server or proxy itself; false for one that a redirect led to.
+    public var isNamed: Bool
+
     /// What binds the conversation to the TLS connection; nil without TLS, or if the caller does not know it.
     public var channelBinding: ChannelBinding?
 
@@ -26,12 +29,13 @@ public struct AuthenticationInput: Sendable {
     /// Makes an input.
     public init(
         method: HTTPMethod, target: RequestTarget, body: AuthenticationBody, space: ProtectionSpace,
-        channelBinding: ChannelBinding? = nil, time: Int64, random: [UInt8]
+        isNamed: Bool = true, channelBinding: ChannelBinding? = nil, time: Int64, random: [UInt8]
     ) {
         self.method = method
         self.target = target
         self.body = body
         self.space = space
+        self.isNamed = isNamed
         self.channelBinding = channelBinding
         self.time = time
         self.random = random

@@ -16,18 +16,27 @@ public struct AuthenticationMethod: Sendable {
     /// the one that came first.
     let rank: @Sendable (Challenge) -> Int
 
+    /// How well a challenge of this scheme, from a place, protects the password.
+    let form: @Sendable (Challenge, ProtectionSpace) -> AuthenticationForm
+
     private let maker: @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme
 
     /// Makes a method. `make` is called for each conversation; it throws ``HTTPAuthError/Code/unavailable`` if what the
     /// scheme needs is not there. `rank` orders several challenges of this scheme in one response, the best highest.
+    /// `form` says how well a challenge from a server or proxy protects the password; a method that does not say counts
+    /// as Basic, so that it takes the place of no stronger scheme.
     public init(
         _ name: String,
         make: @escaping @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme,
-        rank: @escaping @Sendable (Challenge) -> Int = { _ in 0 }
+        rank: @escaping @Sendable (Challenge) -> Int = { _ in 0 },
+        form: @escaping @Sendable (Challenge, ProtectionSpace) -> AuthenticationForm = { _, place in
+            AuthenticationForm(place.isEncrypted ? .encryptedBasic : .basic)
+        }
     ) {
         self.name = name
         maker = make
         self.rank = rank
+        self.form = form
     }
 
     /// A new conversation.

@@ -66,6 +66,42 @@ import Testing
         guard case .nothing = try scheme.respond(to: input, with: credential) else { throw HTTPAuthError(.outOfOrder) }
     }
 
+    @Test(
+        "a ticket is asked for where the policy allows it",
+        arguments: [
+            (NegotiateOptions.Hosts.named, true, true), (.named, false, false),
+            (.list(["Host.Invalid/."]), false, true),
+            (.list(["other.test"]), true, false), (.list([]), true, false), (.all, false, true),
+        ])
+    func hosts(_ hosts: NegotiateOptions.Hosts, _ isNamed: Bool, _ isAllowed: Bool) throws {
+        var scheme = scheme { $0.hosts = hosts }
+        #expect(try scheme.receive(challenge(), answering: nil) == .fresh)
+        var input = input
+        input.isNamed = isNamed
+        do throws(HTTPAuthError) {
+            _ = try scheme.respond(to: input, with: credential)
+            #expect(isAllowed)
+        } catch {
+            #expect(!isAllowed && error.code == .hostNotAllowed)
+        }
+    }
+
+    @Test("a server that a redirect led to gets the next scheme instead of a ticket") func redirected() throws {
+        let response = try Exchange.challenge("Negotiate", "Basic realm=\"r\"")
+        var request = try Exchange.request()
+        let authentication = try #require(
+            HTTPAuthentication(response: response, from: Exchange.origin, isNamed: false))
+        #expect(authentication.method == .negotiate)
+        #expect(throws: HTTPAuthError(.missingUserName, scheme: "Basic")) {
+            try authentication.apply(to: &request, nil)
+        }
+        guard case .skipped(let error)? = authentication.explain().entries.first?.outcome else {
+            Issue.record("not skipped")
+            return
+        }
+        #expect(error.code == .hostNotAllowed)
+    }
+
     /// A server that asks anew on a connection that it had let in wants a token with each request.
     @Test func requestsAreAuthenticated() throws {
         var scheme = scheme()

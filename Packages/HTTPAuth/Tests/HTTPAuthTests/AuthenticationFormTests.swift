@@ -1,0 +1,227 @@
+import FoundationEssentials
+import HTTPMessage
+import Testing
+
+@testable import HTTPAuth
+
+/// No login becomes weaker unless the user agrees, or a policy names the weaker scheme.
+@Suite struct AuthenticationFormTests {
+    /// A form of a login: the challenge that asks for it, and its rank in the order of the rule.
+    struct Form: Sendable, CustomTestStringConvertible {
+        let challenge: String
+        let isEncrypted: Bool
+        let strength: AuthenticationForm.Strength
+        var coverage: AuthenticationForm.Coverage?
+
+        var testDescription: String { "\(challenge)\(isEncrypted ? " over TLS" : "")" }
+        var form: AuthenticationForm { AuthenticationForm(strength, coverage: coverage) }
+    }
+
+    /// Those of one connection: with TLS, or without.
+    static func forms(encrypted: Bool) -> [Form] {
+        var forms = [
+            Form(challenge: "Negotiate", isEncrypted: encrypted, strength: .negotiate),
+            Form(challenge: "NTLM", isEncrypted: encrypted, strength: encrypted ? .negotiate : .ntlm),
+            Form(
+                challenge: "Basic realm=\"r\"", isEncrypted: encrypted, strength: encrypted ? .encryptedBasic : .basic),
+            Form(challenge: "Basic", isEncrypted: encrypted, strength: encrypted ? .encryptedBasic : .basic),
+            Form(
+                challenge: "Basic realm=\"other\"", isEncrypted: encrypted,
+                strength: encrypted ? .encryptedBasic : .basic),
+        ]
+        for (algorithm, strength) in [
+            ("", AuthenticationForm.Strength.digestMD5), (", algorithm=MD5-sess", .digestMD5),
+            (", algorithm=SHA-256", .digestSHA), (", algorithm=SHA-512-256", .digestSHA),
+        ] {
+            for (qop, coverage) in [
+                ("", AuthenticationForm.Coverage.nothing), (", qop=auth", .request), (", qop=auth-int", .body),
+            ] {
+                forms.append(
+                    Form(
+                        challenge: "Digest realm=\"r\", nonce=\"n\"\(algorithm)\(qop)", isEncrypted: encrypted,
+                        strength: strength, coverage: coverage))
+            }
+        }
+        return forms
+    }
+
+    static let pairs = [true, false].flatMap { encrypted in
+        forms(encrypted: encrypted).flatMap { first in forms(encrypted: encrypted).map { (first, $0) } }
+    }
+
+    private static func policy() -> AuthenticationPolicy {
+        // Without Kerberos: a scheme of its name that takes a password.
+        let negotiate = AuthenticationMethod("Negotiate") { _ in
+            var scheme = ScriptedScheme("Negotiate")
+            scheme.traits = SchemeTraits()
+            return scheme
+        } form: { _, _ in
+            AuthenticationForm(.negotiate)
+        }
+        var policy = AuthenticationPolicy()
+        policy.methods = [negotiate, .ntlm, .digest, .basic]
+        return policy
+    }
+
+    private static func place(_ form: Form, _ role: ProtectionSpace.Role) -> ProtectionSpace {
+        form.isEncrypted
+            ? ProtectionSpace(role, scheme: "https", host: "example.org", port: 443)
+            : ProtectionSpace(role, scheme: "http", host: "example.org", port: 80)
+    }
+
+    private static func challenge(_ form: Form, _ role: ProtectionSpace.Role) throws -> HTTPResponse {
+        role == .origin
+            ? try Exchange.response(.unauthorized, [(.wwwAuthenticate, form.challenge)])
+            : try Exchange.response(.proxyAuthenticationRequired, [(.proxyAuthenticate, form.challenge)])
+    }
+
+    private static func request(_ form: Form) throws -> HTTPRequest {
+        try HTTPRequest(
+            method: .get, url: #require(URL(string: "\(form.isEncrypted ? "https" : "http")://example.org/")))
+    }
+
+    @Test("every method says how strong its challenges are", arguments: [true, false])
+    func strengths(_ encrypted: Bool) throws {
+        for form in Self.forms(encrypted: encrypted) {
+            let challenge = try #require(ChallengeParser().parse(Array(form.challenge.utf8)).challenges.first)
+            let method = try #require(AuthenticationPolicy().methods.first { challenge.is($0.name) })
+            #expect(method.form(challenge, Self.place(form, .origin)) == form.form)
+        }
+    }
+
+    @Test("in one object: a form may be followed by one that is as strong, by no weaker one", arguments: pairs)
+    func mayFollow(_ first: Form, _ second: Form) throws {
+        let isWeaker = second.form.isWeaker(than: first.form)
+        for role in ProtectionSpace.Role.allCases {
+            let place = Self.place(first, role)
+            let authentication = try #require(
+                HTTPAuthentication(response: Self.challenge(first, role), from: place, policy: Self.policy()))
+            var request = try Self.request(first)
+            try authentication.apply(to: &request, user: "joe", password: "secret", through: place)
+            let verdict = try authentication.update(with: Self.challenge(second, role), to: request)
+            #expect((authentication.error?.code == .weakerScheme) == isWeaker, "\(verdict) for \(role)")
+            if isWeaker {
+                #expect(verdict == .failed)
+                #expect(throws: HTTPAuthError.self) {
+                    try authentication.apply(to: &request, user: "joe", password: "secret", through: place)
+                }
+                #expect(authentication.error?.asksForOtherCredentials == true)
+            }
+        }
+    }
+
+    @Test("in objects that share a memory: the same, until the user agrees", arguments: pairs)
+    func mayFollowInAnother(_ first: Form, _ second: Form) throws {
+        let isWeaker = second.form.isWeaker(than: first.form)
+        for role in ProtectionSpace.Role.allCases {
+            let memory = AuthenticationMemory()
+            let place = Self.place(first, role)
+            func object(_ form: Form, _ policy: AuthenticationPolicy = Self.policy()) throws -> HTTPAuthentication {
+                try #require(
+                    HTTPAuthentication(
+                        response: Self.challenge(form, role), from: place, policy: policy, memory: memory))
+            }
+            var request = try Self.request(first)
+            try object(first).apply(to: &request, user: "joe", password: "secret", through: place)
+            let authentication = try object(second)
+            let credential = Credential(user: "joe", password: "secret", for: authentication.space)
+            #expect((authentication.objection(to: credential)?.code == .weakerScheme) == isWeaker)
+            var policy = Self.policy()
+            policy.mayWeakenLogins = [try #require(authentication.method)]
+            #expect(try object(second, policy).objection(to: credential) == nil)
+            if isWeaker {
+                request.fields.remove(authentication.fieldName)
+                #expect(throws: HTTPAuthError.self) {
+                    try authentication.apply(to: &request, credential, through: place)
+                }
+                #expect(authentication.isValid && !request.fields.contains(authentication.fieldName))
+                authentication.approve(credential)
+            }
+            try authentication.apply(to: &request, credential, through: place)
+            #expect(request.fields.contains(authentication.fieldName))
+        }
+    }
+
+    // MARK: The rule
+
+    private let space = ProtectionSpace(.origin, scheme: "http", host: "example.org", port: 80, realm: "r")
+    private func login(_ user: String = "joe", _ password: String = "secret") -> LoginIdentity {
+        LoginIdentity(Credential(user: user, password: password, for: space))
+    }
+    private let digest = AuthenticationForm(.digestSHA, coverage: .body)
+    private let basic = AuthenticationForm(.basic)
+
+    @Test("an offer counts for its realm and for challenges without one; a use for its login in any realm")
+    func floors() {
+        var records = AuthenticationRecords()
+        records.offered(AuthenticationForm(.digestMD5, coverage: .body), in: space)
+        records.offered(AuthenticationForm(.digestSHA, coverage: .nothing), in: space)
+        #expect(records.floor(in: space, for: nil) == digest)
+        #expect(records.floor(in: space.with(realm: nil), for: login()) == digest)
+        #expect(records.floor(in: space.with(realm: "other"), for: login()) == nil)
+        records.used(AuthenticationForm(.ntlm), in: space.with(realm: "other"), by: login())
+        #expect(records.floor(in: space.with(realm: "third"), for: login()) == AuthenticationForm(.ntlm))
+        #expect(records.floor(in: space.with(realm: "third"), for: login("joe", "another")) == nil)
+        records.offered(AuthenticationForm(.negotiate), in: space.with(realm: nil))
+        #expect(records.floor(in: space.with(realm: "third"), for: nil) == AuthenticationForm(.negotiate))
+        let other = ProtectionSpace(.proxy, scheme: "http", host: "example.org", port: 80, realm: "r")
+        #expect(records.floor(in: other, for: login()) == nil)
+    }
+
+    @Test("a domain is the same login whether it stands before the name or beside it") func domains() {
+        let beside = Credential(user: "joe", accountDomain: "D", proof: .password(Secret("s")), for: space)
+        let before = Credential(user: "D\\joe", password: "s", for: space)
+        #expect(LoginIdentity(beside) == LoginIdentity(before))
+    }
+
+    @Test("the user's agreement holds for one space and login, until a stronger form is used there") func agreement() {
+        var records = AuthenticationRecords()
+        records.used(digest, in: space, by: login())
+        records.approved(basic, in: space, for: login())
+        #expect(records.floor(in: space, for: login()) == basic)
+        #expect(records.floor(in: space, for: login("ann")) == digest)
+        #expect(records.floor(in: space.with(realm: "other"), for: login()) == digest)
+        records.used(digest, in: space.with(realm: "other"), by: login())
+        #expect(records.floor(in: space, for: login()) == basic)
+        records.used(digest, in: space, by: login())
+        #expect(records.floor(in: space, for: login()) == digest)
+    }
+
+    @Test(
+        "realms and logins beyond the limit make the rule stricter; servers beyond it are forgotten, the oldest first")
+    func bounds() {
+        var records = AuthenticationRecords()
+        records.used(digest, in: space, by: login())
+        for number in 0...AuthenticationMemory.entryLimit {
+            records.offered(basic, in: space.with(realm: "\(number)"))
+            records.approved(basic, in: space.with(realm: "\(number)"), for: login())
+        }
+        #expect(records.floor(in: space.with(realm: "fresh"), for: login("ann")) == digest)
+        #expect(records.floor(in: space.with(realm: "0"), for: login()) == digest)
+        for number in 0..<AuthenticationMemory.placeLimit {
+            let place = ProtectionSpace(.origin, scheme: "http", host: "\(number).example.org", port: 80)
+            records.offered(basic, in: place)
+            if number == 1 { records.offered(digest, in: space) }
+        }
+        #expect(records.placeCount == AuthenticationMemory.placeLimit)
+        #expect(records.floor(in: space, for: nil) == digest)
+        let memory = AuthenticationMemory()
+        memory.used(digest, in: space, by: login())
+        #expect(memory.floor(in: space, for: login()) == digest)
+        memory.forget()
+        #expect(memory.floor(in: space, for: login()) == nil)
+    }
+
+    @Test("Digest that cannot sign the body does not become Basic by itself") func bodyUnknown() throws {
+        let authentication = try Exchange.authentication(
+            "Digest realm=\"r\", nonce=\"n\", qop=auth-int", "Basic realm=\"r\"")
+        var request = try Exchange.request()
+        do throws(HTTPAuthError) {
+            try authentication.apply(to: &request, user: "joe", password: "secret", body: .unknown)
+            Issue.record("sent")
+        } catch {
+            #expect(error.code == .weakerScheme)
+        }
+        #expect(request.fields[.authorization] == nil && authentication.isValid && authentication.method == .basic)
+    }
+}
