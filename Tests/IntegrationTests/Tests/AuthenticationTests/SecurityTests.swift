@@ -133,6 +133,40 @@ import Testing
         #expect(connections[1] == connections[3] && (connections[1] != connections[0]) == isBound)
     }
 
+    @Test("two users' own fields of one scheme never share a connection, but for a pool of one user")
+    func ownLoginsOfTwo() async throws {
+        for (ofOneUser, expected) in [(false, 3), (true, 1)] {
+            let origin = try Origin { _ in .init(body: "in") }
+            let session = Self.session { $0.pool = HTTPConnectionPool(ofOneUser: ofOneUser) }
+            for value in ["NTLM joe", "NTLM ann", "Negotiate joe"] {
+                var request = try Self.request(origin)
+                try request.fields.set(value, for: .authorization)
+                #expect(try await session.load(request).status == .ok)
+            }
+            #expect(Set(origin.requests.map(\.connection)).count == expected)
+        }
+    }
+
+    @Test(
+        "CVE-2025-0167, CVE-2022-27774: a redirect gets no default entry of netrc, nor a machine's of another port",
+        arguments: ["default", "machine 127.0.0.1"], [false, true])
+    func netrcAfterRedirects(_ entry: String, _ isRedirected: Bool) async throws {
+        let b = try Self.basic(401, "secret")
+        let a = try Origin { _ in .init(302, fields: [.init("Location", b.url("/x"))]) }
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("netrc-\(UUID())").path
+        try Data("\(entry) login joe password secret\n".utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let file = try NetrcFile(path: path)
+        let session = Self.session {
+            $0.stores = CredentialStores(origins: [file], proxies: [])
+            $0.followsRedirects = true
+        }
+        let status = try await session.load(Self.request(isRedirected ? a : b)).status
+        #expect(status == (isRedirected ? .unauthorized : .ok))
+        #expect(b.requests.allSatisfy { $0["Authorization"].isEmpty } == isRedirected)
+    }
+
     @Test("a server's 407 is no proxy's: nobody is asked, and nothing is sent") func pretendsToBeProxy() async throws {
         let origin = try Self.basic(407, "secret")
         let questions = Collected<AuthenticationPrompt>()

@@ -246,6 +246,98 @@ import Testing
         #expect(origin.requests.last?.connection != connections[1])
     }
 
+    @Test(
+        "a load that starts while another is between finding a login and its connection gets a login of its own",
+        arguments: [1, 2])
+    func heldLogin(_ leg: Int) async throws {
+        let origin = try Origin { request in
+            switch request["Authorization"].first?.split(separator: " ").last {
+            case "first": .init(401, fields: [.init("WWW-Authenticate", "Legs \(request.connection)=")])
+            case "second.\(request.connection)": .init(body: "in")
+            default: .init(401, fields: [.init("WWW-Authenticate", "Legs")])
+            }
+        }
+        let hold = Hold()
+        let user = User(right)
+        let session = session(user) { $0.policy.methods = [HeldLegs.method(hold, leg: leg)] }
+        async let held = session.load(request(origin)).status
+        await hold.reached()
+        // The first load has its login and is about to use it: here others have found it, too.
+        #expect(try await session.load(request(origin)).status == .ok)
+        hold.release()
+        #expect(try await held == .ok)
+        #expect(hold.conversations == 2 && user.questions.count == 1)
+    }
+
+    /// Stops the work of the first conversation until it is released.
+    private final class Hold: @unchecked Sendable {
+        // `count` and `isReached` are touched under the lock only.
+        private let lock = NSLock()
+        private let gate = DispatchSemaphore(value: 0)
+        private let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        private var count = 0
+        var conversations: Int { lock.withLock { count } }
+        func next() -> Int {
+            lock.withLock {
+                count += 1
+                return count
+            }
+        }
+        func reached() async { for await _ in arrivals { return } }
+        func wait() {
+            arrival.yield()
+            gate.wait()
+        }
+        func release() { gate.signal() }
+    }
+
+    /// ``Legs`` that is held up in one leg of its first conversation.
+    private struct HeldLegs: AuthenticationScheme {
+        static func method(_ hold: Hold, leg: Int) -> AuthenticationMethod {
+            AuthenticationMethod("Legs") { _ in HeldLegs(hold: hold, leg: leg, number: hold.next()) }
+        }
+        let hold: Hold
+        let leg: Int
+        let number: Int
+        private var legs = Legs()
+        private var count = 0
+        private var field: [UInt8] = []
+        init(hold: Hold, leg: Int, number: Int) {
+            self.hold = hold
+            self.leg = leg
+            self.number = number
+        }
+        var traits: SchemeTraits { legs.traits }
+        var realm: String? { nil }
+
+        mutating func receive(
+            _ challenge: Challenge, answering sent: [UInt8]?
+        ) throws(HTTPAuthError) -> ChallengeVerdict { try legs.receive(challenge, answering: sent) }
+
+        mutating func respond(
+            to input: AuthenticationInput, with credential: Credential?
+        ) throws(HTTPAuthError) -> AuthenticationStep {
+            let step = try legs.respond(to: input, with: credential)
+            count += 1
+            guard case .send(let field) = step, number == 1, count == leg else { return step }
+            return .work(
+                BlockingWork { [hold] in
+                    hold.wait()
+                    return .success(.init(bytes: field, isComplete: true))
+                })
+        }
+
+        mutating func resume(with output: BlockingWork.Output) throws(HTTPAuthError) -> AuthenticationStep {
+            .send(output.bytes)
+        }
+
+        mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) { try legs.finish(acceptance) }
+        mutating func disconnected() {
+            legs.disconnected()
+            count = 0
+        }
+    }
+
     /// The legs of a made-up scheme: `first`, then `second.` and what the server said.
     private struct Legs: AuthenticationScheme {
         static let method = AuthenticationMethod("Legs") { _ in Legs() }

@@ -100,7 +100,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         // Whether a scheme can start is known by starting it; nothing of it is sent.
         var failure: HTTPAuthError?
         do throws(HTTPAuthError) {
-            try await authentication.apply(to: &signed, nil, channelBinding: nil)
+            try await authentication.apply(to: &signed, nil, through: proxy?.protectionSpace)
         } catch {
             if error.code != .missingUserName, error.code != .wrongProtectionSpace { failure = error }
         }
@@ -137,6 +137,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             case .leftOut: offer["outcome"] = "left out"
             case .banned: offer["outcome"] = "banned"
             case .needsEncryption: offer["outcome"] = "needs encryption"
+            case .weaker: offer["outcome"] = "weaker"
             case .refused: offer["outcome"] = "refused"
             case .skipped(let error): (offer["outcome"], offer["reason"]) = ("skipped", error.description)
             }

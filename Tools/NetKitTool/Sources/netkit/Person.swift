@@ -15,7 +15,10 @@ struct Person: Sendable {
         if isProxy, let proxyUser {
             let words = proxyUser.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             question.user = words[0]
-            if words.count > 1, question.failure == nil { return .init(user: words[0], password: words[1]) }
+            // The command line agrees to no weaker login than was asked for before; only the person at the terminal can.
+            if words.count > 1, question.failure == nil, question.downgrade == nil {
+                return .init(user: words[0], password: words[1])
+            }
         }
         // Whoever was not told to log in does not.
         guard question.user != nil || (isProxy ? loginsToProxies : loginsToServers) else { return nil }

@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import HTTPAuth
 internal import HostResolver
 internal import StreamKit
 
@@ -12,13 +13,13 @@ internal import StreamKit
 struct HTTPConnectionKey: Hashable, Sendable {
     /// Whom it leads to: the origin, or the proxy that takes requests for any.
     let origin: HTTPOrigin
-    /// The scheme of a login by the caller's own field that may belong to the connection.
-    private let ownLogin: String?
+    /// The caller's own fields of a login that may belong to the connection.
+    private let ownLogin: Secret?
     private let loop: ObjectIdentifier
     /// How it is made; nil for the usual way, so that this costs nothing.
     private let manner: Manner?
 
-    init(_ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop, ownLogin: String? = nil) {
+    init(_ origin: HTTPOrigin, _ properties: StreamProperties, loop: EventLoop, ownLogin: Secret? = nil) {
         self.origin = properties.isEmpty ? origin : HTTPConnectionKey.end(of: properties[.proxies] ?? [], to: origin)
         self.ownLogin = ownLogin
         self.loop = ObjectIdentifier(loop)

@@ -46,9 +46,16 @@ public final class HTTPConnectionPool: Sendable {
     private let state = Locked(State())
 
     /// A pool of its own, so that nothing is shared with others.
-    public init(limits: Limits = Limits()) {
+    ///
+    /// - Parameters:
+    ///   - limits: How many connections are kept, and for how long.
+    ///   - ofOneUser: Whether all requests of the pool are one user's. Then a connection is used again whatever the field
+    ///     `Authorization` or `Proxy-Authorization` says: what NTLM and Negotiate need when their fields are made by hand,
+    ///     as they differ from leg to leg. In a pool of several users (the default), a connection on which such a field was
+    ///     sent carries only requests with the same one.
+    public init(limits: Limits = Limits(), ofOneUser: Bool = false) {
         self.limits = limits
-        isOfOneLogin = false
+        isOfOneLogin = ofOneUser
     }
 
     /// The pool of the one connection that belongs to a login.

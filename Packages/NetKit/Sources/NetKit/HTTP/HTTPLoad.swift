@@ -38,7 +38,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     private(set) var method: HTTPMethod
     private(set) var url: URL?
     /// Nil before the first connection.
-    private var origin: HTTPOrigin?
+    private(set) var origin: HTTPOrigin?
     private var body: HTTPBody?
     private(set) var hasSpentBody = false
     private var redirects = RedirectPolicy()
@@ -215,7 +215,10 @@ extension HTTPLoad {
         if proxy == nil, request.fields.isEmpty {
             return try preparation.prepare(request, method, to: origin, body: body)
         }
-        let form = try HTTPApproach.form(request, of: url, for: proxy, owner: proxies?.owner, settings.proxyLogins)
+        let known: AuthenticationBody = body == nil ? .bytes(request.body ?? []) : .unknown
+        let form = try HTTPApproach.form(
+            request, of: url, for: proxy, owner: proxies?.owner, settings.proxyLogins, body: known)
+        if proxy?.ownLogin != nil { proxies?.signed = request.fields.contains(.proxyAuthorization) ? nil : form }
         return try preparation.prepare(form, method, to: origin, body: body)
     }
 
@@ -262,11 +265,12 @@ extension HTTPLoad {
         request = hop.request
         method = request.method
         url = hop.url
-        log.tell(.followsRedirect(hop.url))
+        let repeats = proxies?.repeats ?? false
+        log.tell(repeats ? .sendsAgain : .followsRedirect(hop.url))
         origin = hop.origin
         if !hop.keepsBody { body = nil }
         mustBeNew = false
-        proxies?.turnToNextURL()
+        if repeats { proxies?.repeats = false } else { proxies?.turnToNextURL() }
         response = nil
         interim = []
         phase = .idle
@@ -274,6 +278,7 @@ extension HTTPLoad {
 
     /// Says where the answer leads to, if it is to be followed.
     mutating func hop(after head: HTTPResponse) throws(StreamError) -> RedirectPolicy.Hop? {
+        if let hop = hopWithLogin(after: head) { return hop }
         guard settings.followsRedirects || head.status.code == 417, let url, let origin else { return nil }
         var hop: RedirectPolicy.Hop?
         if head.status.code == 417, sender?.isAwaitingLeave == true {

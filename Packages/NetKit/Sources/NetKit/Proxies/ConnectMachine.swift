@@ -11,7 +11,8 @@ internal import StreamKit
 ///
 /// Where a session has credentials for the proxy, they are put on the request first, which may take a while and is done
 /// elsewhere. A 407 that asks for another leg of the same login is answered over the same connection, if that is kept; one
-/// that asks for other credentials is a refusal, and the session's business.
+/// that asks for other credentials is a refusal, and the session's business. Without a session, the proxy's own account
+/// answers the first 407: over the same connection, or over a new one if that is not kept.
 struct ConnectMachine: TunnelMachine {
     private enum State {
         /// The login is to be asked for a field.
@@ -30,7 +31,10 @@ struct ConnectMachine: TunnelMachine {
     private let source: HTTPProxy
     private let target: String
     private let limits: HTTPLimits
-    private let login: ProxyLogin?
+    private var login: ProxyLogin?
+    /// The login belongs to the proxy's own account, and to no session.
+    private let own: ProxyAccountLogin?
+    private var binding: ChannelBinding?
     private var request: HTTPRequest
     private var state: State
     private var parser: HeadParser
@@ -61,8 +65,14 @@ struct ConnectMachine: TunnelMachine {
                 if proxy.login != nil, field.name == .proxyAuthorization { continue }
                 try request.fields.append(field.value, for: field.name)
             }
+            own = proxy.login == nil ? proxy.ownLogin : nil
+            login = (proxy.login ?? own?.current).map { ProxyLogin(for: $0) }
+            // The account is sent unasked here, if at all.
+            if login == nil {
+                let unasked = proxy.isSession ? proxy.unaskedLogin : own
+                unasked?.sign(&request, for: proxy.space, body: .bytes([]))
+            }
             self.request = request
-            login = proxy.login.map { ProxyLogin(for: $0) }
             state = login == nil ? .sends : .prepares
         } catch {
             throw StreamError(
@@ -103,7 +113,8 @@ struct ConnectMachine: TunnelMachine {
     }
 
     mutating func begin(overTLSBoundBy binding: [UInt8]?) {
-        login?.binding = binding.map { .tlsServerEndPoint($0) }
+        self.binding = binding.map { .tlsServerEndPoint($0) }
+        login?.binding = self.binding
     }
 
     mutating func receive(_ bytes: [UInt8]) throws(StreamError) {
@@ -141,7 +152,7 @@ struct ConnectMachine: TunnelMachine {
 
     /// Tells the login what the proxy answered, and goes on with it where it is to go on.
     private mutating func judge(isOver: Bool = false) throws(StreamError) {
-        guard let login else { return }
+        guard let login else { return beginOwnLogin(isOver: isOver) }
         switch state {
         case .established(let head):
             do throws(HTTPAuthError) {
@@ -156,12 +167,32 @@ struct ConnectMachine: TunnelMachine {
             } catch {
                 throw .proxyLogin(source, login.authentication, error)
             }
-            guard verdict == .apply, !isOver, head.isPersistent, isWhole, received.isEmpty else { return }
-            refusal = nil
-            interimCount = 0
-            state = .prepares
+            if verdict != .apply, let own, let current = own.current { own.drop(current) }
+            if verdict == .apply { goOn(after: head, isOver: isOver) }
         case .prepares, .awaitsField, .sends, .receivesHead, .receivesBody, .refused: break
         }
+    }
+
+    /// Answers the first 407 with the proxy's own account, if it can.
+    private mutating func beginOwnLogin(isOver: Bool) {
+        guard case .refused(let head) = state, head.status == .proxyAuthenticationRequired, let own,
+            let known = own.begin(head, answering: request.fields[.proxyAuthorization], from: source.space)
+        else { return }
+        let login = ProxyLogin(for: known)
+        login.binding = binding
+        self.login = login
+        goOn(after: head, isOver: isOver)
+    }
+
+    /// Says the next leg of the login: here if the connection is kept. The own account may say it on a new one.
+    private mutating func goOn(after head: HTTPResponse, isOver: Bool) {
+        guard !isOver, head.isPersistent, isWhole, received.isEmpty else {
+            if own != nil { refusal = .connection }
+            return
+        }
+        refusal = nil
+        interimCount = 0
+        state = .prepares
     }
 
     private mutating func parseHeads() throws(HTTPMessageError) {

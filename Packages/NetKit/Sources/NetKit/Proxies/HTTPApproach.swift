@@ -36,9 +36,10 @@ struct HTTPApproach: Sendable {
     ///   - proxy: who is given the request; nil for the origin. Whoever is not meant does not see what is for a proxy.
     ///   - owner: the proxy that the caller's own credentials are for.
     ///   - logins: what a session has for proxies.
+    ///   - body: the body, for a login that signs it.
     static func form(
         _ request: HTTPRequest, of url: URL, for proxy: HTTPProxy?, owner: HTTPProxy? = nil,
-        _ logins: ProxyLogins? = nil
+        _ logins: ProxyLogins? = nil, body: AuthenticationBody = .bytes([])
     ) throws(StreamError) -> HTTPRequest {
         let hasOwn = !request.fields.isEmpty && request.fields.contains(.proxyAuthorization)
         guard proxy != nil || hasOwn else { return request }
@@ -59,6 +60,9 @@ struct HTTPApproach: Sendable {
             }
             let login = logins?[proxy]
             if let value = login?.value { try request.fields.set(rawValue: value, for: .proxyAuthorization) }
+            if login == nil, !hasOwn, let account = proxy.isSession ? proxy.unaskedLogin : proxy.ownLogin {
+                account.sign(&request, for: proxy.space, body: body)
+            }
             for field in proxy.fields where !request.fields.contains(field.name) {
                 if login != nil, field.name == .proxyAuthorization { continue }
                 try request.fields.append(field.value, for: field.name)

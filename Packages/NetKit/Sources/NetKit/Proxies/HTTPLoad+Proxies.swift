@@ -82,6 +82,20 @@ extension HTTPLoad {
         return approaches.first ?? HTTPApproach()
     }
 
+    /// The same request once more, if the proxy that took it asks for a login that its own account can give. Nil for
+    /// anything else: then the answer counts.
+    mutating func hopWithLogin(after head: HTTPResponse) -> RedirectPolicy.Hop? {
+        guard let proxies, let proxy = connection?.proxy, let login = proxy.ownLogin, let signed = proxies.signed
+        else { return nil }
+        let isAnother = login.judge(head, to: signed, from: proxy.space)
+        guard isAnother, !hasSpentBody, proxies.logins < ProxyAccountLogin.mostRounds, let url, let origin else {
+            return nil
+        }
+        proxies.logins += 1
+        proxies.repeats = true
+        return RedirectPolicy.Hop(request: request, url: url, origin: origin, keepsBody: true)
+    }
+
     /// Goes on to the next approach if the present one led nowhere (HM-095); false if there is none, or if somebody on
     /// the way has decided.
     mutating func takeNextApproach(after error: StreamError) -> Bool {

@@ -29,9 +29,31 @@ public struct HTTPProxy: StreamProxy {
 
     /// Fields for the proxy alone, in addition to `Host` and `User-Agent`: never sent to an origin.
     ///
-    /// `Proxy-Authorization` among them is credentials that are sent without being asked for. Replaces
-    /// `kCFStreamPropertyCONNECTAdditionalHeaders`.
+    /// `Proxy-Authorization` among them is credentials that are sent without being asked for; ``account`` is for those that
+    /// the proxy is to ask for. Replaces `kCFStreamPropertyCONNECTAdditionalHeaders`.
     public var fields: HTTPFields
+
+    /// The user there, and the password; nil (default) for none.
+    public var account: Account? {
+        get { accountLogin?.account }
+        set { accountLogin = newValue.map(ProxyAccountLogin.init) }
+    }
+
+    /// The login with the account: beside the proxy, and shared by its copies.
+    private(set) var accountLogin: ProxyAccountLogin?
+
+    /// Whether a session answers the proxy's challenges, by rules of its own.
+    var isSession = false
+
+    /// The login that is sent unasked, if there is one.
+    var unaskedLogin: ProxyAccountLogin? {
+        accountLogin?.account.isSentUnasked == true && !fields.contains(.proxyAuthorization) ? accountLogin : nil
+    }
+
+    /// The login that a stream answers challenges with: none if the caller has brought a field, or a session does it.
+    var ownLogin: ProxyAccountLogin? {
+        isSession || fields.contains(.proxyAuthorization) ? nil : accountLogin
+    }
 
     /// What is accepted of the proxy's answers.
     public var limits: HTTPLimits
@@ -87,7 +109,8 @@ extension HTTPProxy {
     /// Equal if everything is: the fields' credentials, and on whose behalf a session uses it, too.
     public static func == (left: HTTPProxy, right: HTTPProxy) -> Bool {
         left.host == right.host && left.port == right.port && left.tls == right.tls && left.fields == right.fields
-            && left.limits == right.limits && left.login === right.login
+            && left.account == right.account && left.limits == right.limits && left.isSession == right.isSession
+            && left.login === right.login
     }
 
     /// Hashes host and port: proxies seldom differ in anything else.

@@ -23,10 +23,18 @@ final class ProxyProgress: @unchecked Sendable {
     /// What became of the login to the proxy that refused a tunnel.
     var verdict: AuthenticationVerdict?
 
+    /// The request as the proxy got it that takes requests, if its own account may log in.
+    var signed: HTTPRequest?
+    /// The next hop is the same request, with what the proxy has asked for.
+    var repeats = false
+    /// How often the request to the present URL was sent again because a proxy asked for a login.
+    var logins = 0
+
     /// Forgets how the last URL was got near to: another one is next.
     func turnToNextURL() {
         approaches = []
         decision = nil
         answering = nil
+        logins = 0
     }
 }

@@ -1,30 +1,26 @@
 public import FoundationEssentials
-internal import HTTPMessage
+internal import HTTPAuth
 public import StreamKit
 
 extension ProxyServer {
     /// The proxy as an HTTP proxy; nil if it speaks SOCKS.
     ///
-    /// User and password, if there are any, are sent with the first request as Basic credentials (RFC 7617), as every
-    /// program does that takes them from a proxy's URL.
+    /// User and password, if there are any, are the proxy's ``HTTPProxy/account``: sent once the proxy asks, or unasked if
+    /// `ProxyServer.sendsLoginUnasked` says so.
     ///
     /// - Parameter tls: for a proxy of kind `ProxyServer.Kind.https`.
-    /// - Throws: `EINVAL` for a user with a colon in it, which Basic cannot carry.
+    /// - Throws: `EINVAL` for a user with a colon in it that is to be sent unasked, which Basic cannot carry.
     public func httpProxy(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> HTTPProxy? {
         guard kind == .http || kind == .https else { return nil }
         var proxy = HTTPProxy(host: host, port: port, tls: kind == .https ? tls : nil)
         guard let user else { return proxy }
-        guard !user.contains(":") else {
+        guard !sendsLoginUnasked || !user.contains(":") else {
             throw StreamError(
                 posix: 22,  // EINVAL
                 Sentence("proxy.user", "The user for the proxy %1 has a colon, which Basic cannot carry.", proxy.place))
         }
-        let credentials = Data("\(user):\(password ?? "")".utf8).base64EncodedString()
-        do throws(HTTPMessageError) {
-            try proxy.fields.set("Basic \(credentials)", for: .proxyAuthorization)
-        } catch {
-            throw StreamError(error)
-        }
+        proxy.account = HTTPProxy.Account(
+            user: user, password: Secret(password ?? ""), isSentUnasked: sendsLoginUnasked)
         return proxy
     }
 

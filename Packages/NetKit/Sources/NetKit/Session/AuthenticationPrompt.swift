@@ -21,6 +21,12 @@ public struct AuthenticationPrompt: Sendable {
     /// Why the user is asked again; nil the first time.
     public let failure: HTTPAuthError?
 
+    /// Why the answer would be used in a weaker form than the server or proxy has asked for before, which may be the work of
+    /// somebody on the way (``HTTPAuthError/Code/weakerScheme``, with both forms); nil if it is not weaker.
+    ///
+    /// An answer is the user's agreement to the weaker scheme: answer without asking only if this is nil.
+    public let downgrade: HTTPAuthError?
+
     /// The question, for people: who asks, for what, and whether others can listen.
     public var text: String {
         let host = space.host.contains(":") ? "[\(space.host)]" : space.host
@@ -28,7 +34,9 @@ public struct AuthenticationPrompt: Sendable {
         var text = failure.map { "\($0). " } ?? ""
         text += "\(asker) at \(space.scheme)://\(host):\(space.port) asks for a user name and a password"
         if let realm = space.realm, !requiresAccountDomain { text += " for \"\(realm)\"" }
-        return text + (space.isEncrypted ? "." : "; the connection is not encrypted.")
+        text += space.isEncrypted ? "." : "; the connection is not encrypted."
+        if let downgrade { text += " Beware: \(downgrade)." }
+        return text
     }
 
     /// What the user says.

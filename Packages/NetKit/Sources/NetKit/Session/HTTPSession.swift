@@ -35,6 +35,10 @@ public final class HTTPSession: Sendable {
 
     let loop: EventLoop
     private let known = Locked<[KnownAuthentication]>([])
+    /// The forms of the logins so far: none becomes weaker unless the user agrees.
+    let memory = AuthenticationMemory()
+    /// What proxies may get before they ask.
+    let proxyRules: ProxyLogins.Rules
     /// Lets one load at a time deal with a challenge, so that several that meet the same one ask once.
     let turnstile = Turnstile()
 
@@ -42,6 +46,7 @@ public final class HTTPSession: Sendable {
     public init(_ configuration: Configuration = Configuration(), loop: EventLoop = .shared) {
         self.configuration = configuration
         self.loop = loop
+        proxyRules = ProxyLogins.Rules(configuration.policy(for: .proxy), memory)
     }
 
     /// Sends a request and returns the stream of the final answer, whose head has come: see `StreamProperty.httpResponse`.
@@ -82,7 +87,7 @@ public final class HTTPSession: Sendable {
         return response
     }
 
-    /// Forgets every credential and all that was negotiated with them, and closes the idle connections that they belong to.
+    /// Forgets every credential, all that was negotiated with them and what the user agreed to, and closes the idle connections that they belong to.
     /// What ``Configuration/stores`` hold stays there.
     public func forgetCredentials() {
         let dropped = known.withLock { known in
@@ -90,27 +95,29 @@ public final class HTTPSession: Sendable {
             return known
         }
         dropped.forEach(close)
+        memory.forget()
     }
 }
 
 extension HTTPSession {
-    /// What this session knows that is good for a request to its origin.
-    func find(_ request: HTTPRequest) -> KnownAuthentication? {
+    /// What this session knows that is good for a request to its origin, claimed for its load.
+    func find(_ request: HTTPRequest, for claim: LoginClaim) -> KnownAuthentication? {
         known.withLock {
             $0.last {
-                $0.place.role == .origin && $0.authentication.isValid && $0.isFree
-                    && $0.authentication.appliesTo(request)
+                $0.place.role == .origin && $0.authentication.isValid && $0.authentication.appliesTo(request)
+                    && $0.claim(for: claim)
             }
         }
     }
 
-    /// What this session knows for proxies, one for each. For tunnels a connection of one's own is not needed.
-    func findProxies(forTunnels: Bool) -> [KnownAuthentication] {
+    /// What this session knows for proxies, one for each, claimed for a load. For tunnels a connection of one's own is not
+    /// needed.
+    func findProxies(forTunnels: Bool, for claim: LoginClaim) -> [KnownAuthentication] {
         known.withLock { known in
             var found: [KnownAuthentication] = []
             for entry in known.reversed() where entry.place.role == .proxy {
-                guard entry.authentication.isValid, forTunnels || entry.isFree,
-                    !found.contains(where: { $0.place == entry.place })
+                guard entry.authentication.isValid, !found.contains(where: { $0.place == entry.place }),
+                    forTunnels || entry.claim(for: claim)
                 else { continue }
                 found.append(entry)
             }
@@ -122,7 +129,7 @@ extension HTTPSession {
     func find(like authentication: HTTPAuthentication, besides old: KnownAuthentication?) -> KnownAuthentication? {
         known.withLock { known in
             known.last {
-                $0 !== old && $0.authentication.isValid && $0.isFree && !$0.authentication.isConnectionBound
+                $0 !== old && $0.authentication.isValid && !$0.authentication.isConnectionBound
                     && $0.authentication.space == authentication.space
             }
         }
@@ -135,7 +142,9 @@ extension HTTPSession {
         }
     }
 
-    func remember(_ entry: KnownAuthentication) {
+    /// Publishes a login, claimed for the load that made it.
+    func remember(_ entry: KnownAuthentication, for claim: LoginClaim) {
+        _ = entry.claim(for: claim)
         known.withLock { known in
             known.append(entry)
             // A server that makes up realms must not make this grow for ever.

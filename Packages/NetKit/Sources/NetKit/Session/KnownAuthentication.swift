@@ -17,6 +17,9 @@ final class KnownAuthentication: Sendable {
     private let policy: AuthenticationPolicy
 
     private struct State {
+        /// The load that has the connection.
+        weak var claim: LoginClaim?
+        /// The last stream of that load, which may outlive it.
         weak var stream: ReadStream?
         var isAccepted = false
         var isSaved: Bool
@@ -45,14 +48,19 @@ final class KnownAuthentication: Sendable {
     /// Who asked.
     var place: ProtectionSpace { authentication.place }
 
-    /// False while a load has the connection that belongs to this object.
-    var isFree: Bool {
+    /// Takes the login for a load. False while another load has the connection that belongs to it: from the time at which
+    /// that load found or published the login until the stream that it returned has ended.
+    ///
+    /// A login that belongs to no connection is good for any number of loads.
+    func claim(for claim: LoginClaim) -> Bool {
         guard pool != nil else { return true }
+        // The stream is asked without the lock: it has a lock of its own.
+        let last = state.withLock { $0.stream }
+        if let last, !last.hasEnded, !state.withLock({ $0.claim === claim }) { return false }
         return state.withLock { state in
-            switch state.stream?.status {
-            case nil, .atEnd, .closed, .error: true
-            case .notOpen, .opening, .open, .reading, .writing: false
-            }
+            guard state.claim == nil || state.claim === claim, state.stream === last else { return false }
+            state.claim = claim
+            return true
         }
     }
 
@@ -70,7 +78,8 @@ final class KnownAuthentication: Sendable {
         guard authentication.isConnectionBound, let method = authentication.method else { return authentication }
         var policy = policy
         policy.methods = Array(policy.methods.drop { $0 != method })
-        return HTTPAuthentication(response: challenge, from: place, policy: policy) ?? authentication
+        return HTTPAuthentication(response: challenge, from: place, policy: policy, memory: authentication.memory)
+            ?? authentication
     }
 
     /// What ties the conversation to its TLS connection.
@@ -93,6 +102,19 @@ final class KnownAuthentication: Sendable {
             guard state.isAccepted, !state.isSaved else { return nil }
             state.isSaved = true
             return credential.map { ($0, state.saves) }
+        }
+    }
+}
+
+/// What a load holds while it uses logins that belong to connections; the logins are free once it is gone.
+final class LoginClaim: Sendable {}
+
+extension ReadStream {
+    /// Whether nothing more is read from or sent on the stream's connection.
+    fileprivate var hasEnded: Bool {
+        switch status {
+        case .atEnd, .closed, .error: true
+        case .notOpen, .opening, .open, .reading, .writing: false
         }
     }
 }

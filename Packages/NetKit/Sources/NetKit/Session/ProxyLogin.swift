@@ -34,7 +34,8 @@ final class ProxyLogin: Sendable {
                 var signed = request
                 let outcome: Result<HTTPRequest, HTTPAuthError>
                 do throws(HTTPAuthError) {
-                    try await authentication.apply(to: &signed, known.credential, channelBinding: binding)
+                    try await authentication.apply(
+                        to: &signed, known.credential, channelBinding: binding, through: known.place)
                     outcome = .success(signed)
                 } catch {
                     outcome = .failure(error)

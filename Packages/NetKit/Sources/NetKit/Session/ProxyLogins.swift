@@ -11,7 +11,23 @@ struct ProxyLogins: Sendable {
         var value: [UInt8]?
     }
 
+    /// What a session allows to be sent to a proxy before it asks.
+    final class Rules: Sendable {
+        let policy: AuthenticationPolicy
+        let memory: AuthenticationMemory
+
+        init(_ policy: AuthenticationPolicy, _ memory: AuthenticationMemory) {
+            self.policy = policy
+            self.memory = memory
+        }
+    }
+
+    private let rules: Rules
     private var entries: [ProtectionSpace: Entry] = [:]
+
+    init(_ rules: Rules) {
+        self.rules = rules
+    }
 
     var isEmpty: Bool { entries.isEmpty }
 
@@ -27,14 +43,16 @@ struct ProxyLogins: Sendable {
     /// The last proxy of a way for `http` is told with each request. Then the connection is nobody's, unless the
     /// scheme authenticates it.
     func logins(in routes: [ProxyRoute], toSecure isSecure: Bool) -> [ProxyRoute] {
-        if entries.isEmpty { return routes }
-        return routes.map { route in
+        routes.map { route in
             var hops = route.hops
             for index in hops.indices {
-                guard var proxy = hops[index] as? HTTPProxy, let entry = self[proxy] else { continue }
+                guard var proxy = hops[index] as? HTTPProxy else { continue }
+                if let account = proxy.account, account.isSentUnasked, !proxy.mayBeSentUnasked(account, rules) {
+                    proxy.account?.isSentUnasked = false
+                }
+                proxy.isSession = true
                 let takesRequests = index == hops.count - 1 && !isSecure
-                if takesRequests, entry.known.pool == nil { continue }
-                proxy.login = entry.known
+                if let entry = self[proxy], !takesRequests || entry.known.pool != nil { proxy.login = entry.known }
                 hops[index] = proxy
             }
             return ProxyRoute(hops: hops)

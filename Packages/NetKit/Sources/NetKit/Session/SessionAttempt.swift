@@ -26,7 +26,7 @@ struct SessionAttempt {
     private let originEntry: KnownAuthentication?
     /// The proxies that take the request itself, and what each is told.
     private var takers: [(known: KnownAuthentication, request: HTTPRequest)] = []
-    private var logins = ProxyLogins()
+    private var logins: ProxyLogins
     private var needsIdleConnection = false
 
     init(
@@ -38,6 +38,7 @@ struct SessionAttempt {
         self.body = body
         self.originEntry = originEntry
         self.session = session
+        logins = ProxyLogins(session.proxyRules)
         try session.configuration.prepare(stream)
         try stream.set(.httpFollowsRedirects, to: false)
         try stream.set(.httpKeepsConnection, to: true)
@@ -82,7 +83,8 @@ struct SessionAttempt {
         var signed = request
         do throws(HTTPAuthError) {
             try await entry.authentication.apply(
-                to: &signed, entry.credential, body: signedBody, channelBinding: entry.binding)
+                to: &signed, entry.credential, body: signedBody, channelBinding: entry.binding,
+                through: entry.place)
         } catch {
             throw Failure(known: entry, authentication: entry.authentication, error: error)
         }
@@ -132,7 +134,7 @@ struct SessionAttempt {
         if leavesBodyOut { sent.fields.remove(.expect) }
         exchange.send(sent, body: leavesBodyOut ? .bytes([]) : body)
         try stream.set(.httpPool, to: pool)
-        if !logins.isEmpty { try stream.set(.httpProxyLogins, to: logins) }
+        try stream.set(.httpProxyLogins, to: logins)
         if needsIdleConnection { try stream.set(.httpNeedsIdleConnection, to: true) }
         bound.forEach { $0.begin(stream) }
     }

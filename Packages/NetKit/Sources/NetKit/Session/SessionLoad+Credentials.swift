@@ -22,56 +22,76 @@ extension SessionLoad {
         if let known = session.find(like: authentication, besides: old) { return known }
         let policy = session.configuration.policy(for: authentication.place.role)
         let entry: KnownAuthentication
+        // What may not be used unless the user agrees to a weaker login than before.
+        var objection: HTTPAuthError?
         if !authentication.requiresUserNameAndPassword {
             entry = KnownAuthentication(authentication, of: challenge, policy, nil, isStored: true, saves: false)
-        } else if let credential = try await stored(authentication, proxy) {
+        } else if let credential = try await stored(authentication, proxy, &objection) {
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, credential, isStored: true, saves: false)
-        } else if let credential = session.credential(like: authentication), !refused.contains(credential) {
+        } else if let credential = session.credential(like: authentication),
+            isUsable(credential, authentication, &objection)
+        {
             // Somebody else's connection is being authenticated with it.
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, credential, isStored: true, saves: false)
-        } else if let answer = await ask(authentication, failure, proxy) {
+        } else if let answer = await ask(authentication, failure, proxy, objection) {
             let credential = authentication.credential(answer.user, answer.password, answer.accountDomain)
+            authentication.approve(credential)
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, credential, isStored: false, saves: answer.saves)
         } else {
             return nil
         }
-        session.remember(entry)
+        session.remember(entry, for: claim)
         return entry
     }
 
-    /// What the URL of origin or proxy says, or a store; not what was refused already.
+    /// Whether a credential that nobody was asked for may be tried: it was not refused, and is not used in a weaker form
+    /// than before.
+    private func isUsable(
+        _ credential: Credential, _ authentication: HTTPAuthentication, _ objection: inout HTTPAuthError?
+    ) -> Bool {
+        if refused.contains(credential) { return false }
+        guard let reason = authentication.objection(to: credential) else { return true }
+        objection = reason
+        return false
+    }
+
+    /// What the URL of origin or proxy says, or a store, if it may be tried.
     private func stored(
-        _ authentication: HTTPAuthentication, _ proxy: HTTPProxy?
+        _ authentication: HTTPAuthentication, _ proxy: HTTPProxy?, _ objection: inout HTTPAuthError?
     ) async throws(StreamError) -> Credential? {
-        let login = authentication.place.role == .origin ? self.login : proxy?.ownLogin
+        let login = authentication.place.role == .origin ? self.login : proxy?.accountInURL
         if let login, let password = login.password {
             let credential = authentication.credential(login.user, Secret(password), nil)
-            if !refused.contains(credential) { return credential }
+            if isUsable(credential, authentication, &objection) { return credential }
         }
         do throws(HTTPAuthError) {
-            let query = CredentialQuery(authentication.space, user: login?.user)
-            let found = try await session.configuration.stores.find(query)
-            return found.flatMap { refused.contains($0) ? nil : $0 }
+            let query = CredentialQuery(
+                authentication.space, user: login?.user, isNamed: isNamed(authentication.place.role))
+            guard let found = try await session.configuration.stores.find(query) else { return nil }
+            return isUsable(found, authentication, &objection) ? found : nil
         } catch {
             throw .authentication(error)
         }
     }
 
     private mutating func ask(
-        _ authentication: HTTPAuthentication, _ failure: HTTPAuthError?, _ proxy: HTTPProxy?
+        _ authentication: HTTPAuthentication, _ failure: HTTPAuthError?, _ proxy: HTTPProxy?,
+        _ objection: HTTPAuthError?
     ) async -> AuthenticationPrompt.Answer? {
         guard let prompt = session.configuration.prompt, prompts < session.configuration.promptLimit,
             let method = authentication.method
         else { return nil }
         prompts += 1
-        let user = authentication.place.role == .origin ? login?.user : proxy?.ownLogin?.user
+        let user = authentication.place.role == .origin ? login?.user : proxy?.accountInURL?.user
         return await prompt(
             AuthenticationPrompt(
                 space: authentication.space, method: method,
-                requiresAccountDomain: authentication.requiresAccountDomain, url: url, user: user, failure: failure))
+                requiresAccountDomain: authentication.requiresAccountDomain, url: url, user: user,
+                failure: failure?.code == .weakerScheme ? nil : failure,
+                downgrade: objection ?? authentication.objection(to: nil)))
     }
 
     /// Keeps what the server or proxy has accepted and is not stored yet.
@@ -100,13 +120,8 @@ extension HTTPAuthentication {
 }
 
 extension HTTPProxy {
-    /// User and password that the proxy's own fields carry, as those of a proxy's URL do.
-    fileprivate var ownLogin: (user: String, password: String?)? {
-        guard let value = fields[.proxyAuthorization], value.lowercased().hasPrefix("basic "),
-            let bytes = Data(base64Encoded: value.dropFirst(6).drop { $0 == " " }.description)
-        else { return nil }
-        let parts = String(decoding: bytes, as: UTF8.self).split(
-            separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        return (String(parts[0]), parts.count > 1 ? String(parts[1]) : nil)
+    /// The proxy's account, as the login of a URL.
+    fileprivate var accountInURL: (user: String, password: String?)? {
+        account.map { ($0.user, $0.password.withBytes { String(decoding: $0, as: UTF8.self) }) }
     }
 }

@@ -23,6 +23,10 @@ struct SessionLoad {
     private var redirects = RedirectPolicy()
     /// User name and password of the caller's own URL; not of one that a redirect leads to.
     private(set) var login: (user: String, password: String?)?
+    /// The origin that the application named; those that redirects lead to get less without being asked for.
+    private let namedOrigin: HTTPOrigin
+    /// Holds the logins of this hop that belong to connections.
+    private(set) var claim = LoginClaim()
     var prompts = 0
     var refused: Set<Credential> = []
 
@@ -44,6 +48,7 @@ struct SessionLoad {
         self.url = self.request.url ?? url
         self.request.body = nil
         origin = try HTTPOrigin(url)
+        namedOrigin = origin
         login = url.user(percentEncoded: false).map { ($0, url.password(percentEncoded: false)) }
     }
 
@@ -72,9 +77,11 @@ struct SessionLoad {
 
     /// Sends the request until it is answered with anything but a challenge that can be met.
     private mutating func authenticate() async throws(StreamError) -> ReadStream {
-        originEntry = request.fields.contains(.authorization) ? nil : session.find(request)
+        claim = LoginClaim()
+        originEntry = request.fields.contains(.authorization) ? nil : session.find(request, for: claim)
         proxyEntries =
-            request.fields.contains(.proxyAuthorization) ? [] : session.findProxies(forTunnels: origin.isSecure)
+            request.fields.contains(.proxyAuthorization)
+            ? [] : session.findProxies(forTunnels: origin.isSecure, for: claim)
         rounds = [:]
         sendsWholeBody = false
         while true {
@@ -194,7 +201,8 @@ struct SessionLoad {
             guard
                 let authentication = HTTPAuthentication(
                     response: response, from: proxy?.space,
-                    policy: session.configuration.policy(for: place.role)),
+                    policy: session.configuration.policy(for: place.role), memory: session.memory,
+                    isNamed: isNamed(place.role)),
                 authentication.isValid,
                 let next = try await self.entry(
                     for: authentication, of: response, after: failure, besides: entry, from: proxy)
@@ -215,7 +223,7 @@ struct SessionLoad {
         _ known: KnownAuthentication, _ authentication: HTTPAuthentication, after error: HTTPAuthError
     ) async throws(StreamError) {
         // The scheme could not start, and the next one wants a credential of another realm, or one at all.
-        let isOther = error.code == .wrongProtectionSpace || error.code == .missingUserName
+        let isOther = [.wrongProtectionSpace, .missingUserName, .weakerScheme].contains(error.code)
         drop(known)
         proxyEntries.removeAll { $0 === known }
         if originEntry === known { originEntry = nil }
@@ -227,6 +235,9 @@ struct SessionLoad {
         else { throw .authentication(error) }
         use(next)
     }
+
+    /// Whether the application named the server or proxy, as it did every proxy.
+    func isNamed(_ role: ProtectionSpace.Role) -> Bool { role == .proxy || origin == namedOrigin }
 
     private mutating func use(_ entry: KnownAuthentication) {
         switch entry.place.role {

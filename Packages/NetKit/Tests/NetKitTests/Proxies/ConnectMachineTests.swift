@@ -1,4 +1,5 @@
 import Glibc
+import HTTPAuth
 import HTTPMessage
 import StreamKit
 import Testing
@@ -178,12 +179,13 @@ import Testing
     func secrets() throws {
         let server = ProxyServer(.http, host: "p", port: 1, user: "me", password: "s3cr3t")
         let proxy = try #require(try server.httpProxy())
-        #expect(proxy.fields[.proxyAuthorization] == "Basic bWU6czNjcjN0")
+        #expect(proxy.account?.user == "me" && proxy.account?.password == Secret("s3cr3t"))
         var dumped = "\(proxy) \(String(reflecting: proxy))"
         dump(proxy, to: &dumped)
         #expect(!dumped.contains("s3cr3t") && !dumped.contains("bWU6"))
-        #expect(throws: StreamError(posix: EINVAL)) {
-            try ProxyServer(.http, host: "p", port: 1, user: "a:b").httpProxy()
-        }
+        var colon = ProxyServer(.http, host: "p", port: 1, user: "a:b")
+        #expect(try colon.httpProxy()?.account?.user == "a:b")
+        colon.sendsLoginUnasked = true
+        #expect(throws: StreamError(posix: EINVAL)) { try colon.httpProxy() }
     }
 }

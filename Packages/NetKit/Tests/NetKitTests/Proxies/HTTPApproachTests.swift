@@ -1,5 +1,6 @@
 import EventLoops
 import FoundationEssentials
+import HTTPAuth
 import HTTPMessage
 import StreamKit
 import Testing
@@ -99,7 +100,7 @@ import Testing
 
     @Test("a proxy that takes requests for all origins is one place, unless one of the ways goes past it")
     func sharedPoolKeys() throws {
-        func key(_ url: String, _ routes: [ProxyRoute], _ login: String? = nil) throws -> HTTPConnectionKey {
+        func key(_ url: String, _ routes: [ProxyRoute], _ login: Secret? = nil) throws -> HTTPConnectionKey {
             var properties = StreamProperties()
             properties[.proxies] = routes
             let origin = try HTTPOrigin(try #require(URL(string: url)))
@@ -113,26 +114,30 @@ import Testing
         #expect(try key("http://a.test/", [.init(Self.socks)]) != key("http://b.test/", [.init(Self.socks)]))
         let past: [ProxyRoute] = [.init(Self.http), .direct]
         #expect(try key("http://a.test/", past) != key("http://b.test/", past))
-        #expect(try key("http://a.test/", [.init(Self.http)], "ntlm") != one)
+        #expect(try key("http://a.test/", [.init(Self.http)], Secret("NTLM x")) != one)
     }
 
     /// After haproxy#511: what is not known to authenticate requests only, and sounds like NTLM, is taken for it.
     @Test(
-        "a caller's own login that may belong to the connection is told apart",
+        "a caller's own login that may belong to the connection is told apart by the user's field",
         arguments: [
-            ("NTLM TlRM", "ntlm"), ("ntlm", "ntlm"), ("Negotiate YII=", "negotiate"), ("Nego2 abc", "nego2"),
-            ("Negotiate-custom\tx", "negotiate-custom"), ("Kerberos x", "kerberos"), ("Basic bmVnbzpudGxt", nil),
-            ("Digest username=\"ntlm\"", nil), ("Bearer ntlm", nil), ("", nil),
+            ("NTLM TlRM", true), ("ntlm", true), ("Negotiate YII=", true), ("Nego2 abc", true),
+            ("Negotiate-custom\tx", true), ("Kerberos x", true), ("Basic bmVnbzpudGxt", false),
+            ("Digest username=\"ntlm\"", false), ("Bearer ntlm", false), ("", false),
         ])
-    func ownLogins(_ value: String, _ scheme: String?) throws {
-        for name in [HTTPFieldName.authorization, .proxyAuthorization] {
+    func ownLogins(_ value: String, _ isBound: Bool) throws {
+        func login(_ values: String..., name: HTTPFieldName) throws -> Secret? {
             var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://a.test/")))
-            try request.fields.set(value, for: name)
-            #expect(request.connectionLogin == scheme)
+            for value in values { try request.fields.append(value, for: name) }
+            return request.connectionLogin
+        }
+        for name in [HTTPFieldName.authorization, .proxyAuthorization] {
+            #expect(try (login(value, name: name) != nil) == isBound)
             // Behind another one, too, of which a server may take either.
-            try request.fields.set("Basic bmVnbzpudGxt", for: name)
-            try request.fields.append(value, for: name)
-            #expect(request.connectionLogin == scheme)
+            #expect(try (login("Basic bmVnbzpudGxt", value, name: name) != nil) == isBound)
+            // Another user's field of the same scheme is another connection, the same field the same one.
+            #expect(try (login(value, name: name) == login(value + "B", name: name)) == !isBound)
+            #expect(try login(value, name: name) == login(value, name: name))
         }
     }
 

@@ -24,6 +24,9 @@ struct ProxyRouteMachine {
     /// Most addresses of one target that one proxy is asked for.
     static let mostAddresses = 8
 
+    /// How many more connections one way gets because its proxies refused the connection and not the request.
+    static let mostRepeats = 4
+
     private struct Query: Hashable {
         let name: String
         let families: AddressFamilies
@@ -40,6 +43,8 @@ struct ProxyRouteMachine {
     /// Which of the target's addresses the last proxy is told.
     private var candidate = 0
     private var candidates = 1
+    /// How many more connections the present way has had.
+    private var repeats = 0
     private var failure: StreamError?
 
     /// - Parameters:
@@ -114,11 +119,14 @@ struct ProxyRouteMachine {
         switch refusal {
         case .request?:
             failure = error
+        case .connection?:
+            repeats += 1
+            if repeats > ProxyRouteMachine.mostRepeats { failure = error }
         case .address? where isLast:
             candidate += 1
             if candidate >= candidates { failure = error }
         case .address?, nil:
-            candidate = 0
+            (candidate, repeats) = (0, 0)
             routes.removeFirst()
             if routes.isEmpty { failure = error }
         }

@@ -69,4 +69,7 @@ public enum TunnelRefusal: Sendable, Hashable {
     case address
     /// The request: because of rules or credentials, or because it failed in its own way. Nobody else is asked.
     case request
+    /// This connection: another machine for the same proxy, on a new connection, knows what this one has learned, such as
+    /// how the proxy wants the client to log in. A limited number of times, then as `request`.
+    case connection
 }

@@ -69,6 +69,16 @@ import Testing
         #expect(next(&machine) == "failed 5 \(5 << 16 + 5)")
     }
 
+    @Test("a proxy that refuses the connection only gets more of them, up to a limit")
+    func repeats() {
+        var machine = machine(ProxyRoute(socks("a")), .direct)
+        for _ in 0...ProxyRouteMachine.mostRepeats {
+            #expect(next(&machine) == "go SOCKS5 a:1080, ask for www.test")
+            machine.failed(Self.refused, at: 0, .connection)
+        }
+        #expect(next(&machine) == "failed 5 \(5 << 16 + 5)")
+    }
+
     @Test("curl#17222: names looked up here, one address after the other on one proxy")
     func addresses() {
         var machine = machine(ProxyRoute(socks("a", here: true)), .direct)

@@ -46,6 +46,9 @@ public struct ProxyServer: Sendable, Hashable {
     public var user: String?
     /// The user's password. Never in descriptions or errors.
     public var password: String?
+    /// Whether an HTTP proxy gets the user and the password as Basic with the first request, before it asks: anyone who
+    /// answers at its address gets the password then. False by default. Ignored by SOCKS.
+    public var sendsLoginUnasked = false
 
     /// Names a proxy; without a port, its kind's.
     public init(_ kind: Kind, host: String, port: UInt16? = nil, user: String? = nil, password: String? = nil) {

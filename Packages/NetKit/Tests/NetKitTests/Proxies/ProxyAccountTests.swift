@@ -1,0 +1,143 @@
+import FoundationEssentials
+import HTTPAuth
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import NetKit
+
+/// A proxy's own account: nothing is sent before the proxy asks, unless the application says so.
+@Suite struct ProxyAccountTests {
+    private static let basic = "Basic am9lOnNlY3JldA=="
+
+    private func proxy(isSentUnasked: Bool = false, tls: TLSConfiguration? = nil) -> HTTPProxy {
+        var proxy = HTTPProxy(host: "proxy.test", port: 3128, tls: tls)
+        proxy.account = .init(user: "joe", password: Secret("secret"), isSentUnasked: isSentUnasked)
+        return proxy
+    }
+
+    private func machine(_ proxy: HTTPProxy) throws -> ConnectMachine {
+        try ConnectMachine(proxy, try TunnelTarget(host: "www.test", port: 443))
+    }
+
+    /// The head that is sent next, after the work that comes before it.
+    private func sent(_ machine: inout ConnectMachine) async throws -> String {
+        var action = try machine.next()
+        if case .work(let work) = action {
+            await withCheckedContinuation { continuation in work.begin { continuation.resume() } }
+            action = try machine.next()
+        }
+        guard case .send(let bytes) = action else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func answer(_ challenge: String, closes: Bool = false) -> [UInt8] {
+        let connection = closes ? "Connection: close\r\n" : ""
+        return Array(
+            "HTTP/1.1 407 No\r\n\(connection)Proxy-Authenticate: \(challenge)\r\nContent-Length: 0\r\n\r\n".utf8)
+    }
+
+    @Test(
+        "a tunnel: the first request has no credentials; the challenge is answered, on a new connection if need be",
+        arguments: ["Basic realm=\"r\"", "Digest realm=\"r\", nonce=\"n\", qop=auth"], [false, true])
+    func tunnels(_ challenge: String, _ closes: Bool) async throws {
+        let proxy = proxy()
+        var machine = try machine(proxy)
+        #expect(try await !sent(&machine).contains("Proxy-Authorization"))
+        try machine.receive(answer(challenge, closes: closes))
+        if closes {
+            #expect(throws: StreamError.self) { try machine.next() }
+            #expect(machine.refusal == .connection)
+            machine = try self.machine(proxy)
+        }
+        let scheme = challenge.prefix { $0 != " " }
+        #expect(try await sent(&machine).contains("Proxy-Authorization: \(scheme) "))
+        // A password that is refused is not sent again.
+        try machine.receive(answer(challenge))
+        #expect(throws: StreamError.self) { try machine.next() }
+        #expect(machine.refusal == .request)
+        var next = try self.machine(proxy)
+        #expect(try await !sent(&next).contains("Proxy-Authorization"))
+    }
+
+    @Test("the switch sends Basic unasked; what the proxy then asks for is answered once more, unless it is Basic")
+    func unasked() async throws {
+        for (challenge, isAnswered) in [("Digest realm=\"r\", nonce=\"n\"", true), ("Basic realm=\"r\"", false)] {
+            var machine = try machine(proxy(isSentUnasked: true))
+            #expect(try await sent(&machine).contains("Proxy-Authorization: \(Self.basic)"))
+            try machine.receive(answer(challenge))
+            let second = try? await sent(&machine)
+            #expect((second?.contains("Proxy-Authorization: Digest ") ?? false) == isAnswered)
+        }
+    }
+
+    @Test("a proxy that asks for Digest first gets no Basic afterwards") func downgrade() async throws {
+        let proxy = proxy()
+        var machine = try machine(proxy)
+        _ = try await sent(&machine)
+        try machine.receive(answer("Digest realm=\"r\", nonce=\"n\""))
+        #expect(try await sent(&machine).contains("Digest "))
+        try machine.receive(answer("Basic realm=\"r\""))
+        #expect(throws: StreamError.self) { try machine.next() }
+        var next = try self.machine(proxy)
+        #expect(try await !sent(&next).contains("Proxy-Authorization"))
+        try next.receive(answer("Basic realm=\"r\""))
+        #expect(throws: StreamError.self) { try next.next() }
+        #expect(next.refusal == .request)
+    }
+
+    @Test("absolute form: the first request has no credentials, unless the switch says so", arguments: [false, true])
+    func absoluteForm(_ isSentUnasked: Bool) throws {
+        let url = try #require(URL(string: "http://www.test/a"))
+        let request = try HTTPRequest(method: .get, url: url)
+        let proxy = proxy(isSentUnasked: isSentUnasked)
+        let first = try HTTPApproach.form(request, of: url, for: proxy)
+        #expect(first.fields[.proxyAuthorization] == (isSentUnasked ? Self.basic : nil))
+        var challenge = try HTTPResponse(status: .proxyAuthenticationRequired)
+        try challenge.fields.set("Digest realm=\"r\", nonce=\"n\"", for: .proxyAuthenticate)
+        let login = try #require(proxy.ownLogin)
+        #expect(login.judge(challenge, to: first, from: proxy.space))
+        let second = try HTTPApproach.form(request, of: url, for: proxy)
+        #expect(second.fields[.proxyAuthorization]?.hasPrefix("Digest ") == true)
+        #expect(!login.judge(challenge, to: second, from: proxy.space))
+        #expect(proxy.ownLogin?.current == nil)
+        // Another copy with fields of the caller's own does not answer.
+        var own = proxy
+        try own.fields.set("Basic mine", for: .proxyAuthorization)
+        #expect(own.ownLogin == nil)
+        #expect(try HTTPApproach.form(request, of: url, for: own).fields[.proxyAuthorization] == "Basic mine")
+    }
+
+    @Test("a session sends nothing unasked that its policy, or an earlier challenge, forbids")
+    func sessionRules() throws {
+        func isSent(
+            _ proxy: HTTPProxy, _ memory: AuthenticationMemory = .init(), _ change: (inout AuthenticationPolicy) -> Void
+        )
+            throws -> Bool
+        {
+            var policy = AuthenticationPolicy()
+            change(&policy)
+            let logins = ProxyLogins(ProxyLogins.Rules(policy, memory))
+            let hops = logins.logins(in: [ProxyRoute(proxy)], toSecure: true).flatMap(\.hops)
+            let hop = try #require(hops.first as? HTTPProxy)
+            #expect(hop.isSession && hop.ownLogin == nil)
+            return hop.unaskedLogin != nil
+        }
+        #expect(try isSent(proxy(isSentUnasked: true)) { _ in })
+        #expect(try !isSent(proxy(isSentUnasked: false)) { _ in })
+        #expect(try !isSent(proxy(isSentUnasked: true)) { $0.banned = [.basic] })
+        #expect(try !isSent(proxy(isSentUnasked: true)) { $0.methods = [.digest] })
+        #expect(try !isSent(proxy(isSentUnasked: true)) { $0.encryptedOnly = [.basic] })
+        #expect(try isSent(proxy(isSentUnasked: true, tls: TLSConfiguration())) { $0.encryptedOnly = [.basic] })
+        let memory = AuthenticationMemory()
+        var challenge = try HTTPResponse(status: .proxyAuthenticationRequired)
+        try challenge.fields.set("Digest realm=\"r\", nonce=\"n\"", for: .proxyAuthenticate)
+        _ = HTTPAuthentication(response: challenge, from: proxy().space, memory: memory)
+        #expect(try !isSent(proxy(isSentUnasked: true), memory) { _ in })
+    }
+
+    @Test("proxies with different accounts are different proxies") func equality() {
+        #expect(proxy() == proxy() && proxy() != proxy(isSentUnasked: true))
+        #expect(proxy() != HTTPProxy(host: "proxy.test", port: 3128))
+    }
+}
