@@ -148,7 +148,7 @@ import Testing
             let request = try HTTPRequest(method: .get, url: #require(URL(string: "http://nowhere.test/x")))
             func load(_ session: HTTPSession?) async throws -> Int {
                 if let session { return try await session.load(request).status.code }
-                let stream = try ReadStream(request: request)
+                let stream = ReadStream(request: request)
                 defer { stream.close() }
                 try stream.set(.proxies, to: [route])
                 try stream.open()
