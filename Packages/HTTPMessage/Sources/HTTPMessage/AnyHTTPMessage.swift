@@ -40,9 +40,12 @@ public struct AnyHTTPMessage: Sendable {
 
     /// Makes a message to be filled with ``append(_:)``. Replaces `CFHTTPMessageCreateEmpty`.
     ///
+    /// By default it takes what a client should tolerate, as `CFHTTPMessage` did: lines that end in LF alone, folded lines.
+    /// ``departures`` says whether that was needed. A server passes `.strict`.
+    ///
     /// ``HTTPLimits/bodyLength`` bounds the body too, which this type holds whole; set it for bytes from a stranger.
     public init(
-        emptyRequest isRequest: Bool, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict
+        emptyRequest isRequest: Bool, limits: HTTPLimits = .default, leniency: HTTPLeniency = .client
     ) {
         self.isRequest = isRequest
         content = .parsing(HeadParser(isRequest ? .request : .response, limits: limits, leniency: leniency), [])
@@ -50,6 +53,12 @@ public struct AnyHTTPMessage: Sendable {
     }
 
     private var bodyLimit = Int64.max
+    /// Set before the head was complete.
+    private var earlyBody: [UInt8]?
+    /// What was tolerated in the head.
+    ///
+    /// Empty for a head in the strict form of RFC 9112, until the head is complete, and for a message made by hand.
+    public private(set) var departures = HTTPLeniency.strict
 
     /// Adds received bytes: to the head until it is complete, then to the body.
     ///
@@ -69,7 +78,9 @@ public struct AnyHTTPMessage: Sendable {
                 isRequest
                 ? .request(try parser.makeRequest(from: held.span.bytes))
                 : .response(try parser.makeResponse(from: held.span.bytes))
+            departures = parser.departures
             isParsed = true
+            if let earlyBody = earlyBody.take() { body = earlyBody }
             if !rest.isEmpty { try appendToBody(rest) }
         case .request, .response:
             guard isParsed else { throw HTTPMessageError(.parserFinished, fault: .caller) }
@@ -93,10 +104,12 @@ public struct AnyHTTPMessage: Sendable {
         if case .response(let response) = content { response } else { nil }
     }
 
-    /// The body, nil if there is none. Setting it changes no field, and does nothing while the head is incomplete.
+    /// The body, nil if there is none. Setting it changes no field. One that is set while the head is incomplete is kept, and
+    /// bytes that are received after the head are added to it.
+    ///
     /// Replaces `CFHTTPMessageSetBody` and `CFHTTPMessageCopyBody`.
     public var body: [UInt8]? {
-        get { request?.body ?? response?.body }
+        get { request?.body ?? response?.body ?? earlyBody }
         set {
             switch content {
             case .request(var request):
@@ -105,7 +118,7 @@ public struct AnyHTTPMessage: Sendable {
             case .response(var response):
                 response.body = newValue
                 content = .response(response)
-            case .parsing, .failed: break
+            case .parsing, .failed: earlyBody = newValue
             }
         }
     }

@@ -34,11 +34,16 @@ public struct BodyDecoder: Sendable {
     public private(set) var payloadCount: Int64 = 0
 
     /// The trailer section of a chunked body, empty before its end (RFC 9112 §7.1.2). Its fields are not part of the
-    /// head: merge none that says how to frame, route or authenticate (RFC 9110 §6.5.1).
+    /// head, and none of them says how to frame, route or authenticate (RFC 9110 §6.5.1): those are an error, or with
+    /// ``HTTPLeniency/forbiddenTrailers`` in ``droppedTrailers``.
     public private(set) var trailers = HTTPFields()
+
+    /// Fields that were taken out of the trailer section because they must not stand there.
+    public private(set) var droppedTrailers = HTTPFields()
 
     private let limits: HTTPLimits
     private let allowsWhitespace: Bool
+    private let dropsTrailers: Bool
     private var state: State
     private var extensionBytes = 0
     private var wireCount = 0
@@ -60,6 +65,7 @@ public struct BodyDecoder: Sendable {
         self.framing = framing
         self.limits = limits
         allowsWhitespace = leniency.contains(.whitespaceInChunkLines)
+        dropsTrailers = leniency.contains(.forbiddenTrailers)
         switch framing {
         case .none, .length(0): state = .complete
         case .length(let count): state = .payload(remaining: count)
@@ -232,8 +238,25 @@ extension BodyDecoder {
             position = offered
             return false
         }
-        trailers = try parser.makeTrailers(from: section.span.bytes)
+        let fields = try parser.makeTrailers(from: section.span.bytes)
+        try sort(fields)
         position += count - heldCount
         return true
+    }
+
+    /// Keeps the fields that may be trailers; those that must not are an error, or kept apart.
+    private mutating func sort(_ fields: HTTPFields) throws(HTTPMessageError) {
+        guard let first = fields.first(where: { HTTPFieldName.forbiddenInTrailers.contains($0.name) }) else {
+            trailers = fields
+            return
+        }
+        guard dropsTrailers else {
+            throw HTTPMessageError(.forbiddenTrailer, offset: Int(fields.storage.slots[first.index].nameStart))
+        }
+        trailers = fields
+        for field in fields where HTTPFieldName.forbiddenInTrailers.contains(field.name) {
+            trailers.remove(field.name)
+            try droppedTrailers.append(rawValue: field.rawValue, for: field.name)
+        }
     }
 }

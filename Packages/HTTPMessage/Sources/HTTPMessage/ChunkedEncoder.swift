@@ -37,20 +37,16 @@ public enum ChunkedEncoder {
     /// Appends the last chunk and the trailer section.
     ///
     /// Throws ``HTTPMessageError/Code/invalidFieldName`` and appends nothing for a trailer that says how to frame, route
-    /// or authenticate the message (RFC 9110 §6.5.1).
+    /// or authenticate the message, or what its content is (RFC 9110 §6.5.1).
     public static func writeEnd(trailers: HTTPFields = HTTPFields(), into output: inout [UInt8])
         throws(HTTPMessageError)
     {
-        for name in Self.forbidden where trailers.contains(name) {
+        if trailers.contains(where: { HTTPFieldName.unsentInTrailers.contains($0.name) }) {
             throw HTTPMessageError(.invalidFieldName, fault: .caller)
         }
         output.append(UInt8(ascii: "0"))
         output += chunkEnd
-        output.append(contentsOf: trailers.storage.section)
+        trailers.storage.writeLines(to: &output)
+        output += chunkEnd
     }
-
-    private static let forbidden: [HTTPFieldName] = [
-        .contentLength, .transferEncoding, .host, .trailer, .connection, .te, .contentEncoding, .contentType,
-        .contentRange, .authorization, .proxyAuthorization, .proxyAuthenticate, .wwwAuthenticate, .setCookie, .cookie,
-    ]
 }

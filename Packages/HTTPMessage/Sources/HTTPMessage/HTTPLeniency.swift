@@ -68,14 +68,25 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// Transfer codings that RFC 9112 §7 does not register may be named.
     public static let unknownTransferCodings = HTTPLeniency(rawValue: 1 << 16)
 
+    /// Trailer fields that frame, route or authenticate (RFC 9110 §6.5.1) are dropped from a body's trailer section, and
+    /// kept apart in ``BodyDecoder/droppedTrailers``; without this flag they are an error.
+    public static let forbiddenTrailers = HTTPLeniency(rawValue: 1 << 17)
+
+    /// Those that concern the form of the bytes, which serializing a message restores.
+    static let forms: HTTPLeniency = [
+        .bareLineFeed, .bareCarriageReturn, .foldedLines, .whitespaceBeforeColon, .extraSpacesInStartLine,
+        .controlCharactersInValues,
+    ]
+
     /// Nothing: RFC 9112 to the letter, with the few exceptions that <doc:WhatWeAccept> lists.
     public static let strict: HTTPLeniency = []
 
     /// What a user agent should tolerate in responses. Beside bare line feeds in the head, this is what RFC 9112
     /// requires of user agents (folds) or leaves to the recipient where every client agrees (length rules), plus surplus
-    /// after the last message, which a client throws away with the connection.
+    /// after the last message, which a client throws away with the connection, and trailers that must not be trailers, which
+    /// it drops.
     public static let client: HTTPLeniency = [
         .bareLineFeed, .foldedLines, .repeatedContentLength, .transferEncodingOverridesLength,
-        .transferEncodingInHTTP10, .dataAfterLastMessage,
+        .transferEncodingInHTTP10, .dataAfterLastMessage, .forbiddenTrailers,
     ]
 }

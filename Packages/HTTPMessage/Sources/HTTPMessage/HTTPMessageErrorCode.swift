@@ -66,6 +66,8 @@ extension HTTPMessageError {
         case chunkExtensionsTooLong
         /// A chunk whose data is not followed by CR LF, or whose size line does not end in it.
         case invalidChunkDelimiter
+        /// A trailer field that says how to frame, route or authenticate the message.
+        case forbiddenTrailer
         /// A body longer than ``HTTPLimits/bodyLength``.
         case bodyTooLong
         /// The peer ended the stream within a message.
@@ -119,6 +121,7 @@ extension HTTPMessageError.Code {
         case .invalidChunkExtension: ("the chunk extension is malformed", "RFC 9112 §7.1.1")
         case .chunkExtensionsTooLong: ("chunk extensions are longer than allowed", "limit chunkExtensionLength")
         case .invalidChunkDelimiter: ("a chunk is not delimited by CR LF", "RFC 9112 §7.1")
+        case .forbiddenTrailer: ("a trailer field frames, routes or authenticates the message", "RFC 9110 §6.5.1")
         case .bodyTooLong: ("the body is longer than allowed", "limit bodyLength")
         case .truncated: ("the stream ended within the message", "RFC 9112 §8")
         case .dataAfterLastMessage: ("data after the last message of the connection", "RFC 9112 §9.6")

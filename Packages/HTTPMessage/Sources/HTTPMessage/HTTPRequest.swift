@@ -97,7 +97,9 @@ public struct HTTPRequest: Hashable, Sendable {
         creationURL = nil
     }
 
-    /// Head and body, as on the wire. A request that was parsed and not changed gives the bytes it came from.
+    /// Head and body, in the strict form of RFC 9112. A request that was parsed and not changed gives the bytes it came from,
+    /// unless these had lone line feeds, folds or another departure in form: such a head is written anew, each field on a line
+    /// of its own.
     ///
     /// Replaces `CFHTTPMessageCopySerializedMessage`.
     public func serialized() -> [UInt8] {
@@ -117,6 +119,13 @@ public struct HTTPRequest: Hashable, Sendable {
     @inline(__always)
     public func serializeHead(into output: inout [UInt8]) {
         head.write(to: &output)
+    }
+
+    /// Appends the start line and the field lines, without the empty line that ends the head: further field lines can
+    /// follow.
+    @inline(__always)
+    public func serializeOpenHead(into output: inout [UInt8]) {
+        head.writeOpen(to: &output)
     }
 
     func hasMethod(_ method: StaticString) -> Bool { head.isFirst(method) }

@@ -66,7 +66,9 @@ public struct HTTPResponse: Hashable, Sendable {
         set { head.fields = newValue }
     }
 
-    /// Head and body, as on the wire. A response that was parsed and not changed gives the bytes it came from.
+    /// Head and body, in the strict form of RFC 9112. A response that was parsed and not changed gives the bytes it came from,
+    /// unless these had lone line feeds, folds or another departure in form: such a head is written anew, each field on a line
+    /// of its own.
     ///
     /// Replaces `CFHTTPMessageCopySerializedMessage`.
     public func serialized() -> [UInt8] {
@@ -86,6 +88,13 @@ public struct HTTPResponse: Hashable, Sendable {
     @inline(__always)
     public func serializeHead(into output: inout [UInt8]) {
         head.write(to: &output)
+    }
+
+    /// Appends the start line and the field lines, without the empty line that ends the head: further field lines can
+    /// follow.
+    @inline(__always)
+    public func serializeOpenHead(into output: inout [UInt8]) {
+        head.writeOpen(to: &output)
     }
 }
 

@@ -74,6 +74,46 @@ import Testing
         #expect(message.body == Array("hello".utf8))
     }
 
+    /// As `CFHTTPMessage`: LF and folds are taken (HM-033, HM-035), and the message says so.
+    @Test func toleratesWhatAClientShould() throws {
+        var message = AnyHTTPMessage(emptyRequest: false)
+        try message.append(Array("HTTP/1.1 200 OK\nA: 1\n".utf8))
+        #expect(message.departures == [])
+        try message.append(Array("  2\nB: 3\n\nbody".utf8))
+        #expect(message.isHeaderComplete && message.fields["A"] == "1 2" && message.fields["B"] == "3")
+        #expect(message.departures == [.bareLineFeed, .foldedLines])
+        #expect(try message.serialized() == Array("HTTP/1.1 200 OK\r\nA: 1 2\r\nB: 3\r\n\r\nbody".utf8))
+
+        var strict = AnyHTTPMessage(emptyRequest: false, leniency: .strict)
+        #expect(throws: HTTPMessageError(.bareLineFeed, offset: 15)) {
+            try strict.append(Array("HTTP/1.1 200 OK\nA: 1\n".utf8))
+        }
+        var plain = AnyHTTPMessage(emptyRequest: false)
+        try plain.append(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
+        #expect(plain.departures == [])
+    }
+
+    @Test(arguments: [true, false])
+    func keepsABodyThatIsSetEarly(hasMore: Bool) throws {
+        var message = AnyHTTPMessage(emptyRequest: true)
+        try message.append(Array("PUT / HTTP/1.1\r\n".utf8))
+        message.body = Array("early".utf8)
+        #expect(message.body == Array("early".utf8))
+        try message.append(Array("Host: a\r\n\r\n\(hasMore ? " and more" : "")".utf8))
+        #expect(message.body == Array("early\(hasMore ? " and more" : "")".utf8))
+        #expect(message.request?.body == message.body)
+    }
+
+    @Test func anEarlyBodyCounts() throws {
+        var limits = HTTPLimits.default
+        limits.bodyLength = 3
+        var message = AnyHTTPMessage(emptyRequest: false, limits: limits)
+        message.body = [1, 2]
+        #expect(throws: HTTPMessageError(.bodyTooLong)) {
+            try message.append(Array("HTTP/1.1 200 OK\r\n\r\nab".utf8))
+        }
+    }
+
     @Test func boundsTheBody() throws {
         var limits = HTTPLimits.default
         limits.bodyLength = 3

@@ -134,4 +134,39 @@ import Testing
             ($0 as? HTTPMessageError)?.code == .parserFinished
         }
     }
+
+    /// RFC 9110 §6.5.1: what frames, routes or authenticates is an error, or is dropped and kept apart.
+    @Test(arguments: [
+        "Content-Length: 5", "transfer-encoding: chunked", "Host: b", "Authorization: Basic eDp5", "Set-Cookie: a=b",
+        "Cookie: a=b", "WWW-Authenticate: Basic", "Proxy-Authenticate: Basic", "Proxy-Authorization: Basic eDp5",
+        "Connection: close", "TE: trailers", "Trailer: A", "Upgrade: x", "Expect: 100-continue",
+    ])
+    func trailersThatMustNotBeTrailers(line: String) throws {
+        let body = Array("2\r\nab\r\n0\r\nA: 1\r\n\(line)\r\n\(line)\r\nB: 2\r\n\r\n".utf8)
+        for pieces in everySplit(of: body) {
+            var strict = BodyDecoder(.chunked)
+            #expect(throws: HTTPMessageError(.forbiddenTrailer, offset: 16)) { try Self.feed(pieces, to: &strict) }
+            #expect(strict.trailers.isEmpty)
+            var client = BodyDecoder(.chunked, leniency: .client)
+            try Self.feed(pieces, to: &client)
+            #expect(client.isComplete)
+            #expect(client.trailers.map(\.description) == ["A: 1", "B: 2"])
+            #expect(client.droppedTrailers.map(\.description) == [line, line])
+        }
+    }
+
+    private static func feed(_ pieces: [ArraySlice<UInt8>], to decoder: inout BodyDecoder) throws {
+        for piece in pieces {
+            var position = 0
+            while case .payload = try decoder.next(in: piece.span.bytes, at: &position) {}
+        }
+    }
+
+    @Test func otherTrailersAreKept() throws {
+        let body = Array("0\r\nVary: *\r\nContent-Type: text/plain\r\nAuthentication-Info: a=1\r\n\r\n".utf8)
+        var decoder = BodyDecoder(.chunked)
+        var position = 0
+        #expect(try decoder.next(in: body.span.bytes, at: &position) == .end)
+        #expect(decoder.trailers.count == 3 && decoder.droppedTrailers.isEmpty)
+    }
 }

@@ -90,9 +90,9 @@ import Testing
         var parser = HeadParser(.response, leniency: .client)
         _ = try parser.parse(bytes.span.bytes)
         var response = try parser.makeResponse(from: bytes.span.bytes)
-        #expect(response.serialized() == bytes)
         response.fields.normalize()
-        #expect(response.serialized() == Array("HTTP/1.1 200 OK\nA: 1 2\r\nB: 3\r\n\r\n".utf8))
+        #expect(response.fields.map(\.description) == ["A: 1 2", "B: 3"])
+        #expect(response.serialized() == Array("HTTP/1.1 200 OK\r\nA: 1 2\r\nB: 3\r\n\r\n".utf8))
     }
 
     @Test func joinsCookiesWithSemicolons() {

@@ -85,4 +85,39 @@ import Testing
         let outcome = decodeBody(BodyDecoder(.chunked, limits: limits), "0\r\nA: 1\r\nB: 2\r\n\r\n")
         #expect(outcome.error == HTTPMessageError(.tooManyFields, offset: 9))
     }
+
+    /// A limit, and what exceeding it is.
+    struct Row: Sendable {
+        let field: String
+        let code: HTTPMessageError.Code
+        let change: @Sendable (inout HTTPLimits) -> Void
+    }
+
+    private static let rows = [
+        Row(field: "lineLength", code: .lineTooLong) { $0.lineLength = 20 },
+        Row(field: "headLength", code: .headTooLong) { $0.headLength = 40 },
+        Row(field: "fieldCount", code: .tooManyFields) { $0.fieldCount = 1 },
+        Row(field: "leadingEmptyLines", code: .tooManyEmptyLines) { $0.leadingEmptyLines = 0 },
+        Row(field: "chunkExtensionLength", code: .chunkExtensionsTooLong) { $0.chunkExtensionLength = 3 },
+        Row(field: "bodyLength", code: .bodyTooLong) { $0.bodyLength = 1 },
+    ]
+
+    /// One message that has some of everything, within the default limits and beyond each other one.
+    @Test(arguments: rows)
+    func eachLimitChangesTheOutcome(_ row: Row) throws {
+        let text = "\r\nPOST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nab\r\n0\r\n\r\n"
+        func parse(_ limits: HTTPLimits) throws(HTTPMessageError) {
+            var parser = MessageParser(.request, limits: limits)
+            try parser.append(Array(text.utf8))
+            while try parser.next() != nil {}
+        }
+        try parse(.default)
+        let error = #expect(throws: HTTPMessageError.self) { try parse(limits(row.change)) }
+        #expect(error?.code == row.code)
+    }
+
+    @Test func eachLimitHasARow() {
+        let fields = Mirror(reflecting: HTTPLimits()).children.compactMap(\.label)
+        #expect(Set(Self.rows.map(\.field)) == Set(fields))
+    }
 }

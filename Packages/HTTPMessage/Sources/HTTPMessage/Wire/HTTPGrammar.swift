@@ -128,6 +128,11 @@ enum HTTPGrammar {
         return bytes[first...last]
     }
 
+    /// `bytes` with a space in place of each control character (RFC 9110 §5.5).
+    static func withoutControls(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.allSatisfy(isFieldByte) ? bytes : bytes.map { isFieldByte($0) ? $0 : space }
+    }
+
     /// The bytes as UTF-8 where they are that, and as ISO 8859-1 otherwise, as HTTP was before (RFC 9110 §5.5).
     static func text(_ bytes: some Collection<UInt8>) -> String {
         // Nearly all is ASCII, which the standard library need not check in its general way.

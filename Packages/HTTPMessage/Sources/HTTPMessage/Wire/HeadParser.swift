@@ -48,6 +48,10 @@ public struct HeadParser {
     /// The length of the head found, with the empty lines around it; nil until then.
     public var byteCount: Int? { state.stage == .complete ? state.scan : nil }
 
+    /// What was tolerated in the head so far: the flags of ``leniency`` that made a difference. Empty for a head in the strict
+    /// form of RFC 9112.
+    public var departures: HTTPLeniency { state.departures }
+
     /// Heads up to this length have their memory used again; longer ones are rare, and a connection may idle for hours.
     static let largestKept = 4096
 
@@ -165,7 +169,8 @@ extension HeadParser {
         var startLine = StartLine()
         var fieldsStart = 0
         var fieldsEnd = 0
-        var hasFolds = false
+        /// What was tolerated.
+        var departures = HTTPLeniency.strict
     }
 
     @inline(__always)
@@ -199,11 +204,13 @@ extension HeadParser {
         let count = state.fieldCount
         let storage = emptyStorage(slots: count, bytes: size)
         let slots = buffer.slots
-        let (fieldsStart, fieldsEnd, hasFolds) = (state.fieldsStart - start, state.fieldsEnd - start, state.hasFolds)
+        let (fieldsStart, fieldsEnd, departures) = (
+            state.fieldsStart - start, state.fieldsEnd - start, state.departures
+        )
         bytes.withUnsafeBytes { bytes in
             storage.fill(
                 copying: UnsafeRawBufferPointer(rebasing: bytes[start..<start + size]), slots: slots, count: count,
-                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, hasFolds: hasFolds)
+                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, departures: departures)
         }
         if start > 0 {
             let slots = storage.slots
@@ -227,7 +234,7 @@ extension HeadParser {
 
     /// A request of HTTP/1.1 has one `Host`; no request has two or one that is no host (RFC 9112 §3.2).
     @inline(__always)
-    private func checkHost(_ base: UnsafeRawPointer) throws(HTTPMessageError) {
+    private mutating func checkHost(_ base: UnsafeRawPointer) throws(HTTPMessageError) {
         let slots = buffer.slots
         var found = false
         var index = 0
@@ -250,8 +257,9 @@ extension HeadParser {
             }
             index &+= 1
         }
-        if !found, state.startLine.version >= .http11, !leniency.contains(.missingHost) {
-            throw HTTPMessageError(.missingHost)
+        if !found, state.startLine.version >= .http11 {
+            guard leniency.contains(.missingHost) else { throw HTTPMessageError(.missingHost) }
+            state.departures.insert(.missingHost)
         }
     }
 }

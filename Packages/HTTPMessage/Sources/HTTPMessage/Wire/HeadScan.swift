@@ -30,7 +30,9 @@ extension HeadParser {
 
         /// The start of the next line if a line ends at `place`, nil if the bytes run out.
         @inline(__always)
-        func lineEnd(at place: Int, line: Int, otherwise code: HTTPMessageError.Code) throws(HTTPMessageError) -> Int? {
+        func lineEnd(
+            at place: Int, line: Int, otherwise code: HTTPMessageError.Code, noting departures: inout HTTPLeniency
+        ) throws(HTTPMessageError) -> Int? {
             if byte(place) == HTTPGrammar.cr {
                 if place &+ 1 >= end { return nil }
                 if byte(place &+ 1) == HTTPGrammar.lf {
@@ -38,20 +40,22 @@ extension HeadParser {
                     return place &+ 2
                 }
             }
-            return try otherLineEnd(at: place, line: line, otherwise: code)
+            return try otherLineEnd(at: place, line: line, otherwise: code, noting: &departures)
         }
 
         @inline(never)
         private func otherLineEnd(
-            at place: Int, line: Int, otherwise code: HTTPMessageError.Code
+            at place: Int, line: Int, otherwise code: HTTPMessageError.Code, noting departures: inout HTTPLeniency
         ) throws(HTTPMessageError) -> Int? {
             switch byte(place) {
             case HTTPGrammar.lf:
                 guard leniency.contains(.bareLineFeed) else { throw failure(.bareLineFeed, at: place, line: line) }
+                departures.insert(.bareLineFeed)
             case HTTPGrammar.cr:
                 guard leniency.contains(.bareCarriageReturn) else {
                     throw failure(.bareCarriageReturn, at: place, line: line)
                 }
+                departures.insert(.bareCarriageReturn)
             default:
                 throw failure(code, at: place, line: line)
             }
@@ -84,8 +88,9 @@ extension HeadParser {
                         valueStart = i
                         stage = .fieldValue
                     } else {
-                        switch try afterName(line: line, at: i, isFirst: count == 0) {
+                        switch try afterName(line: line, at: i, isFirst: count == 0, noting: &state.departures) {
                         case .value(let start):
+                            state.departures.insert(.whitespaceBeforeColon)
                             nameEnd = i
                             i = start
                             valueStart = start
@@ -110,15 +115,19 @@ extension HeadParser {
                 i = HTTPGrammar.endOfValue(base, from: i, to: end)
                 if i >= end { break scan }
                 if leniency.contains(.controlCharactersInValues), isToleratedControl(byte(i)) {
+                    state.departures.insert(.controlCharactersInValues)
                     i += 1
                     continue
                 }
-                guard let next = try lineEnd(at: i, line: line, otherwise: .invalidFieldValue) else { break scan }
+                guard
+                    let next = try lineEnd(
+                        at: i, line: line, otherwise: .invalidFieldValue, noting: &state.departures)
+                else { break scan }
 
                 if stage == .fold {
                     slots[count - 1].valueEnd = UInt32(
                         truncatingIfNeeded: foldedEnd(from: slots[count - 1].value.lowerBound, to: i))
-                    state.hasFolds = true
+                    state.departures.insert(.foldedLines)
                 } else {
                     if count >= fieldLimit { throw HTTPMessageError(.tooManyFields, offset: line) }
                     if count == capacity {
@@ -198,10 +207,14 @@ extension HeadParser {
 
         /// What follows where a name did not end in its colon: the empty line, a fold, a departure or an error.
         @inline(never)
-        private func afterName(line: Int, at i: Int, isFirst: Bool) throws(HTTPMessageError) -> AfterName {
+        private func afterName(
+            line: Int, at i: Int, isFirst: Bool, noting departures: inout HTTPLeniency
+        ) throws(HTTPMessageError) -> AfterName {
             switch byte(i) {
             case HTTPGrammar.cr where i == line, HTTPGrammar.lf where i == line:
-                guard let next = try lineEnd(at: i, line: line, otherwise: .invalidFieldName) else { return .needMore }
+                guard
+                    let next = try lineEnd(at: i, line: line, otherwise: .invalidFieldName, noting: &departures)
+                else { return .needMore }
                 return .endOfHead(next: next)
             case HTTPGrammar.cr, HTTPGrammar.lf:
                 throw failure(.missingColon, at: i, line: line)

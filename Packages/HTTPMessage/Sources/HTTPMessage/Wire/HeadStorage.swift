@@ -7,7 +7,8 @@
 ///     0                                 fieldsStart        fieldsEnd       byteCount
 ///
 /// Field lines follow each other without gaps, so that a line reaches from its slot's name to the next slot's name. What
-/// was parsed stays as it was; only lines that are set anew are written in the plain form `Name: value CR LF`.
+/// was parsed stays as it was; only lines that are set anew are written in the plain form `Name: value CR LF`. Where what was
+/// parsed departs from the strict form, ``Layout/departures`` says so, and the bytes are never sent as they are.
 ///
 /// A storage is changed only while a single value refers to it (`isKnownUniquelyReferenced` in ``HTTPFields``).
 final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
@@ -18,8 +19,16 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         var fieldsStart: Int
         var fieldsEnd: Int
         var byteCount: Int
+        /// What was tolerated when the bytes were parsed.
+        var departures: HTTPLeniency
+
         /// Some value holds the line ends of folded lines.
-        var hasFolds: Bool
+        @inline(__always)
+        var hasFolds: Bool { departures.contains(.foldedLines) }
+
+        /// The bytes have the strict form of RFC 9112 and can be sent as they are.
+        @inline(__always)
+        var isStrict: Bool { departures.isDisjoint(with: .forms) }
 
         /// The room for slots and bytes together.
         @inline(__always)
@@ -45,13 +54,13 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
     @inline(__always)
     func fill(
         copying bytes: UnsafeRawBufferPointer, slots: UnsafePointer<FieldSlot>, count: Int, fieldsStart: Int,
-        fieldsEnd: Int, hasFolds: Bool
+        fieldsEnd: Int, departures: HTTPLeniency
     ) {
         withUnsafeMutablePointers { layout, tail in
             let size = layout.pointee.size
             layout.pointee = Layout(
                 slotCapacity: count, byteCapacity: size &- count &* MemoryLayout<FieldSlot>.stride, fieldCount: count,
-                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, byteCount: bytes.count, hasFolds: hasFolds)
+                fieldsStart: fieldsStart, fieldsEnd: fieldsEnd, byteCount: bytes.count, departures: departures)
             tail.update(from: slots, count: count)
             if let base = bytes.baseAddress {
                 UnsafeMutableRawPointer(tail + count).copyMemory(from: base, byteCount: bytes.count)
@@ -65,7 +74,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         let buffer = HeadStorage.create(minimumCapacity: slotCapacity &+ (byteCapacity &+ stride &- 1) / stride) { _ in
             Layout(
                 slotCapacity: slotCapacity, byteCapacity: byteCapacity, fieldCount: 0, fieldsStart: 0, fieldsEnd: 0,
-                byteCount: 0, hasFolds: false)
+                byteCount: 0, departures: .strict)
         }
         return unsafeDowncast(buffer, to: HeadStorage.self)
     }
@@ -80,7 +89,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         copy.layout.fieldsStart = layout.fieldsStart
         copy.layout.fieldsEnd = layout.fieldsEnd
         copy.layout.byteCount = layout.byteCount
-        copy.layout.hasFolds = layout.hasFolds
+        copy.layout.departures = layout.departures
         copy.slots.update(from: self.slots, count: layout.fieldCount)
         copy.bytes.update(from: self.bytes, count: layout.byteCount)
         return copy
@@ -116,8 +125,28 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         UnsafeBufferPointer(start: bytes + range.lowerBound, count: range.count)
     }
 
-    /// The field lines and the empty line, as on the wire.
-    var section: UnsafeBufferPointer<UInt8> { slice(layout.fieldsStart..<layout.byteCount) }
+    /// Appends the field lines in their strict form, without the empty line that ends the section.
+    @inline(__always)
+    func writeLines(to output: inout [UInt8]) {
+        if layout.isStrict {
+            output.append(contentsOf: slice(layout.fieldsStart..<layout.fieldsEnd))
+        } else {
+            writePlainLines(to: &output)
+        }
+    }
+
+    /// Appends each field as `Name: value CR LF`: folds are one space, as are control characters.
+    @inline(never)
+    private func writePlainLines(to output: inout [UInt8]) {
+        for index in 0..<layout.fieldCount {
+            output.append(contentsOf: slice(slots[index].name))
+            output.append(HTTPGrammar.colon)
+            output.append(HTTPGrammar.space)
+            output.append(contentsOf: HTTPGrammar.withoutControls(value(index)))
+            output.append(HTTPGrammar.cr)
+            output.append(HTTPGrammar.lf)
+        }
+    }
 
     /// The whole line of field `index`, with its line end.
     func line(_ index: Int) -> Range<Int> {

@@ -76,20 +76,64 @@ struct MessageHead {
         return startBytes.map { $0.count + layout.byteCount - layout.fieldsStart } ?? layout.byteCount
     }
 
-    /// Appends the head as on the wire: one or two copies of memory, whatever the number of fields.
+    /// Appends the head in its strict form: one or two copies of memory, whatever the number of fields, unless it was parsed
+    /// with departures in its form.
     @inline(__always)
     func write(to output: inout [UInt8]) {
+        let layout = ownFields.storage.layout
+        if startBytes == nil, layout.isStrict {
+            output.append(contentsOf: ownFields.storage.slice(0..<layout.byteCount))
+        } else {
+            writeOpen(to: &output)
+            if !isHeaderless {
+                output.append(HTTPGrammar.cr)
+                output.append(HTTPGrammar.lf)
+            }
+        }
+    }
+
+    /// Appends the head in its strict form, without the empty line that ends it.
+    @inline(__always)
+    func writeOpen(to output: inout [UInt8]) {
+        let layout = ownFields.storage.layout
         if let startBytes {
             output.append(contentsOf: startBytes)
-            output.append(contentsOf: ownFields.storage.section)
+        } else if layout.isStrict {
+            output.append(contentsOf: ownFields.storage.slice(0..<layout.fieldsEnd))
+            return
         } else {
-            output.append(contentsOf: ownFields.storage.slice(0..<ownFields.storage.layout.byteCount))
+            output.append(contentsOf: plainStartLine())
         }
+        ownFields.storage.writeLines(to: &output)
+    }
+
+    /// A response of HTTP/0.9, which has no head.
+    private var isHeaderless: Bool { startLine.version == .http09 && startLine.line.range.isEmpty }
+
+    /// The start line with its line end, made of its parts.
+    @inline(never)
+    private func plainStartLine() -> [UInt8] {
+        if isHeaderless { return [] }
+        var head = MessageHead(startLine: startLine, fields: HTTPFields())
+        head.setStartLine(plainParts, startLine)
+        return head.startBytes ?? []
+    }
+
+    private var plainParts: [[UInt8]] {
+        let version = Array(startLine.version.description.utf8)
+        let second = HTTPGrammar.withoutControls(bytes(startLine.second))
+        guard let status = startLine.status else { return [bytes(startLine.first), second, version] }
+        return [version, Array("\(status)".utf8), Array(HTTPGrammar.trimmed(second))]
     }
 
     private mutating func detachStartLine() {
         guard startBytes == nil else { return }
-        startBytes = Array(ownFields.storage.slice(0..<ownFields.storage.layout.fieldsStart))
+        let layout = ownFields.storage.layout
+        if layout.isStrict || isHeaderless {
+            startBytes = Array(ownFields.storage.slice(0..<layout.fieldsStart))
+        } else {
+            setStartLine(plainParts, startLine)
+        }
     }
 }
 

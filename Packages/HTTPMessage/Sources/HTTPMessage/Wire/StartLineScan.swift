@@ -21,11 +21,12 @@ extension HeadParser.Scan {
         }
         if state.stage == .target {
             if leniency.contains(.extraSpacesInStartLine), i == state.valueStart {
-                while i < end, byte(i) == HTTPGrammar.space { i += 1 }
+                i = skipSpaces(from: i, noting: &state.departures)
                 state.valueStart = i
             }
             i = HTTPGrammar.endOfTarget(base, from: i, to: end)
             while i < end, byte(i) >= 0x80, leniency.contains(.nonASCIITarget) {
+                state.departures.insert(.nonASCIITarget)
                 i = HTTPGrammar.endOfTarget(base, from: i + 1, to: end)
             }
             if i >= end { return try stop(&state, i) }
@@ -39,15 +40,15 @@ extension HeadParser.Scan {
             state.stage = .version
         }
         if leniency.contains(.extraSpacesInStartLine), i == state.valueStart {
-            while i < end, byte(i) == HTTPGrammar.space { i += 1 }
+            i = skipSpaces(from: i, noting: &state.departures)
             state.valueStart = i
         }
-        guard let version = try version(at: i, line: line), i &+ 8 < end,
-            let next = try lineEnd(at: i &+ 8, line: line, otherwise: .malformedVersion)
+        guard let version = try version(at: i, line: line, noting: &state.departures), i &+ 8 < end,
+            let next = try lineEnd(at: i &+ 8, line: line, otherwise: .malformedVersion, noting: &state.departures)
         else { return try stop(&state, i) }
         state.startLine.version = version
         state.startLine.line = .init(line, i &+ 8)
-        try checkTarget(state.startLine, line: line)
+        try checkTarget(state.startLine, line: line, noting: &state.departures)
         endStartLine(&state, next)
     }
 
@@ -73,9 +74,7 @@ extension HeadParser.Scan {
         }
         if state.stage == .status {
             i = state.valueStart
-            if leniency.contains(.extraSpacesInStartLine) {
-                while i < end, byte(i) == HTTPGrammar.space { i += 1 }
-            }
+            if leniency.contains(.extraSpacesInStartLine) { i = skipSpaces(from: i, noting: &state.departures) }
             guard let status = try status(at: i, line: line), i &+ 3 < end else {
                 return try stop(&state, state.valueStart)
             }
@@ -83,7 +82,7 @@ extension HeadParser.Scan {
             if byte(i) == HTTPGrammar.space {
                 i &+= 1
                 if leniency.contains(.extraSpacesInStartLine) {
-                    while i < end, byte(i) == HTTPGrammar.space { i += 1 }
+                    i = skipSpaces(from: i, noting: &state.departures)
                     if i >= end { return try stop(&state, state.valueStart) }
                 }
             } else if byte(i) != HTTPGrammar.cr, byte(i) != HTTPGrammar.lf {
@@ -95,10 +94,13 @@ extension HeadParser.Scan {
         }
         i = HTTPGrammar.endOfValue(base, from: i, to: end)
         while i < end, leniency.contains(.controlCharactersInValues), isToleratedControl(byte(i)) {
+            state.departures.insert(.controlCharactersInValues)
             i = HTTPGrammar.endOfValue(base, from: i + 1, to: end)
         }
         if i >= end { return try stop(&state, i) }
-        guard let next = try lineEnd(at: i, line: line, otherwise: .invalidReasonPhrase) else {
+        guard
+            let next = try lineEnd(at: i, line: line, otherwise: .invalidReasonPhrase, noting: &state.departures)
+        else {
             return try stop(&state, i)
         }
         state.startLine.second = .init(state.valueStart, i)
@@ -112,6 +114,15 @@ extension HeadParser.Scan {
         state.lineStart = next
         state.scan = next
         state.stage = .fieldName
+    }
+
+    /// Where the spaces end that may stand beside the one that must.
+    @inline(never)
+    private func skipSpaces(from start: Int, noting departures: inout HTTPLeniency) -> Int {
+        var i = start
+        while i < end, byte(i) == HTTPGrammar.space { i += 1 }
+        if i > start { departures.insert(.extraSpacesInStartLine) }
+        return i
     }
 
     private func stop(_ state: inout State, _ i: Int) throws(HTTPMessageError) {
@@ -128,9 +139,10 @@ extension HeadParser.Scan {
                 state.start = state.scan
                 return true
             }
-            guard let next = try lineEnd(at: state.scan, line: state.scan, otherwise: .malformedStartLine) else {
-                return false
-            }
+            guard
+                let next = try lineEnd(
+                    at: state.scan, line: state.scan, otherwise: .malformedStartLine, noting: &state.departures)
+            else { return false }
             if state.emptyLines >= limit { throw HTTPMessageError(.tooManyEmptyLines, offset: state.scan) }
             state.emptyLines += 1
             state.scan = next
@@ -140,17 +152,21 @@ extension HeadParser.Scan {
 
     /// `HTTP/` and two digits (RFC 9112 §2.3); nil if the bytes run out.
     @inline(__always)
-    private func version(at i: Int, line: Int) throws(HTTPMessageError) -> HTTPVersion? {
+    private func version(
+        at i: Int, line: Int, noting departures: inout HTTPLeniency
+    ) throws(HTTPMessageError) -> HTTPVersion? {
         if i &+ 8 <= end {
             let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
             if word == 0x312E_312F_5054_5448 { return .http11 }  // "HTTP/1.1"
             if word == 0x302E_312F_5054_5448 { return .http10 }
         }
-        return try otherVersion(at: i, line: line)
+        return try otherVersion(at: i, line: line, noting: &departures)
     }
 
     @inline(never)
-    private func otherVersion(at i: Int, line: Int) throws(HTTPMessageError) -> HTTPVersion? {
+    private func otherVersion(
+        at i: Int, line: Int, noting departures: inout HTTPLeniency
+    ) throws(HTTPMessageError) -> HTTPVersion? {
         let pattern: StaticString = "HTTP/0.0"
         for k in 0..<8 {
             if i + k >= end { return nil }
@@ -159,9 +175,9 @@ extension HeadParser.Scan {
             if !isRight { throw failure(.malformedVersion, at: i + k, line: line) }
         }
         let version = HTTPVersion(unchecked: byte(i + 5) - UInt8(ascii: "0"), byte(i + 7) - UInt8(ascii: "0"))
-        guard leniency.contains(.anyVersion) || version == .http10 || version == .http11 else {
-            throw failure(.unsupportedVersion, at: i + 5, line: line)
-        }
+        if version == .http10 || version == .http11 { return version }
+        guard leniency.contains(.anyVersion) else { throw failure(.unsupportedVersion, at: i + 5, line: line) }
+        departures.insert(.anyVersion)
         return version
     }
 
@@ -181,10 +197,12 @@ extension HeadParser.Scan {
                 state.fieldsStart = 0
                 state.fieldsEnd = 0
                 state.stage = .complete
+                // The empty lines before it are its body, too.
+                state.departures = .headerlessResponse
                 return nil
             }
         }
-        let version = try version(at: line, line: line)
+        let version = try version(at: line, line: line, noting: &state.departures)
         if version == nil { try stop(&state, line) }
         return version
     }
@@ -204,14 +222,17 @@ extension HeadParser.Scan {
 
     /// The target has a form that goes with the method (RFC 9112 §3.2).
     @inline(__always)
-    private func checkTarget(_ startLine: StartLine, line: Int) throws(HTTPMessageError) {
+    private func checkTarget(
+        _ startLine: StartLine, line: Int, noting departures: inout HTTPLeniency
+    ) throws(HTTPMessageError) {
         if byte(Int(startLine.second.start)) == UInt8(ascii: "/"), startLine.first.range.count != 7 { return }
-        if leniency.contains(.anyTargetForm) { return }
         let method = UnsafeRawBufferPointer(rebasing: buffer[startLine.first.range])
         let target = UnsafeRawBufferPointer(rebasing: buffer[startLine.second.range])
-        guard let form = RequestTarget.form(of: target), RequestTarget.form(form, goesWith: method) else {
+        if let form = RequestTarget.form(of: target), RequestTarget.form(form, goesWith: method) { return }
+        guard leniency.contains(.anyTargetForm) else {
             throw failure(.invalidTarget, at: Int(startLine.second.start), line: line)
         }
+        departures.insert(.anyTargetForm)
     }
 
     private var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: end) }

@@ -4,7 +4,7 @@ internal import StreamKit
 
 /// What a stream adds to a request before sending it, and nothing else (RFC 9110 §7.2, §8.6; RFC 9112 §6).
 ///
-/// Works on bytes: the caller's lines go out as they are, the stream's own around them.
+/// Works on bytes: the caller's lines go out in strict form, the stream's own around them.
 struct RequestPreparation {
     /// A request ready to be sent.
     struct Head {
@@ -46,13 +46,11 @@ struct RequestPreparation {
         let isPlain =
             request.version <= .http11
             && (isBare || !RequestPreparation.ownFields.contains { fields.contains($0) })
-        if isPlain { request.serializeHead(into: &head.bytes) }
-        if !head.bytes.endsWithEmptyLine {
-            head.bytes.removeAll(keepingCapacity: true)
-            try RequestPreparation.plain(request).serializeHead(into: &head.bytes)
+        if isPlain {
+            request.serializeOpenHead(into: &head.bytes)
+        } else {
+            try RequestPreparation.plain(request).serializeOpenHead(into: &head.bytes)
         }
-        head.bytes.removeLast()
-        head.bytes.removeLast()  // not (2), which replaces a range
         insertHost(of: origin, into: &head.bytes, isBare: isBare)
 
         if isBare || !fields.contains(.userAgent) { head.bytes += Line.userAgent }
@@ -98,14 +96,13 @@ struct RequestPreparation {
         }
     }
 
-    /// The request in HTTP/1.x, with its lines in their plain form, and without what the stream says itself.
+    /// The request in HTTP/1.x, without what the stream says itself.
     private static func plain(_ request: HTTPRequest) throws(StreamError) -> HTTPRequest {
         do throws(HTTPMessageError) {
             // A stream speaks HTTP/1.1, whatever newer version the message was made for.
             var plain = try HTTPRequest(
                 method: request.method, target: request.target, version: min(request.version, .http11))
             plain.fields = request.fields
-            plain.fields.normalize()
             ownFields.forEach { plain.fields.remove($0) }
             return plain
         } catch {
@@ -143,10 +140,5 @@ struct RequestPreparation {
 extension [UInt8] {
     fileprivate mutating func append(_ text: StaticString) {
         append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
-
-    /// The end of a head.
-    fileprivate var endsWithEmptyLine: Bool {
-        count >= 4 && self[count - 4] == 13 && self[count - 3] == 10 && self[count - 2] == 13 && self[count - 1] == 10
     }
 }

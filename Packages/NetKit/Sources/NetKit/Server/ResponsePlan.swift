@@ -25,7 +25,7 @@ struct ResponsePlan: Equatable {
         return plan
     }
 
-    /// Appends the head as it is sent.
+    /// Appends the head as it is sent: in strict form, whatever form the response was parsed from.
     ///
     /// - Parameters:
     ///   - length: the length of the body, nil if it is not known.
@@ -40,6 +40,7 @@ struct ResponsePlan: Equatable {
     ) throws(StreamError) {
         let fields = response.fields
         let status = response.status.code
+        if response.version < .http10 { throw .unsendable("a response of HTTP/0.9 has no head") }
         if status < 200 { throw .unsendable("its status is \(status), and only the final answer can be given") }
         if fields.contains(.transferEncoding) { throw .unsendable("how it is framed is not the handler's business") }
         let declared = try ResponsePlan.declaredLength(fields)
@@ -68,9 +69,7 @@ struct ResponsePlan: Equatable {
         keepsConnection = mayPersist && request.isPersistent && !closes && body != .untilClose
         if !keepsConnection, !closes { added += Array("Connection: close\r\n".utf8) }
         if keepsConnection, request.request.version < .http11 { added += Array("Connection: keep-alive\r\n".utf8) }
-        response.serializeHead(into: &output)
-        // Before the empty line.
-        output.removeLast(2)
+        response.serializeOpenHead(into: &output)
         if !fields.contains(.date) {
             output += Array("Date: ".utf8)
             output += date

@@ -40,6 +40,43 @@ import Testing
         #expect(!found.plan.keepsConnection)
     }
 
+    /// A response that was received leniently is sent in strict form, with its framing on lines of its own.
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\nX-A: b\n\n", "HTTP/1.1 200 OK\r\nX-A: b\n\r\n", "HTTP/1.1 200 OK\nX-A:\n b\n\n",
+    ])
+    func responsesReceivedLeniently(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        var parser = HeadParser(.response, leniency: .client)
+        _ = try parser.parse(bytes.span.bytes)
+        let received = try parser.makeResponse(from: bytes.span.bytes)
+        let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        var requests = HeadParser(.request)
+        _ = try requests.parse(request.span.bytes)
+        let intake = try RequestIntake(requests.makeRequest(from: request.span.bytes), bodyLimit: 100)
+        var output: [UInt8] = []
+        _ = try ResponsePlan(
+            received, length: 5, to: intake, mayPersist: true, date: Array("now".utf8), into: &output)
+        #expect(
+            String(decoding: output, as: UTF8.self)
+                == "HTTP/1.1 200 OK\r\nX-A: b\r\nDate: now\r\nContent-Length: 5\r\n\r\n")
+    }
+
+    @Test func aResponseWithoutAHead() throws {
+        let bytes = Array("hello".utf8)
+        var parser = HeadParser(.response, leniency: .headerlessResponse)
+        _ = try parser.parse(bytes.span.bytes)
+        let received = try parser.makeResponse(from: bytes.span.bytes)
+        let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        var requests = HeadParser(.request)
+        _ = try requests.parse(request.span.bytes)
+        let intake = try RequestIntake(requests.makeRequest(from: request.span.bytes), bodyLimit: 100)
+        var output: [UInt8] = []
+        #expect(throws: StreamError.self) {
+            _ = try ResponsePlan(received, length: 5, to: intake, mayPersist: true, date: [], into: &output)
+        }
+        #expect(output.isEmpty)
+    }
+
     @Test func withoutABody() throws {
         for (status, request, line) in [
             (HTTPStatus.ok, "HEAD / HTTP/1.1", "Content-Length: 5\r\n"), (.notModified, "GET / HTTP/1.1", ""),
