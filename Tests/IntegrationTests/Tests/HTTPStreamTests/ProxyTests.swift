@@ -292,4 +292,25 @@ import Testing
 extension UnansweredPort {
     /// A port where nobody listens now.
     static func closed() throws -> UInt16 { UInt16(try PortPool.take(1)[0]) }
+
+    /// The origin was never reached: nothing in a proxy's refusal may be taken for its word.
+    @Test(arguments: Style.allCases)
+    func aRefusedTunnelIsTheProxysWord(_ style: Style) async throws {
+        let proxy = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send(
+                "HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic realm=p\r\nSet-Cookie: session=proxy\r\n"
+                    + "Strict-Transport-Security: max-age=1\r\nContent-Length: 2\r\n\r\nno")
+        }
+        let loaded = try await get("https://origin.example/", style) {
+            try $0.set(.proxies, to: [ProxyRoute(hops: [HTTPProxy(host: "127.0.0.1", port: UInt16(proxy.port))])])
+        }
+        let response = try #require(loaded.stream[.httpResponse])
+        #expect(loaded.error == nil && response.status == .proxyAuthenticationRequired && loaded.body.isEmpty)
+        #expect(response.url == nil)
+        #expect(response.fields.map(\.name) == ["Proxy-Authenticate", "Content-Length"])
+        #expect(loaded.stream[.httpAnsweringProxy]?.host == "127.0.0.1")
+        #expect(loaded.stream[.httpProxyResponse]?.fields[.setCookie] == "session=proxy")
+        #expect(loaded.stream[.httpProxyResponse]?.url == nil)
+    }
 }

@@ -120,7 +120,7 @@ import Testing
         }
         let secrets: [(HTTPFieldName, String)] = [
             (.authorization, "Basic c2VjcmV0"), (.cookie, "a=secret"), (.proxyAuthorization, "Basic c2VjcmV0"),
-            (.accept, "text/plain"),
+            ("X-Api-Key", "secret"), ("PRIVATE-TOKEN", "secret"), ("Cookie2", "secret"), (.accept, "text/plain"),
         ]
         let loaded = try await get(first.url(), fields: secrets, Self.follow)
         #expect(loaded.text == "second")
@@ -130,6 +130,26 @@ import Testing
         #expect(there["Accept"] == ["text/plain"])
         #expect(there["Host"] == ["127.0.0.1:\(second.port)"])
         #expect(second.recordings.allSatisfy { !$0.text.contains("secret") && !$0.text.contains("c2VjcmV0") })
+    }
+
+    @Test(arguments: [false, true])
+    func aBodyStaysAtHome(_ isAllowed: Bool) async throws {
+        let second = try Origin { _ in .init(body: "second") }
+        let target = second.url("/there")
+        let first = try Origin { _ in .init(307, fields: [.init("Location", target)]) }
+        let fields: [(HTTPFieldName, String)] = [("X-Request-ID", "7"), ("X-Api-Key", "secret")]
+        let loaded = try await get(
+            first.url(), method: .post, fields: fields, body: .bytes(Array("body".utf8))
+        ) { stream in
+            try Self.follow(stream)
+            if isAllowed {
+                try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(fields: ["X-Request-ID"], sendsBody: true))
+            }
+        }
+        #expect(loaded.text == (isAllowed ? "second" : ""))
+        #expect((loaded.error?.code == HTTPErrorNumber.badURL.rawValue) == !isAllowed)
+        #expect(second.requests.map(\.body) == (isAllowed ? [Array("body".utf8)] : []))
+        #expect(second.requests.allSatisfy { $0["X-Request-ID"] == ["7"] && $0["X-Api-Key"].isEmpty })
     }
 
     @Test func neverFromTLSToPlain() async throws {

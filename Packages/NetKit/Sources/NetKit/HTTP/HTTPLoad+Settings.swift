@@ -7,6 +7,7 @@ extension HTTPLoad {
         /// For the connection.
         var properties = StreamProperties()
         var followsRedirects = false
+        var crossOrigin = CrossOriginPolicy()
         var keepsConnection = false
         var decodesContent = false
         var decodedLimit: Int64 = 1 << 30
@@ -33,6 +34,8 @@ extension HTTPLoad {
             case StreamProperty<ProxyLogins>.httpProxyLogins.name: proxyLogins = value as? ProxyLogins
             case StreamProperty<Bool>.httpNeedsIdleConnection.name: needsIdleConnection = value as? Bool ?? false
             case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects = value as? Bool ?? false
+            case StreamProperty<CrossOriginPolicy>.httpCrossOriginPolicy.name:
+                crossOrigin = value as? CrossOriginPolicy ?? CrossOriginPolicy()
             case StreamProperty<Bool>.httpDecodesContent.name: decodesContent = value as? Bool ?? false
             case StreamProperty<Int64>.httpDecodedLimit.name:
                 decodedLimit = value as? Int64 ?? Settings().decodedLimit
@@ -51,6 +54,7 @@ extension HTTPLoad {
             case StreamProperty<HTTPConnectionPool>.httpPool.name: pool
             case StreamProperty<ProxySettings>.httpProxySettings.name: proxies
             case StreamProperty<Bool>.httpFollowsRedirects.name: followsRedirects
+            case StreamProperty<CrossOriginPolicy>.httpCrossOriginPolicy.name: crossOrigin
             case StreamProperty<Bool>.httpDecodesContent.name: decodesContent
             case StreamProperty<Int64>.httpDecodedLimit.name: decodedLimit
             case StreamProperty<Duration>.httpTotalLimit.name: totalLimit

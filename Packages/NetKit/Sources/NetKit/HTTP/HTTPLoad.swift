@@ -287,7 +287,8 @@ extension HTTPLoad {
             plain.fields.remove(.expect)
             hop = RedirectPolicy.Hop(request: plain, url: url, origin: origin, keepsBody: true)
         } else if settings.followsRedirects {
-            hop = try redirects.next(after: head, to: request, at: url, of: origin)
+            hop = try redirects.next(
+                after: head, to: request, at: url, of: origin, hasBody: body != nil, settings.crossOrigin)
         }
         if let hop, hop.keepsBody, hasSpentBody { throw .bodyNotRepeatable(head.status.code) }
         return hop

@@ -45,6 +45,15 @@ extension StreamError {
                 "A redirect leads from https to %1, which is not encrypted; it was not followed.", url))
     }
 
+    static func bodyToOtherOrigin(_ url: String) -> StreamError {
+        http(
+            .badURL,
+            Sentence(
+                "http.bodyToOtherOrigin",
+                "A redirect would send the request's body to another origin, %1; it was not followed. "
+                    + "CrossOriginPolicy.sendsBody allows it.", url))
+    }
+
     static func bodyNotRepeatable(_ status: Int) -> StreamError {
         http(
             .connectionLost,

@@ -7,7 +7,7 @@ extension StreamProperty where Value == Bool {
     /// Follow redirects. Default false: a 3xx is then an answer like others.
     ///
     /// 301 and 302 turn a POST into a GET, 303 anything but HEAD into a GET; 307 and 308 keep method and body (RFC 9110
-    /// §15.4). `Authorization`, `Cookie` and `Proxy-Authorization` go to the first origin only; https never leads to
+    /// §15.4). What goes along to another origin is up to ``StreamProperty/httpCrossOriginPolicy``; https never leads to
     /// http. At most ``RedirectPolicy/limit``. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
     public static var httpFollowsRedirects: Self {
         .init("NetKit.http.followsRedirects", access: .beforeOpen, default: false)
@@ -23,6 +23,14 @@ extension StreamProperty where Value == Bool {
     /// Ask for gzip and deflate, and give the decoded body. Default false: the body is as the server encoded it.
     public static var httpDecodesContent: Self {
         .init("NetKit.http.decodesContent", access: .beforeOpen, default: false)
+    }
+}
+
+extension StreamProperty where Value == CrossOriginPolicy {
+    /// Which fields, and whether a body, a redirect takes along to another origin. Default: fields that hold no secret, and no
+    /// body.
+    public static var httpCrossOriginPolicy: Self {
+        .init("NetKit.http.crossOriginPolicy", access: .beforeOpen, default: CrossOriginPolicy())
     }
 }
 
@@ -64,6 +72,9 @@ extension StreamProperty where Value == HTTPConnectionPool {
 
 extension StreamProperty where Value == HTTPResponse {
     /// The head of the answer, without its body; nil until it has arrived. It stays after the end and after close.
+    ///
+    /// A 407 with which a proxy refused a tunnel is that proxy's word: `httpAnsweringProxy` names the proxy, the response has no
+    /// URL, and no field that would set a cookie or a policy for the origin.
     ///
     /// Replaces `kCFStreamPropertyHTTPResponseHeader`.
     public static var httpResponse: Self { .init("NetKit.http.response", access: .readOnly) }

@@ -7,9 +7,6 @@ public struct RedirectPolicy: Sendable {
     /// How many redirects are followed for one load.
     public static let limit = 20
 
-    /// Fields that belong to the origin they were made for.
-    static let privateFields: [HTTPFieldName] = [.authorization, .cookie, .proxyAuthorization]
-
     private var seen: Set<String> = []
     private var count = 0
 
@@ -25,9 +22,14 @@ public struct RedirectPolicy: Sendable {
 
     /// The next request, or nil if the answer is no redirect that can be followed.
     ///
-    /// - Throws: for a loop, for too many, for https that leads to http, and for a URL that is none.
+    /// - Parameters:
+    ///   - hasBody: whether the request has a body, apart from `request`.
+    ///   - crossOrigin: what goes along to another origin.
+    /// - Throws: for a loop, for too many, for https that leads to http, for a body that must not go to another origin, and
+    ///   for a URL that is none.
     mutating func next(
-        after response: HTTPResponse, to request: HTTPRequest, at url: URL, of old: HTTPOrigin
+        after response: HTTPResponse, to request: HTTPRequest, at url: URL, of old: HTTPOrigin, hasBody: Bool,
+        _ crossOrigin: CrossOriginPolicy
     ) throws(StreamError) -> Hop? {
         guard let location = response.redirectLocation else { return nil }
         guard let target = resolve(location, against: url) else {
@@ -44,11 +46,11 @@ public struct RedirectPolicy: Sendable {
         count += 1
         guard count <= RedirectPolicy.limit else { throw .tooManyRedirects(RedirectPolicy.limit) }
 
+        let keepsBody = method == request.method
+        if new != old, keepsBody, hasBody, !crossOrigin.sendsBody { throw .bodyToOtherOrigin(target.publicText) }
         do throws(HTTPMessageError) {
             var next = try HTTPRequest(method: method, url: target, version: request.version)
-            next.fields = request.fields
-            if new != old { RedirectPolicy.privateFields.forEach { next.fields.remove($0) } }
-            let keepsBody = method == request.method
+            next.fields = new == old ? request.fields : try crossOrigin.fields(of: request.fields)
             if !keepsBody {
                 for name in [HTTPFieldName.contentLength, .contentType, .contentEncoding, .transferEncoding, .expect] {
                     next.fields.remove(name)

@@ -6,6 +6,12 @@ internal import StreamKit
 
 /// What proxies mean for a load.
 extension HTTPLoad {
+    /// Fields by which a client keeps something for the origin that sent them.
+    private static let statefulFields: [HTTPFieldName] = [
+        .setCookie, "Set-Cookie2", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Public-Key-Pins", "NEL",
+        "Report-To", "Reporting-Endpoints", "Expect-CT", "Accept-CH",
+    ]
+
     /// What the last proxy said when it was asked for a tunnel.
     var tunnelResponse: HTTPResponse? { connection?.pair[.httpProxyResponse] ?? proxies?.response }
 
@@ -114,6 +120,9 @@ extension HTTPLoad {
 
     /// A proxy that wants to know who asks is heard like a server that does (HM-094): its 407 is the answer, without the
     /// body, which is the proxy's word about itself and not the origin's. Everything else it says is a failure.
+    ///
+    /// The answer has neither the origin's URL nor a field that would keep something for the origin: the origin was never
+    /// reached, and whoever sits at the proxy could set its cookies.
     mutating func answerForProxy(_ error: StreamError) throws(StreamError) -> Bool {
         guard let refusal = error.underlying as? HTTPProxyRefusal else { return false }
         let progress = progress()
@@ -123,7 +132,8 @@ extension HTTPLoad {
         guard refusal.response.status.code == 407 else { return false }
         var head = refusal.response
         head.body = nil
-        head.url = url
+        head.url = nil
+        for name in HTTPLoad.statefulFields { head.fields.remove(name) }
         log.answered(head)
         response = head
         isReusable = false

@@ -22,6 +22,24 @@ extension HTTPSession {
         /// Whether redirects are followed, at most ``RedirectPolicy/limit``. Each has its own authentication.
         public var followsRedirects = false
 
+        /// What a redirect takes along to another origin. By default neither fields that may hold secrets nor a body.
+        public var crossOrigin = CrossOriginPolicy()
+
+        /// The longest wait for the head of an answer, counted anew whenever more of the request has gone out. Default 75 s. Connecting
+        /// has a limit of its own, `StreamProperty.openLimit`.
+        public var responseLimit: Duration = .seconds(75)
+
+        /// The longest time spent on the body of an answer that is not wanted (of a challenge, or of a redirect), to use its
+        /// connection again. Default 5 s; then the connection is closed.
+        public var discardLimit: Duration = .seconds(5)
+
+        /// The longest wait for a further piece of a body in ``HTTPSession/load(_:body:limit:)``. Default 75 s. Waits of a stream from
+        /// ``HTTPSession/open(_:body:)`` are the caller's own, and are not limited by this.
+        public var readLimit: Duration = .seconds(75)
+
+        /// The longest that a whole body may take in ``HTTPSession/load(_:body:limit:)``. Default 10 minutes.
+        public var bodyLimit: Duration = .seconds(600)
+
         /// Where idle connections are kept that are nobody's own.
         public var pool = HTTPConnectionPool.shared
 

@@ -59,7 +59,9 @@ struct SessionLoad {
             guard session.configuration.followsRedirects, let response = stream[.httpResponse] else { return stream }
             let hop: RedirectPolicy.Hop?
             do throws(StreamError) {
-                hop = try redirects.next(after: response, to: request, at: url, of: origin)
+                hop = try redirects.next(
+                    after: response, to: request, at: url, of: origin, hasBody: body != nil,
+                    session.configuration.crossOrigin)
                 if hop?.keepsBody == true { try checkBody(stream, response.status) }
             } catch {
                 stream.close()

@@ -8,22 +8,26 @@ import Testing
 @Suite struct RedirectPolicyTests {
     private func next(
         _ status: Int, _ location: String?, from url: String = "http://example.org/dir/page", method: HTTPMethod = .get,
-        fields: [(HTTPFieldName, String)] = [], policy: inout RedirectPolicy
+        fields: [(HTTPFieldName, String)] = [], hasBody: Bool = false, _ crossOrigin: CrossOriginPolicy = .init(),
+        policy: inout RedirectPolicy
     ) throws -> RedirectPolicy.Hop? {
         let url = try #require(URL(string: url))
         var request = try HTTPRequest(method: method, url: url)
         for (name, value) in fields { try request.fields.append(value, for: name) }
         var response = try HTTPResponse(status: HTTPStatus(integerLiteral: status))
         if let location { try response.fields.set(location, for: .location) }
-        return try policy.next(after: response, to: request, at: url, of: HTTPOrigin(url))
+        return try policy.next(
+            after: response, to: request, at: url, of: HTTPOrigin(url), hasBody: hasBody, crossOrigin)
     }
 
     private func next(
         _ status: Int, _ location: String?, from url: String = "http://example.org/dir/page", method: HTTPMethod = .get,
-        fields: [(HTTPFieldName, String)] = []
+        fields: [(HTTPFieldName, String)] = [], hasBody: Bool = false, _ crossOrigin: CrossOriginPolicy = .init()
     ) throws -> RedirectPolicy.Hop? {
         var policy = RedirectPolicy()
-        return try next(status, location, from: url, method: method, fields: fields, policy: &policy)
+        return try next(
+            status, location, from: url, method: method, fields: fields, hasBody: hasBody, crossOrigin,
+            policy: &policy)
     }
 
     @Test(arguments: [
@@ -57,11 +61,39 @@ import Testing
     ])
     func secrets(_ from: String, _ location: String, _ keeps: Bool) throws {
         let secrets: [(HTTPFieldName, String)] = [
-            (.authorization, "s"), (.cookie, "s"), (.proxyAuthorization, "s"), ("AUTHORIZATION", "s"), (.accept, "a"),
+            (.authorization, "s"), (.cookie, "s"), (.proxyAuthorization, "s"), ("AUTHORIZATION", "s"),
+            ("X-Api-Key", "s"),
+            ("PRIVATE-TOKEN", "s"), ("Cookie2", "s"), ("Referer", "s"), ("X-Anything", "s"), (.accept, "a"),
         ]
         let hop = try #require(try next(307, location, from: from, fields: secrets))
         #expect(hop.request.fields.map(\.name).filter { $0 != .accept }.isEmpty == !keeps)
         #expect(hop.request.fields.contains(.accept))
+    }
+
+    /// The application names what else may go.
+    @Test func namedFields() throws {
+        let fields: [(HTTPFieldName, String)] = [("X-Request-ID", "1"), ("X-Api-Key", "s"), (.userAgent, "u")]
+        let hop = try #require(
+            try next(302, "http://b.example/", fields: fields, CrossOriginPolicy(fields: ["x-request-id"])))
+        #expect(hop.request.fields.map(\.name) == ["X-Request-ID", .userAgent])
+    }
+
+    /// A body goes to another origin only if the application allows it.
+    @Test(arguments: [301, 302, 303, 307, 308], [HTTPMethod.post, .put])
+    func bodies(_ status: Int, _ method: HTTPMethod) throws {
+        let keepsBody = RedirectPolicy.method(after: status, method) == method
+        let other = "http://b.example/"
+        if keepsBody {
+            #expect(throws: StreamError.bodyToOtherOrigin(other)) {
+                try next(status, other, method: method, hasBody: true)
+            }
+        } else {
+            #expect(try next(status, other, method: method, hasBody: true)?.keepsBody == false)
+        }
+        let allowed = CrossOriginPolicy(sendsBody: true)
+        #expect(try next(status, other, method: method, hasBody: true, allowed)?.keepsBody == keepsBody)
+        #expect(try next(status, other, method: method)?.url.absoluteString == other)
+        #expect(try next(status, "/same", method: method, hasBody: true)?.keepsBody == keepsBody)
     }
 
     @Test(arguments: ["http://a.example/", "http://b.example:443/", "//b.example:0/", "ftp://a.example/", "https://"])
