@@ -123,4 +123,65 @@ import Testing
         #expect(loaded.text == "whatever")
         #expect(loaded.stream[.httpFinalRequest]?.fields[.acceptEncoding] == "gzip, deflate")
     }
+
+    /// An amount of coded data that decodes to nothing, and then a little that does.
+    private static func nothing(_ coding: String) -> [UInt8] {
+        let count = 256 * 1024
+        if coding == "gzip" {
+            let empty: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+            let done: [UInt8] = [
+                0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 0x4b, 0xc9, 0xcf, 0x4b, 5, 0, 0xab, 0xe0, 0x2d, 0x10, 4, 0, 0, 0,
+            ]
+            return Array(repeatElement(empty, count: count / empty.count).joined()) + done
+        }
+        let block: [UInt8] = [0, 0, 0, 0xff, 0xff]
+        let done: [UInt8] = [0x4b, 0xc9, 0xcf, 0x4b, 5, 0]
+        return Array(repeatElement(block, count: count / block.count).joined()) + done
+    }
+
+    /// A step ends after a bounded amount of data that decode to nothing, so that others have their turn; the load goes on.
+    @Test(arguments: ["gzip", "deflate"])
+    func aStepDecodesSoMuchInVain(_ coding: String) async throws {
+        let body = Self.nothing(coding)
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n")
+            try connection.send(body)
+        }
+        let stream = try makeStream(server.url()) { try $0.set(.httpDecodesContent, to: true) }
+        try stream.open()
+        try await stream.opened()
+        try await server.finished()
+        // All of it is in the socket, and yet a try gives nothing, again and again.
+        let tries = await onThread {
+            Result {
+                var buffer = [UInt8](repeating: 0, count: 100)
+                var tries = 0
+                while true {
+                    guard let count = try stream.tryRead(into: &buffer) else {
+                        tries += 1
+                        continue
+                    }
+                    #expect(buffer[..<count] == Array("done".utf8)[...])
+                    return tries
+                }
+            }
+        }
+        #expect(try tries.get() >= body.count / (64 * 1024) - 1)
+        stream.close()
+    }
+
+    @Test(arguments: ["gzip", "deflate"], Style.allCases)
+    func dataThatDecodeToNothing(_ coding: String, _ style: Style) async throws {
+        let body = Self.nothing(coding)
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n")
+            try connection.send(body)
+        }
+        let loaded = try await get(server.url(), style) { try $0.set(.httpDecodesContent, to: true) }
+        #expect(loaded.error == nil && loaded.text == "done")
+    }
 }

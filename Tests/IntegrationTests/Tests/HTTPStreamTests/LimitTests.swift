@@ -182,4 +182,62 @@ import Testing
                 && ports.contains(Int(UInt16(bigEndian: address.sin_port)))
         }
     }
+
+    // MARK: Waits
+
+    /// Without an answer the load ends, however it is read.
+    @Test(arguments: Style.allCases)
+    func noAnswer(_ style: Style) async throws {
+        let over = Signal()
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            // Interim answers and the beginning of a head are no answer.
+            try connection.send("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n")
+            try connection.wait(for: over)
+        }
+        let loaded = try await get(server.url(), style) {
+            try $0.set(.httpResponseLimit, to: .milliseconds(100))
+        }
+        #expect(loaded.error == .timedOut)
+        #expect(loaded.error?.description.contains("waiting for the server's answer") == true)
+        over.fire()
+    }
+
+    /// The limit is for the head alone; a body may take its time.
+    @Test(arguments: Style.allCases)
+    func aSlowBody(_ style: Style) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+            usleep(200_000)
+            try connection.send("cd")
+        }
+        let loaded = try await get(server.url(), style) {
+            try $0.set(.httpResponseLimit, to: .milliseconds(100))
+        }
+        #expect(loaded.error == nil && loaded.text == "abcd")
+    }
+
+    /// A redirect whose body does not come is followed all the same, on another connection.
+    @Test(arguments: Style.allCases)
+    func aRedirectWithoutItsBody(_ style: Style) async throws {
+        let over = Signal()
+        let server = try ScriptedServer { connection throws(PeerError) in
+            let head = try connection.readHead()
+            if head.hasPrefix("GET /end ") {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nend")
+            } else {
+                try connection.send("HTTP/1.1 302 Found\r\nLocation: /end\r\nContent-Length: 100\r\n\r\nab")
+                try connection.wait(for: over)
+            }
+        }
+        let loaded = try await get(server.url(), style) {
+            try $0.set(.httpFollowsRedirects, to: true)
+            try $0.set(.httpKeepsConnection, to: true)
+            try $0.set(.httpPool, to: HTTPConnectionPool())
+            try $0.set(.httpDiscardLimit, to: .milliseconds(100))
+        }
+        #expect(loaded.error == nil && loaded.text == "end")
+        over.fire()
+    }
 }

@@ -1,4 +1,3 @@
-internal import EventLoops
 internal import HTTPMessage
 internal import StreamKit
 
@@ -14,12 +13,12 @@ struct BodyUpload: Sendable {
         case done
     }
 
-    private let source: ReadStream
+    /// Closed by the load, also at its end.
+    let source: ReadStream
     /// Nil for chunks.
     private let length: Int64?
     /// For chunks: the payload on its way into them.
     private var payload: [UInt8] = []
-    private var bell: SourceBell?
     private var isComplete = false
     /// How many bytes of the body have been taken.
     private(set) var taken: Int64 = 0
@@ -70,40 +69,7 @@ struct BodyUpload: Sendable {
     }
 
     private mutating func finish() -> Progress {
-        source.close()
         isComplete = true
         return .done
-    }
-
-    /// Has `point` signalled once the stream has more; false if it has already.
-    mutating func awaitSource(ringing point: WaitPoint) -> Bool {
-        let bell = bell.take() ?? SourceBell(ringing: point)
-        let place = source.waitPoint
-        if let old = bell.place { old.unwatch(.reader, bell) }
-        bell.place = place
-        guard place.watch(.reader, for: .readable, with: bell) == nil else { return false }
-        self.bell = bell
-        return true
-    }
-
-    func close() {
-        if let bell, let place = bell.place { place.unwatch(.reader, bell) }
-        source.close()
-    }
-}
-
-/// Tells the place where a load waits that the stream of its body has more: a load waits for both, at one place.
-final class SourceBell: Watcher, @unchecked Sendable {
-    // `place` is used by the upload only, inside its load's lock.
-    private let point: WaitPoint
-    var place: WaitPoint?
-
-    init(ringing point: WaitPoint) {
-        self.point = point
-        super.init()
-    }
-
-    override func fire() {
-        point.signal([.readable, .writable])
     }
 }

@@ -72,13 +72,16 @@ final class HTTPConnection: @unchecked Sendable {
         return count
     }
 
-    /// Waits on the calling thread until there is something to read, in the buffer with `fills`. How the wait ended is told
-    /// by the next try to read.
-    func waitForInput(fills: Bool) {
-        if fills {
-            _ = try? fill(waits: true)
-        } else {
-            try? pair.input.ready()
+    /// Waits on the calling thread until there is something to read, in the buffer with `fills`.
+    ///
+    /// - Returns: what the wait ended with, if not with something to read. A failure of the connection is met again by the
+    ///   next try to read; one of the wait alone, such as for lack of descriptors, is not.
+    func waitForInput(fills: Bool) -> StreamError? {
+        do throws(StreamError) {
+            if fills { _ = try fill(waits: true) } else { try pair.input.ready() }
+            return nil
+        } catch {
+            return error
         }
     }
 

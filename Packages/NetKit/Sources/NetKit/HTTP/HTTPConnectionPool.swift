@@ -107,8 +107,13 @@ public final class HTTPConnectionPool: Sendable {
 
     /// An idle connection for `key`, looked at unless it is trusted; nil if there is none.
     ///
-    /// - Parameter trust: for how long after a read that emptied it a look can be spared; see ``trust``.
-    func take(_ key: HTTPConnectionKey, at now: Moment = .now, trusting trust: Duration = .zero) -> HTTPConnection? {
+    /// - Parameters:
+    ///   - trust: for how long after a read that emptied it a look can be spared; see ``trust``.
+    ///   - dispose: given each connection that turns out to be of no use, which it closes, now or later.
+    func take(
+        _ key: HTTPConnectionKey, at now: Moment = .now, trusting trust: Duration = .zero,
+        dispose: (HTTPConnection) -> Void
+    ) -> HTTPConnection? {
         while true {
             let connection = state.withLock { state in
                 state.idle.lastIndex { $0.key == key }.map { state.idle.remove(at: $0) }
@@ -117,7 +122,7 @@ public final class HTTPConnectionPool: Sendable {
             if connection.isIdle(now, trusting: trust), connection.idleSince.duration(to: now) < limits.idle {
                 return connection
             }
-            connection.pair.close()
+            dispose(connection)
         }
     }
 

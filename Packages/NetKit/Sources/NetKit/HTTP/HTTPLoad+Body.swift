@@ -14,19 +14,30 @@ extension BodyFraming {
 
 /// The body of the answer.
 extension HTTPLoad {
-    /// Goes on to the body, and reads payload into `target`.
-    mutating func read(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        if let interest = try advanceToBody() { return .wouldBlock(interest) }
-        let attempt = try readBody(into: &target)
-        // Who reads does not wait, and whoever takes the connection next shall not be woken by the end of this stream.
-        if isOver { place = nil }
-        return attempt
+    /// Goes on to the body, and reads payload into `target`; nil to be called again, after the ``departures``.
+    mutating func read(into target: inout MutableRawSpan) throws(StreamError) -> Attempt? {
+        switch try advanceToBody() {
+        case .done: try readBody(into: &target)
+        case .blocked(let interest): .wouldBlock(interest)
+        case .again: nil
+        }
+    }
+
+    /// What a read would give, without giving it; nil to be called again, after the ``departures``.
+    mutating func peek() throws(StreamError) -> Attempt? {
+        switch try advanceToBody() {
+        case .done: try peekBody()
+        case .blocked(let interest): .wouldBlock(interest)
+        case .again: nil
+        }
     }
 
     /// The connection, if all there is to do now is to wait for its input. Until the caller takes ``isConnectionLent``
     /// back, input and buffer are his: nobody else may look there.
     mutating func lendConnection() -> (connection: HTTPConnection, fills: Bool)? {
-        guard settings.totalLimit == nil, leaveTimer == nil, sender?.isDone == true, let connection else { return nil }
+        guard let block, block.deadline == nil, block.reason == .connection(.readable), let connection else {
+            return nil
+        }
         isConnectionLent = true
         // Payload is read past the buffer.
         if case .receivingBody = phase, contentDecoder == nil, decoder.payloadAhead > 0 { return (connection, false) }
@@ -40,8 +51,7 @@ extension HTTPLoad {
         return .moved(count)
     }
 
-    /// What a read would give, without giving it.
-    mutating func peekBody() throws(StreamError) -> Attempt {
+    private mutating func peekBody() throws(StreamError) -> Attempt {
         if contentDecoder != nil { return try prepareDecoded() }
         while true {
             guard let connection, !decoder.isComplete else { return .ended }
@@ -107,7 +117,7 @@ extension HTTPLoad {
         }
         // It may have stopped short of what came behind the body.
         connection.isDrained = false
-        guard let count = read else { return try block() }
+        guard let count = read else { return try blocked() }
         if count == 0 { return try receiveEnd() }
         try advanceDecoder(count)
         if decoder.isComplete { letGo() }
@@ -116,11 +126,11 @@ extension HTTPLoad {
 
     /// Reads into the buffer; nil: look again.
     private mutating func fill(_ connection: HTTPConnection) throws(StreamError) -> Attempt? {
-        guard let count = try connection.fill() else { return try block() }
+        guard let count = try connection.fill() else { return try blocked() }
         return count == 0 ? try receiveEnd() : nil
     }
 
-    private mutating func block() throws(StreamError) -> Attempt? {
+    private mutating func blocked() throws(StreamError) -> Attempt? {
         try interestWhileReceiving().map { .wouldBlock($0) }
     }
 
@@ -145,8 +155,10 @@ extension HTTPLoad {
 
     // MARK: Decoded bodies
 
-    /// Decodes until there is something to read.
+    /// Decodes until there is something to read, or the turn's budget is used up: a server can send any amount that decodes
+    /// to nothing.
     private mutating func prepareDecoded() throws(StreamError) -> Attempt {
+        var budget = HTTPLoad.turnBudget
         while true {
             if contentDecoder?.hasBytes == true { return .moved(1) }
             guard let connection, !decoder.isComplete else {
@@ -159,26 +171,31 @@ extension HTTPLoad {
             _ = try nextPayload(connection, upTo: 0)
             let ahead = Int(min(decoder.payloadAhead, Int64(connection.buffer.count)))
             if ahead > 0 {
-                try decode(ahead, of: connection)
+                if budget <= 0 { return .wouldBlock(waiting(.turn)) }
+                budget -= try decode(ahead, of: connection)
             } else if !decoder.isComplete, let attempt = try fill(connection) {
                 return attempt
             }
         }
     }
 
-    private mutating func decode(_ available: Int, of connection: HTTPConnection) throws(StreamError) {
+    /// Decodes some of the buffered payload; gives what that counts against the turn's budget.
+    private mutating func decode(_ available: Int, of connection: HTTPConnection) throws(StreamError) -> Int {
         let used = try connection.buffer.withBytes { (bytes) throws(StreamError) in
             try contentDecoder?.decode(bytes.extracting(..<available)) ?? 0
         }
         connection.buffer.remove(used)
         try advanceDecoder(used)
+        return used + HTTPLoad.decodeCost
     }
 
     // MARK: Bodies of redirects
 
     /// Reads a redirect's body away, then goes on with the next request.
     mutating func discard() throws(StreamError) -> Interest? {
-        if settings.keepsConnection, decoder.framing.endsByItself {
+        let deadline = discardDeadline ?? .now + settings.discardLimit
+        discardDeadline = deadline
+        if settings.keepsConnection, decoder.framing.endsByItself, .now < deadline {
             var scrap = [UInt8](repeating: 0, count: 4096)
             var span = scrap.mutableSpan
             var bytes = span.mutableBytes
@@ -192,6 +209,7 @@ extension HTTPLoad {
                 // The redirect is known; what became of its body does not matter.
             }
         }
+        discardDeadline = nil
         try followHop()
         return nil
     }

@@ -4,20 +4,33 @@ internal import StreamKit
 
 /// Up to the body: sending, and the head of the answer.
 extension HTTPLoad {
-    /// Goes on until the request is on its way (nil), or something must be waited for.
-    mutating func begin() throws(StreamError) -> Interest? {
-        while !hasBegun {
-            if let interest = try advance(), !hasBegun { return interest }
-        }
-        return nil
+    /// What going on came to.
+    enum Progress {
+        /// As far as was asked for.
+        case done
+        /// Something must be waited for; see ``block``.
+        case blocked(Interest)
+        /// There are ``departures`` to be carried out first: what comes next may need what they give back.
+        case again
     }
 
-    /// Goes on until the head of the final answer is there (nil), or something must be waited for.
-    mutating func advanceToBody() throws(StreamError) -> Interest? {
-        while !isAtBody {
-            if let interest = try advance() { return interest }
+    /// Goes on until the request is on its way, or something must be waited for.
+    mutating func begin() throws(StreamError) -> Progress {
+        while !hasBegun {
+            if let interest = try advance(), !hasBegun { return .blocked(interest) }
+            if !departures.isEmpty { return .again }
         }
-        return nil
+        return .done
+    }
+
+    /// Goes on until the head of the final answer is there, or something must be waited for.
+    @inline(__always)
+    mutating func advanceToBody() throws(StreamError) -> Progress {
+        while !isAtBody {
+            if let interest = try advance() { return .blocked(interest) }
+            if !departures.isEmpty, !isAtBody { return .again }
+        }
+        return .done
     }
 
     private var isAtBody: Bool {
@@ -58,18 +71,19 @@ extension HTTPLoad {
         while true {
             guard let progress = try sender?.advance(connection.pair.output) else { throw .closed }
             switch progress {
-            case .done: return .done
+            case .done:
+                stopSending()
+                restartResponseClock()
+                return .done
             case .awaitsLeave: return .awaitsLeave
             case .failed(let error): return hasAnswer ? .answered : .failed(error)
-            case .sentPiece: if hasAnswer { return .answered }
-            case .connectionBlocks:
-                place = connection.pair.input.waitPoint
-                return hasAnswer ? .answered : .blocked([.readable, .writable])
-            case .sourceBlocks:
+            case .sentPiece:
+                restartResponseClock()
                 if hasAnswer { return .answered }
-                let point = connection.pair.input.waitPoint
-                place = point
-                if sender?.awaitSource(ringing: point) == true { return .blocked(.readable) }
+            case .connectionBlocks:
+                return hasAnswer ? .answered : .blocked(waiting(.connection([.readable, .writable])))
+            case .sourceBlocks:
+                return hasAnswer ? .answered : .blocked(waiting(.source))
             }
         }
     }
@@ -84,32 +98,31 @@ extension HTTPLoad {
         case .answered: phase = .receivingHead
         case .done:
             phase = .receivingHead
-            place = connection?.pair.input.waitPoint
             hasJustSent = true
         case .awaitsLeave:
             phase = .receivingHead
-            guard let point = connection?.pair.input.waitPoint else { throw .closed }
-            leaveTimer = loop.schedule(at: .now + settings.continueLimit) { point.signal([.readable, .writable]) }
+            leaveDeadline = .now + settings.continueLimit
         }
         return nil
     }
 
     private mutating func giveLeave() throws(StreamError) {
-        leaveTimer.take()?.cancel()
+        leaveDeadline = nil
         try sender?.giveLeave()
     }
 
     /// Nothing more can be read now: sends on if there is something to send. Nil if reading is worth another try.
     mutating func interestWhileReceiving() throws(StreamError) -> Interest? {
-        place = connection?.pair.input.waitPoint
-        if let leaveTimer, Moment.now >= leaveTimer.deadline { try giveLeave() }
-        guard sender?.isDone == false, sender?.isAwaitingLeave == false else { return .readable }
+        if let leaveDeadline, Moment.now >= leaveDeadline { try giveLeave() }
+        guard sender?.isDone == false, sender?.isAwaitingLeave == false else {
+            return waiting(.connection(.readable))
+        }
         switch try sendOn() {
-        case .done, .awaitsLeave: return .readable
+        case .done, .awaitsLeave: return waiting(.connection(.readable))
         case .blocked(let interest): return interest
         case .answered: return nil
         case .failed:
-            sender?.stop()  // what was answered before counts
+            stopSending()  // what was answered before counts
             return nil
         }
     }
@@ -125,7 +138,7 @@ extension HTTPLoad {
             }
             if hasJustSent {
                 hasJustSent = false
-                return .readable
+                return waiting(.connection(.readable))
             }
             let count: Int?
             do throws(StreamError) {
@@ -165,7 +178,8 @@ extension HTTPLoad {
             throw StreamError(error)
         }
         try refuseUnasked(head, framing)
-        leaveTimer.take()?.cancel()
+        responseDeadline = nil
+        leaveDeadline = nil
         log.answered(head, at: connection?.lastRead ?? .now)
         noteAnsweringProxy()
         decoder = BodyDecoder(framing, limits: settings.limits, leniency: .client)
@@ -175,12 +189,12 @@ extension HTTPLoad {
         response = head
         if let hop = try hop(after: head) {
             nextHop = hop
-            sender?.stop()
+            stopSending()
             phase = .discarding
             return
         }
         // Who refuses a request does not want the rest of it (RFC 9112 §9.5).
-        if head.status.code >= 300 || sender?.isAwaitingLeave == true { sender?.stop() }
+        if head.status.code >= 300 || sender?.isAwaitingLeave == true { stopSending() }
         if settings.decodesContent { contentDecoder = ContentDecoder(for: head, limit: settings.decodedLimit) }
         phase = .receivingBody
         if decoder.isComplete { letGo() }

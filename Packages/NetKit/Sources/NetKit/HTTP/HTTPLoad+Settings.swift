@@ -13,6 +13,8 @@ extension HTTPLoad {
         var decodedLimit: Int64 = 1 << 30
         var continueLimit = Duration.seconds(1)
         var totalLimit: Duration?
+        var responseLimit: Duration?
+        var discardLimit = Duration.seconds(5)
         var limits = HTTPLimits.default
         var pool: HTTPConnectionPool?
         var proxies: ProxySettings?
@@ -40,6 +42,10 @@ extension HTTPLoad {
             case StreamProperty<Int64>.httpDecodedLimit.name:
                 decodedLimit = value as? Int64 ?? Settings().decodedLimit
             case StreamProperty<Duration>.httpTotalLimit.name: totalLimit = value as? Duration
+            case StreamProperty<Duration>.httpResponseLimit.name:
+                responseLimit = (value as? Duration).flatMap { $0 > .zero ? $0 : nil }
+            case StreamProperty<Duration>.httpDiscardLimit.name:
+                discardLimit = value as? Duration ?? Settings().discardLimit
             case StreamProperty<Duration>.httpContinueLimit.name:
                 continueLimit = value as? Duration ?? Settings().continueLimit
             case StreamProperty<HTTPLimits>.httpLimits.name: limits = value as? HTTPLimits ?? .default
@@ -58,6 +64,8 @@ extension HTTPLoad {
             case StreamProperty<Bool>.httpDecodesContent.name: decodesContent
             case StreamProperty<Int64>.httpDecodedLimit.name: decodedLimit
             case StreamProperty<Duration>.httpTotalLimit.name: totalLimit
+            case StreamProperty<Duration>.httpResponseLimit.name: responseLimit
+            case StreamProperty<Duration>.httpDiscardLimit.name: discardLimit
             case StreamProperty<Duration>.httpContinueLimit.name: continueLimit
             case StreamProperty<HTTPLimits>.httpLimits.name: limits
             default: properties.value(named: name)

@@ -6,8 +6,8 @@ internal import StreamKit
 
 /// One load: from the request to the end of the body, over as many connections and redirects as it takes.
 ///
-/// Theory of operation. Every member takes one or more steps and never waits; `Interest` says what to wait for, at
-/// ``place``. Protocol decisions are made elsewhere, in types that do no I/O: ``RequestPreparation`` (what is sent),
+/// Theory of operation. Every member takes one or more steps and never waits; ``block`` says what to wait for. What is to be
+/// closed or given back is put into ``departures``. Protocol decisions are made elsewhere, in types that do no I/O: ``RequestPreparation`` (what is sent),
 /// `HeadParser`, `BodyFraming` and `BodyDecoder` (what is received), ``RedirectPolicy`` (where next). This one only carries
 /// bytes between them and the connection.
 ///
@@ -30,6 +30,12 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// How much of a redirect's body is read for the sake of the connection.
     static let discardLimit: Int64 = 64 * 1024
 
+    /// How much of a coded body one step decodes in vain before others have their turn.
+    static let turnBudget = 64 * 1024
+
+    /// What a call of the decoder counts against ``turnBudget``, beside the bytes it takes.
+    static let decodeCost = 64
+
     /// Not changed any more once the load has begun.
     var settings = Settings()
     let loop: EventLoop
@@ -47,16 +53,24 @@ struct HTTPLoad: ~Copyable, Sendable {
     var proxies: ProxyProgress?
 
     var phase = Phase.idle
-    /// Where to wait.
-    var place: WaitPoint?
+    /// What the last step ended with; nil if it did not end in a wait.
+    var block: Block?
+    /// What is to be done once the load's lock has been released; see ``LoadPoint``.
+    var departures = Departures()
+    /// When the load must have ended.
+    var totalDeadline: Moment?
+    /// When the head of the answer must have come, unless more of the request goes out.
+    var responseDeadline: Moment?
+    /// When the rest of a redirect's body is not waited for any more.
+    var discardDeadline: Moment?
     var log = LoadLog()
     var connection: HTTPConnection?
     var sender: RequestSender?
     private var sentHead: [UInt8] = []
     private var lastTLS: TLSInformation?
     private var lastBinding: [UInt8]?
-    /// Rings when a body that waits for a 100 (Continue) goes out without.
-    var leaveTimer: LoopTimer?
+    /// When a body that waits for a 100 (Continue) goes out without.
+    var leaveDeadline: Moment?
 
     /// At least a byte of the answer has come.
     var hasReceived = false
@@ -163,9 +177,9 @@ struct HTTPLoad: ~Copyable, Sendable {
 extension HTTPLoad {
     /// Ends it at once.
     mutating func close() {
-        leaveTimer.take()?.cancel()
-        proxies?.decision?.cancel()
-        sender?.stop()
+        leaveDeadline = nil
+        if let decision = proxies?.decision { departures.add(.decision(decision)) }
+        stopSending()
         dropConnection()
         log.abandon()
     }
@@ -183,7 +197,9 @@ extension HTTPLoad {
         if settings.keepsConnection, !mustBeNew {
             // A request that can be sent twice may meet a connection that has ended just now; see ``retry(after:)``.
             let mayRepeat = method.isIdempotent && body?.isRepeatable != false && !settings.needsIdleConnection
-            idle = (settings.pool ?? .shared).take(key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero)
+            idle = (settings.pool ?? .shared).take(
+                key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero
+            ) { departures.add(.close($0.pair)) }
         }
         idle?.accept(settings.limits)
 
@@ -202,9 +218,10 @@ extension HTTPLoad {
             head.bytes, body: body, length: head.bodyLength, asksLeave: head.asksLeave, loop: loop)
         hasSpentBody = hasSpentBody || sender.hasSpentBody
         self.sender = sender
-        leaveTimer.take()?.cancel()
+        leaveDeadline = nil
         hasReceived = false
         phase = .sending
+        restartResponseClock()
     }
 
     private func prepareHead(
@@ -250,7 +267,7 @@ extension HTTPLoad {
         if takeNextApproach(after: error) { return }
         let mayRepeat = sender?.hasBegun != true || method.isIdempotent
         guard connection?.isReused == true, !mustBeNew, !hasReceived, mayRepeat, !hasSpentBody else { throw error }
-        sender?.stop()
+        stopSending()
         if settings.needsIdleConnection { throw .connectionGone }
         dropConnection()
         log.tell(.sendsAgain)
@@ -305,17 +322,22 @@ extension HTTPLoad {
         rememberProxy()
         log.endConnection()
         guard isReusable, sender?.isComplete == true, connection.buffer.isEmpty else {
-            sender?.stop()
+            stopSending()
             return dropConnection()
         }
         self.connection = nil
         connection.requests += 1
-        (settings.pool ?? .shared).put(connection)
+        departures.add(.keep(connection, settings.pool ?? .shared))
+    }
+
+    /// Sends no more, and lets the body's stream go.
+    mutating func stopSending() {
+        if let source = sender?.stop() { departures.add(.source(source)) }
     }
 
     mutating func dropConnection() {
         rememberProxy()
-        connection?.pair.close()
+        if let pair = connection?.pair { departures.add(.close(pair)) }
         connection = nil
     }
 }

@@ -38,6 +38,18 @@ extension StreamProperty where Value == Duration {
     /// The longest that a load may take from `open()` to the end of the body. Default none.
     public static var httpTotalLimit: Self { .init("NetKit.http.totalLimit", access: .beforeOpen) }
 
+    /// The longest wait for the head of the answer, counted anew whenever more of the request has gone out. Default none: the
+    /// wait is the caller's own. ``HTTPSession`` sets it to ``HTTPSession/Configuration/responseLimit``.
+    ///
+    /// Time in which the stream of the request's body has nothing does not count, and interim answers do not count anew.
+    public static var httpResponseLimit: Self { .init("NetKit.http.responseLimit", access: .beforeOpen) }
+
+    /// The longest time spent on the body of a redirect that is followed, to use its connection again. Default 5 s; then the
+    /// connection is closed. At most 64 KiB are read.
+    public static var httpDiscardLimit: Self {
+        .init("NetKit.http.discardLimit", access: .beforeOpen, default: .seconds(5))
+    }
+
     /// How long to wait for a 100 (Continue) before sending the body anyway, if the request says `Expect: 100-continue`.
     /// Default 1 s.
     public static var httpContinueLimit: Self {
@@ -86,8 +98,12 @@ extension StreamProperty where Value == [HTTPResponse] {
 }
 
 extension StreamProperty where Value == HTTPFields {
-    /// The fields after a chunked body, once it has ended.
+    /// The fields after a chunked body, once it has ended; none that frames, routes or authenticates the message.
     public static var httpTrailers: Self { .init("NetKit.http.trailers", access: .readOnly) }
+
+    /// The fields that were taken out of the trailers because they must not be trailers (RFC 9110 §6.5.1). A server that sends
+    /// them is broken, or hopes that they are believed.
+    public static var httpDroppedTrailers: Self { .init("NetKit.http.droppedTrailers", access: .readOnly) }
 }
 
 extension StreamProperty where Value == URL {

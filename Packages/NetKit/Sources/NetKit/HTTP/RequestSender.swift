@@ -12,7 +12,7 @@ struct RequestSender: Sendable {
         case sentPiece
         /// The connection takes no more now.
         case connectionBlocks
-        /// The body's stream has no more now; see ``RequestSender/awaitSource(ringing:)``.
+        /// The body's stream has no more now; see ``RequestSender/sourcePoint``.
         case sourceBlocks
         /// The head was sent; the body waits for a 100 (Continue).
         case awaitsLeave
@@ -97,15 +97,15 @@ struct RequestSender: Sendable {
     /// True while the body waits for ``giveLeave()``.
     var isAwaitingLeave: Bool { awaitsLeave && !isDone }
 
-    /// Has `point` signalled once the body's stream has more; false if it has already.
-    mutating func awaitSource(ringing point: WaitPoint) -> Bool {
-        upload?.awaitSource(ringing: point) ?? false
-    }
+    /// Where the body's stream is waited for.
+    var sourcePoint: WaitPoint? { upload?.source.waitPoint }
 
-    /// Sends no more, and lets the body's stream go.
-    mutating func stop() {
-        upload?.close()
+    /// Sends no more.
+    ///
+    /// - Returns: the body's stream, which the caller closes; nil if there is none, or if it was given already.
+    mutating func stop() -> ReadStream? {
         isDone = true
+        return upload.take()?.source
     }
 
     /// Puts a small body behind the head; opens the stream of a large one.

@@ -75,8 +75,7 @@ extension HTTPLoad {
             progress().decision = ProxyDecision(known, for: url, loop: loop)
         }
         guard let decision = proxies?.decision, try decision.routes() == nil else { return nil }
-        place = decision.point
-        return .readable
+        return waiting(.decision)
     }
 
     /// The approach to try now.
@@ -112,7 +111,7 @@ extension HTTPLoad {
         else { return false }
         proxies.approaches.removeFirst()
         log.tell(.triesNextProxy)
-        sender?.stop()
+        stopSending()
         dropConnection()
         phase = .idle
         return true
@@ -138,7 +137,7 @@ extension HTTPLoad {
         response = head
         isReusable = false
         decoder = BodyDecoder(.none)
-        sender?.stop()
+        stopSending()
         phase = .receivingBody
         letGo()
         return true

@@ -34,6 +34,10 @@ extension HTTPServer {
         /// the connection can be kept. Default 256 KiB.
         public var unreadLimit: Int64 = 256 * 1024
 
+        /// How long what a client still sends is read and thrown away after the last answer on its connection, which closing at once
+        /// could destroy (RFC 9112 §9.6). Default 2 s.
+        public var lingerLimit: Duration = .seconds(2)
+
         /// Whether connections are kept for further requests. Default true.
         public var keepsConnections = true
 

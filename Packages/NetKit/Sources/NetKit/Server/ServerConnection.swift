@@ -24,9 +24,9 @@ final class ServerConnection {
     var output: [UInt8] = []
 
     private static let bufferSize = 8 * 1024
-    /// How much of what a client still sends is read after a refusal, and how long: closing at once would reset the
-    /// connection, and the answer would be lost (RFC 9112 §9.6).
-    private static let lingerLimit = (bytes: 512 * 1024, time: Duration.seconds(2))
+    /// How much of what a client still sends is read after a refusal: closing at once would reset the connection, and the
+    /// answer would be lost (RFC 9112 §9.6).
+    private static let lingerBytes = 512 * 1024
 
     private let entry: ServerConnections.Entry
     private var parser: HeadParser
@@ -141,8 +141,8 @@ final class ServerConnection {
 
     /// Ends the connection so that the client gets what was sent last, even if it is still sending itself.
     func linger() async {
-        let end = Moment.now + Self.lingerLimit.time
-        var rest = Self.lingerLimit.bytes
+        let end = Moment.now + configuration.lingerLimit
+        var rest = Self.lingerBytes
         do throws(StreamError) {
             try await pair.output.finish()
             while rest > 0, .now < end {

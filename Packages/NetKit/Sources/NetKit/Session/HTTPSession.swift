@@ -70,7 +70,8 @@ public final class HTTPSession: Sendable {
     /// - Parameters:
     ///   - request: As for ``open(_:body:)``.
     ///   - body: What is sent besides the head.
-    ///   - limit: The most bytes that the body of the answer may have; more is an error.
+    ///   - limit: The most bytes that the body of the answer may have; more is an error. ``Configuration/readLimit`` and
+    ///     ``Configuration/bodyLimit`` bound the time.
     public func load(
         _ request: HTTPRequest, body: HTTPBody? = nil, limit: Int = 16 << 20
     ) async throws(StreamError) -> HTTPResponse {
@@ -79,7 +80,14 @@ public final class HTTPSession: Sendable {
         var response = try await stream.response()
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: ReadStream.chunkSize)
-        while case let count = try await stream.read(into: &piece), count > 0 {
+        let end = Moment.now + configuration.bodyLimit
+        let readLimit = stream[.readLimit] ?? configuration.readLimit
+        while true {
+            let left = Moment.now.duration(to: end)
+            guard left > .zero else { throw .timedOut("receiving the body") }
+            try stream.set(.readLimit, to: min(left, readLimit))
+            let count = try await stream.read(into: &piece)
+            if count == 0 { break }
             guard bytes.count + count <= limit else { throw .bodyTooLong(limit) }
             bytes += piece[..<count]
         }

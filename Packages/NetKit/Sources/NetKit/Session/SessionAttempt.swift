@@ -39,6 +39,7 @@ struct SessionAttempt {
         self.originEntry = originEntry
         self.session = session
         logins = ProxyLogins(session.proxyRules)
+        try stream.set(.httpResponseLimit, to: session.configuration.responseLimit)
         try session.configuration.prepare(stream)
         try stream.set(.httpFollowsRedirects, to: false)
         try stream.set(.httpKeepsConnection, to: true)

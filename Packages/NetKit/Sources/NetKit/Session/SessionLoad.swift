@@ -303,10 +303,14 @@ struct SessionLoad {
 
     /// Reads what is left of an answer, so that its connection can be used again, and closes.
     private func discard(_ stream: ReadStream) async {
+        let end = Moment.now + session.configuration.discardLimit
         var piece = [UInt8](repeating: 0, count: 4096)
         var count = 0
         do throws(StreamError) {
-            while count < Self.discardLimit, case let more = try await stream.read(into: &piece), more > 0 {
+            while count < Self.discardLimit, case let left = Moment.now.duration(to: end), left > .zero {
+                try stream.set(.readLimit, to: left)
+                let more = try await stream.read(into: &piece)
+                if more == 0 { break }
                 count += more
             }
         } catch {

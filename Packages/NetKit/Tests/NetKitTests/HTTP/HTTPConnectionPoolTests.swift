@@ -36,10 +36,10 @@ import Testing
         let wires = try [Wire(), Wire()]
         wires.forEach { pool.put($0.connection) }
         #expect(pool.idleCount == 2)
-        #expect(pool.take(try Self.key("http://other.example/")) == nil)
-        #expect(pool.take(try Self.key()) === wires[1].connection)
-        #expect(pool.take(try Self.key()) === wires[0].connection)
-        #expect(pool.take(try Self.key()) == nil)
+        #expect(pool.take(try Self.key("http://other.example/")) { $0.pair.close() } == nil)
+        #expect(pool.take(try Self.key()) { $0.pair.close() } === wires[1].connection)
+        #expect(pool.take(try Self.key()) { $0.pair.close() } === wires[0].connection)
+        #expect(pool.take(try Self.key()) { $0.pair.close() } == nil)
         #expect(pool.idleCount == 0)
         wires.forEach { $0.endPeer() }
     }
@@ -51,7 +51,7 @@ import Testing
         let wire = try Wire()
         pool.put(wire.connection)
         if says { #expect(write(wire.peer, "x", 1) == 1) } else { wire.endPeer() }
-        #expect(pool.take(try Self.key()) == nil)
+        #expect(pool.take(try Self.key()) { $0.pair.close() } == nil)
         #expect(wire.connection.pair.input.status == .closed)
         if says { wire.endPeer() }
     }
@@ -70,7 +70,7 @@ import Testing
         pool.put(wire.connection)
         wire.endPeer()
         let trust = mayRepeat ? Duration.seconds(3600) : .zero
-        #expect((pool.take(try Self.key(url), trusting: trust) != nil) == isTrusted)
+        #expect((pool.take(try Self.key(url), trusting: trust) { $0.pair.close() } != nil) == isTrusted)
         wire.connection.pair.close()
     }
 
@@ -107,7 +107,7 @@ import Testing
         let pool = HTTPConnectionPool(limits: .init(idle: .zero))
         let wire = try Wire()
         pool.put(wire.connection)
-        #expect(pool.take(try Self.key()) == nil)
+        #expect(pool.take(try Self.key()) { $0.pair.close() } == nil)
         pool.drain()
         wire.endPeer()
     }

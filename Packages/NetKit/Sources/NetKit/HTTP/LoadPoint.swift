@@ -1,0 +1,270 @@
+internal import EventLoops
+internal import HTTPMessage
+internal import StreamKit
+internal import Synchronization
+
+/// A load, and the point where the callers of its stream wait: the same one from connection to connection.
+///
+/// Theory of operation. All work is done by ``step(_:)``, under one lock. Two rules keep the lock from deadlocking, and the
+/// connections from being shared by mistake:
+///
+/// - Under the lock nothing is closed, given to a pool, or signalled, since each of these may call back. A step collects
+///   what it is done with in ``Departures``, which are carried out once the lock has been released.
+/// - No caller waits at a connection. Callers wait at this point, whose identity needs no lock to be known. While a task or a
+///   callback waits, a ``LoadBell`` is parked where the load is blocked and passes the signal on; a thread that waits gets
+///   the connection lent. The bell is parked and withdrawn under the lock, and withdrawn before a connection departs.
+///   So a connection that changes its owner has no waiter.
+final class LoadPoint: WaitPoint, @unchecked Sendable {
+    // Unchecked in name only, as any subclass of WaitPoint: what changes is behind a lock.
+
+    private struct State: ~Copyable {
+        var load: HTTPLoad
+        var hasBegun = false
+        var failure: StreamError?
+        var isClosed = false
+        /// Made for the first task or callback that waits.
+        var bell: LoadBell?
+        /// What the bell is parked for.
+        var watched: HTTPLoad.Block?
+        /// Where the bell was parked; it may have fired at one of them since.
+        var watchedPlaces: (WaitPoint.Place?, WaitPoint.Place?)
+        /// A task or callback began to wait while the connection was lent.
+        var isAwaitedWhileLent = false
+        /// Signals the point at the load's next deadline.
+        var timer: LoopTimer?
+    }
+
+    private let state: Locked<State>
+
+    init(_ load: consuming HTTPLoad, loop: EventLoop) {
+        state = Locked(State(load: load))
+        super.init(loop: loop)
+    }
+
+    // MARK: Steps
+
+    /// Takes steps of the load; what is thrown is the end of it.
+    ///
+    /// - Parameter body: gives nil to be called again after the departures have been carried out.
+    func step<Outcome: Sendable>(
+        _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
+    ) throws(StreamError) -> Outcome {
+        while true {
+            if let outcome = try singleStep(body) { return outcome }
+        }
+    }
+
+    private func singleStep<Outcome: Sendable>(
+        _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
+    ) throws(StreamError) -> Outcome? {
+        var departures = Departures()
+        defer { carryOut(departures) }
+        return try state.withLock { (state) throws(StreamError) in
+            defer { departures = LoadPoint.settle(&state) }
+            if state.isClosed { throw .closed }
+            if let failure = state.failure { throw failure }
+            if !state.hasBegun {
+                state.hasBegun = true
+                state.load.beginClock()
+            }
+            do throws(StreamError) {
+                try state.load.checkTime()
+                state.load.block = nil
+                return try body(&state.load)
+            } catch {
+                LoadPoint.fail(&state, error)
+                throw error
+            }
+        }
+    }
+
+    /// Looks at the load, or changes what it was told, without taking a step. The second argument says whether it has begun.
+    func withLoad<Outcome: Sendable>(_ body: (inout HTTPLoad, _ hasBegun: Bool) -> Outcome) -> Outcome {
+        state.withLock { body(&$0.load, $0.hasBegun) }
+    }
+
+    /// Ends the load at once; every wait ends.
+    func end() {
+        var departures = state.withLock { state in
+            if state.isClosed { return Departures() }
+            state.isClosed = true
+            state.load.close()
+            let departures = LoadPoint.settle(&state)
+            // It refers to this point.
+            state.bell = nil
+            return departures
+        }
+        departures.wakes = true
+        carryOut(departures)
+    }
+
+    private static func fail(_ state: inout State, _ error: StreamError) {
+        state.failure = error
+        state.load.close()
+    }
+
+    /// Ends every use of the lock that may have changed the load: withdraws the bell from where it does not belong any more,
+    /// and hands out what is to be done without the lock.
+    private static func settle(_ state: inout State) -> Departures {
+        var departures = state.load.departures.take()
+        if let bell = state.bell, state.watchedPlaces.0 != nil,
+            state.load.isConnectionLent || !departures.isEmpty || state.load.block != state.watched
+        {
+            let isAwaited = bell.isParked
+            withdraw(&state)
+            if isAwaited, state.load.isConnectionLent {
+                state.isAwaitedWhileLent = true
+            } else if isAwaited {
+                departures.wakes = true
+            }
+        }
+        if state.isAwaitedWhileLent, !state.load.isConnectionLent {
+            state.isAwaitedWhileLent = false
+            departures.wakes = true
+        }
+        if state.timer != nil, state.load.isOver || state.isClosed || state.failure != nil {
+            departures.add(.timer(state.timer.take()))
+        }
+        return departures
+    }
+
+    private static func withdraw(_ state: inout State) {
+        guard let bell = state.bell else { return }
+        state.watchedPlaces.0?.point.unwatch(.reader, bell)
+        state.watchedPlaces.1?.point.unwatch(.reader, bell)
+        bell.isParked = false
+        state.watchedPlaces = (nil, nil)
+        state.watched = nil
+    }
+
+    @inline(__always)
+    private func carryOut(_ departures: Departures) {
+        if departures.isEmpty, !departures.wakes { return }
+        departures.carryOut()
+        if departures.wakes { signal([.readable, .writable]) }
+    }
+
+    // MARK: Waiting
+
+    /// Parks the bell where the load is blocked, since a task or a callback is about to wait here.
+    override func isAwaited() {
+        let departures = state.withLock { state in
+            let isBlocked = watch(&state)
+            var departures = LoadPoint.settle(&state)
+            if !isBlocked { departures.wakes = true }
+            return departures
+        }
+        carryOut(departures)
+    }
+
+    /// False if there is no reason to wait.
+    private func watch(_ state: inout State) -> Bool {
+        if state.load.isConnectionLent {
+            state.isAwaitedWhileLent = true
+            return true
+        }
+        if state.isClosed || state.failure != nil { return false }
+        // Before it is opened nothing can happen; afterwards, a load that is not blocked can go on.
+        guard let block = state.load.block else { return !state.hasBegun }
+        if block.reason == .turn {
+            loop.execute { [self] in signal([.readable, .writable]) }
+            return true
+        }
+        setTimer(&state, block.deadline)
+        let bell = state.bell ?? LoadBell(self)
+        state.bell = bell
+        LoadPoint.withdraw(&state)
+        bell.isParked = true
+        let places = state.load.places(of: block)
+        state.watchedPlaces = places
+        var wake = places.0.map { $0.point.watch(.reader, for: $0.interest, with: bell) } ?? .ready
+        if wake == nil, let place = places.1 { wake = place.point.watch(.reader, for: place.interest, with: bell) }
+        guard let wake else {
+            state.watched = block
+            return true
+        }
+        LoadPoint.withdraw(&state)
+        if case .failed(let number) = wake { LoadPoint.fail(&state, StreamError(posix: number)) }
+        return false
+    }
+
+    private func setTimer(_ state: inout State, _ deadline: Moment?) {
+        if state.timer?.deadline == deadline { return }
+        if let timer = state.timer.take() { state.load.departures.add(.timer(timer)) }
+        state.timer = deadline.map { deadline in
+            loop.schedule(at: deadline) { [weak self] in self?.signal([.readable, .writable]) }
+        }
+    }
+
+    /// Waits on the calling thread, which watches the load's connection itself. The connection is lent to it meanwhile.
+    @available(*, noasync)
+    override func block(
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
+    ) -> BlockedWake {
+        enum Way { case here, idle, lent(HTTPLoad.Block, Place, Place?) }
+        var departures = Departures()
+        let way = state.withLock { state -> Way in
+            guard state.hasBegun else { return state.isClosed ? .here : .idle }
+            guard !state.isClosed, state.failure == nil, let block = state.load.block else { return .here }
+            let places = state.load.places(of: block)
+            guard let first = places.0 else { return .here }
+            state.load.isConnectionLent = true
+            departures = LoadPoint.settle(&state)
+            return .lent(block, first, places.1)
+        }
+        carryOut(departures)
+        guard case .lent(let block, let first, let second) = way else {
+            if case .idle = way { return super.block(half, for: interest, until: deadline, minding: others) }
+            if let deadline, Moment.now >= deadline { return .here(.timedOut) }
+            return .here(.ready)
+        }
+        defer { takeBack() }
+        let callers = [Place(self, half, for: interest)] + others
+        let end = [deadline, block.deadline].compactMap(\.self).min()
+        switch first.point.block(
+            first.half, for: first.interest, until: end, minding: callers + (second.map { [$0] } ?? []))
+        {
+        case .elsewhere(0, let wake): return .here(wake)
+        case .elsewhere(let place, let wake) where place < callers.count: return .elsewhere(place - 1, wake)
+        case .here(.timedOut):
+            if let deadline, Moment.now >= deadline { return .here(.timedOut) }
+            return .here(.ready)
+        case .here(.failed(let number)): return .here(.failed(number))
+        // What became of the connection is found out by the next step.
+        case .here, .elsewhere: return .here(.ready)
+        }
+    }
+
+    private func takeBack() {
+        let departures = state.withLock { state in
+            state.load.isConnectionLent = false
+            return LoadPoint.settle(&state)
+        }
+        carryOut(departures)
+    }
+}
+
+/// Parked where a load is blocked while a task or a callback waits for the load.
+final class LoadBell: Watcher, @unchecked Sendable {
+    // Unchecked in name only, as any subclass of Watcher: an atomic and what never changes.
+
+    private let point: LoadPoint
+    private let parked = Atomic<Bool>(false)
+
+    init(_ point: LoadPoint) {
+        self.point = point
+        super.init()
+    }
+
+    /// True from parking until it fires or is withdrawn.
+    var isParked: Bool {
+        get { parked.load(ordering: .acquiring) }
+        set { parked.store(newValue, ordering: .releasing) }
+    }
+
+    /// Takes no lock: the signal may come while the load's lock is held.
+    override func fire() {
+        isParked = false
+        point.signal([.readable, .writable])
+    }
+}
