@@ -338,4 +338,37 @@ import Testing
             #expect(rig.isFinished)
         }
     }
+
+    /// As many forged datagrams as there may be: they are dropped as they come, and the true answer finds its room.
+    @Test func forgedDatagramsDoNotDisplaceTheAnswer() throws {
+        let rig = Rig()
+        let sent = try #require(rig.sent())
+        let mailbox = DNSMailbox()
+        let exchange = DNSExchange(transmission: sent, mailbox: mailbox)
+        let genuine = Self.reply(to: sent) { _ in }
+        let other = DNSQuestion(DNSName("evil.example.org")!, .a)
+        let forged = [
+            Self.reply(to: sent) { $0.header.id ^= 1 }, Self.reply(to: sent) { $0.header.isResponse = false },
+            Self.reply(to: sent) { $0.questions = [other] }, Self.reply(to: sent) { $0.questions = [] },
+            Self.reply(to: sent) { $0.questions.append(other) }, Array(genuine.prefix(11)), [],
+        ]
+        for _ in 0...DNSMailbox.limit {
+            for bytes in forged { #expect(!exchange.deliver(bytes)) }
+        }
+        #expect(exchange.deliver(genuine))
+        let events = mailbox.take()
+        try #require(events.count == 1)
+        guard case .received(genuine, number: sent.number) = events[0] else {
+            Issue.record("\(events)")
+            return
+        }
+    }
+
+    /// A server that repeats itself fills the mailbox; that a transmission failed is still told.
+    @Test func failuresAreToldWhateverWaits() {
+        let mailbox = DNSMailbox()
+        for _ in 0..<2 * DNSMailbox.limit { mailbox.post(.received([], number: 0)) }
+        mailbox.post(.failed(.unreachable, number: 1))
+        #expect(mailbox.take().count == DNSMailbox.limit + 1)
+    }
 }

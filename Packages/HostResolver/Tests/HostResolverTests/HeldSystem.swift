@@ -17,7 +17,7 @@ final class HeldSystem: Sendable {
 
     init(
         configured: AddressFamilies = .all, threadLimit: Int = 16, longestLine: Int = 4096,
-        idleTime: Duration = .seconds(10)
+        idleTime: Duration = .seconds(10), reverseLimit: Duration = SystemResolver.reverseLimit
     ) {
         let held = WaitableState(State())
         self.held = held
@@ -33,7 +33,7 @@ final class HeldSystem: Sendable {
             },
             names: { subject in call(subject.description).map { $0.map(\.description) } },
             configuredFamilies: { configured })
-        resolver = SystemResolver(calls: calls, threads: threads)
+        resolver = SystemResolver(calls: calls, threads: threads, reverseLimit: reverseLimit)
     }
 
     /// The calls made so far.

@@ -275,4 +275,34 @@ import Testing
             try await host.addresses(until: .now)
         }
     }
+
+    /// Calls the host when it ends, as an object that belongs to a client may.
+    private final class Owner: Sendable {
+        private let end: @Sendable () -> Void
+
+        init(_ end: @escaping @Sendable () -> Void) {
+            self.end = end
+        }
+
+        deinit { end() }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func theFormerClientIsLetGoOutsideTheLock(_ isReplaced: Bool) {
+        let host = HostLookup(name: "www.example.org", resolver: scripted())
+        let ends = Locked(0)
+        func makeOwner() -> Owner {
+            Owner {
+                _ = host.names
+                ends.withLock { $0 += 1 }
+            }
+        }
+        host.setClient { [owner = makeOwner()] _, _, _ in withExtendedLifetime(owner) {} }
+        if isReplaced {
+            host.setClient { _, _, _ in }
+        } else {
+            host.setClient(nil)
+        }
+        #expect(ends.withLock { $0 } == 1)
+    }
 }

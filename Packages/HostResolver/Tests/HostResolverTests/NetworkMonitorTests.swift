@@ -84,4 +84,30 @@ import Testing
         // The signal holds the listener that holds it.
         for bell in bells.withLock({ $0 }) { bell.cancel() }
     }
+
+    /// A kernel that watches no more descriptors, a loop that ends: reading again at once would go on for ever.
+    @Test(arguments: [Wake.failed(28), .busy, .closed, .cancelled])
+    func aWaitThatDoesNotTakePlaceEndsTheWatch(_ wake: Wake) async {
+        let waits = Locked(0)
+        let watch = NetworkWatch(quietTime: .zero) {
+            .nothing
+        } wait: { _ in
+            waits.withLock { $0 += 1 }
+            return wake
+        }
+        await watch.run { _ in Issue.record("nothing has changed") }
+        #expect(waits.withLock { $0 } == 1)
+    }
+
+    @Test func changesArePublishedUntilTheSocketEnds() async {
+        let readings = Locked<[NetworkWatch.Reading]>([.overflow, .nothing, .nothing, .end])
+        let watch = NetworkWatch(quietTime: .zero) {
+            readings.withLock { $0.removeFirst() }
+        } wait: { _ in
+            .timedOut
+        }
+        var changes: [NetworkChange] = []
+        await watch.run { changes.append($0) }
+        #expect(changes == [.all])
+    }
 }

@@ -351,10 +351,13 @@ import Testing
 func onThread(_ body: @escaping @Sendable () -> Void) async {
     let threads = LookupThreads(limit: 1, longestLine: 1, idleTime: .zero)
     await withCheckedContinuation { done in
-        try? threads.run(
-            LookupThreads.Job {
-                body()
-                done.resume()
-            })
+        let job = LookupThreads.Job {
+            body()
+            done.resume()
+        } refuse: { error in
+            Issue.record(error)
+            done.resume()
+        }
+        threads.run(job)
     }
 }

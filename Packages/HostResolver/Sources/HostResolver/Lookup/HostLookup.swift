@@ -141,6 +141,8 @@ extension HostLookup {
 
     /// Looks up the names, the main one first.
     ///
+    /// Without a deadline, the resolvers of this package give up after ``SystemResolver/reverseLimit``.
+    ///
     /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the look-up is cancelled.
     public nonisolated(nonsending) func names(
         until deadline: ContinuousClock.Instant? = nil

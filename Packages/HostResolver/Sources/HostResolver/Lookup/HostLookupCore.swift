@@ -71,13 +71,16 @@ final class HostLookupCore: Sendable {
     }
 
     func setClient(_ client: (@Sendable (Kind, ResolverError?) -> Void)?) {
-        let number = state.withLock { state -> UInt64? in
+        let (number, former) = state.withLock { state in
+            let former = state.client
             state.client = client
-            guard client == nil else { return nil }
+            guard client == nil else { return (nil as UInt64?, former) }
             state.news = []
-            return state.running?.finish == nil ? state.running?.number : nil
+            return (state.running?.finish == nil ? state.running?.number : nil, former)
         }
         if let number { _ = take(number) }
+        // The former client is let go here, outside the lock: the objects that it holds may call this one when they end.
+        withExtendedLifetime(former) {}
     }
 
     func schedule(on target: any DeliveryTarget) {

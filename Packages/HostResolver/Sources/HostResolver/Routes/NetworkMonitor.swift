@@ -1,5 +1,4 @@
 internal import EventLoops
-internal import Glibc
 
 /// Tells when interfaces, addresses or routes of this machine change.
 ///
@@ -11,7 +10,7 @@ internal import Glibc
 /// ```
 ///
 /// Many changes in short order are told as one. The monitor lives until ``close()`` or until it is let go; its sequences end
-/// then. It costs one descriptor and, between changes, nothing.
+/// then, and when the kernel can no longer be listened to. It costs one descriptor and, between changes, nothing.
 public final class NetworkMonitor: Sendable {
     /// How long the network must be quiet before changes are told.
     public static let defaultQuietTime: Duration = .milliseconds(50)
@@ -29,7 +28,15 @@ public final class NetworkMonitor: Sendable {
         self.hub = hub
         // The task knows the descriptor and the listeners, not the monitor: letting the monitor go ends it.
         Task(executorPreference: EventLoop.shared) {
-            await Self.watch(point, quietTime: quietTime) { hub.publish($0) }
+            if point.enter(.reader) == .entered {
+                let watch = NetworkWatch(quietTime: quietTime) {
+                    point.isClosed(.reader) ? .end : RouteSocket.reading(point.descriptor)
+                } wait: { deadline in
+                    await point.readerWait(for: .readable, until: deadline.map(Moment.init))
+                }
+                await watch.run { hub.publish($0) }
+                point.leave(.reader)
+            }
             hub.end()
         }
     }
@@ -59,27 +66,5 @@ public final class NetworkMonitor: Sendable {
         on target: any DeliveryTarget, _ handler: @escaping @Sendable (NetworkChange) -> Void
     ) -> NetworkSubscription {
         NetworkSubscription(listener: hub.listen(), monitor: self, target: target, handler: handler)
-    }
-
-    private static nonisolated(nonsending) func watch(
-        _ point: WaitPoint, quietTime: Duration, publish: (NetworkChange) -> Void
-    ) async {
-        var debounce = ChangeDebounceMachine(quietTime: quietTime)
-        guard point.enter(.reader) == .entered else { return }
-        defer { point.leave(.reader) }
-        while !point.isClosed(.reader) {
-            if let datagram = RouteSocket.receive(point.descriptor) {
-                debounce.noted(NetworkChange(NetlinkMessage.messages(in: datagram)), now: .now)
-                // A storm of changes must not keep the loop from its other work.
-                await Task.yield()
-            } else if errno == ENOBUFS {
-                debounce.noted(.all, now: .now)
-            } else if errno == EAGAIN {
-                if let change = debounce.report(now: .now) { publish(change) }
-                _ = await point.readerWait(for: .readable, until: debounce.deadline.map(Moment.init))
-            } else {
-                return
-            }
-        }
     }
 }

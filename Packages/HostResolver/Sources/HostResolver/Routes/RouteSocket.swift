@@ -81,6 +81,16 @@ enum RouteSocket {
         return descriptor
     }
 
+    /// What the kernel says now, for a ``NetworkWatch``.
+    static func reading(_ descriptor: CInt) -> NetworkWatch.Reading {
+        if let datagram = receive(descriptor) { return .datagram(datagram) }
+        switch errno {
+        case EAGAIN: return .nothing
+        case ENOBUFS: return .overflow
+        default: return .end
+        }
+    }
+
     /// One datagram of the kernel's, if there is one; nil with `errno` set otherwise.
     ///
     /// Other processes may write to a netlink socket: what does not come from port 0 is dropped.

@@ -5,7 +5,8 @@ internal import EventLoops
 /// Theory of operation. A *flight* is one launch for one question, with everybody who waits for its answer.
 /// Who asks joins the flight of an equal question or begins one. Who cancels, or runs out of time, just leaves. A flight that
 /// everybody left is taken back if that is possible; else it goes on alone, and takes new passengers. A question is in
-/// one flight at most: on a caller's own thread, or launched.
+/// one flight at most: on a caller's own thread, or launched. What a launch brings later, its token and its answer, belongs to
+/// its own flight, by number: a launch that was taken back has no effect on the flight that followed it.
 final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
     typealias Handler = @Sendable (Result<Answer, ResolverError>) -> Void
 
@@ -15,6 +16,7 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
     }
 
     private struct Flight {
+        let number: UInt64
         /// Takes the launch back; nil before it has begun, and for one on a caller's thread.
         var token: LookupToken?
         var passengers: [UInt64: Passenger] = [:]
@@ -25,7 +27,8 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
         /// Those on callers' own threads: as few as there are such threads, and a search through few costs less than hashing
         /// and filing, which would be felt in a call as short as one to the hosts file.
         var here: [(question: Question, flight: Flight)] = []
-        var lastPassenger: UInt64 = 0
+        /// Of flights and passengers.
+        var lastNumber: UInt64 = 0
 
         func place(of question: Question) -> Int? {
             here.firstIndex { $0.question == question }
@@ -44,10 +47,19 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
 
         /// Puts a passenger on the flight of a question, which there must be.
         mutating func board(_ question: Question, _ handler: @escaping Handler) -> UInt64 {
-            lastPassenger += 1
-            let number = lastPassenger
+            let number = nextNumber()
             _ = change(question) { $0.passengers[number] = Passenger(handler: handler) }
             return number
+        }
+
+        mutating func nextNumber() -> UInt64 {
+            lastNumber += 1
+            return lastNumber
+        }
+
+        /// Removes the flight of a question, if it is this one.
+        mutating func remove(_ question: Question, flight number: UInt64) -> Flight? {
+            change(question) { $0.number } == number ? remove(question) : nil
         }
 
         mutating func remove(_ question: Question) -> Flight? {
@@ -77,15 +89,19 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
     /// Asks; `handler` is called once, on another thread, unless the token's `cancel()` returned true.
     func ask(_ question: Question, until deadline: ContinuousClock.Instant?, handler: @escaping Handler) -> LookupToken
     {
-        let (number, isFirst) = state.withLock { state in
-            let isFirst = !state.hasFlight(for: question)
-            if isFirst { state.launched[question] = Flight() }
-            return (state.board(question, handler), isFirst)
+        let (number, flight) = state.withLock { state in
+            var flight: UInt64?
+            if !state.hasFlight(for: question) {
+                let number = state.nextNumber()
+                state.launched[question] = Flight(number: number)
+                flight = number
+            }
+            return (state.board(question, handler), flight)
         }
         if let deadline { limit(number, of: question, until: deadline) }
-        if isFirst {
-            let token = launch(question) { [self] in land(question, with: $0) }
-            state.withLock { state in _ = state.change(question) { $0.token = token } }
+        if let flight {
+            let token = launch(question) { [self] in land(question, flight, with: $0) }
+            state.withLock { state in _ = state.change(question) { if $0.number == flight { $0.token = token } } }
         }
         return LookupToken { [self] in leave(number, of: question) != nil }
     }
@@ -94,25 +110,26 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
     func askHere(
         _ question: Question, perform: () -> Result<Answer, ResolverError>
     ) -> Result<Answer, ResolverError> {
-        let waiting = state.withLock { state -> BlockingAnswer<Answer>? in
+        let (flight, waiting) = state.withLock { state -> (UInt64, BlockingAnswer<Answer>?) in
             guard state.hasFlight(for: question) else {
-                state.here.append((question, Flight()))
-                return nil
+                let flight = Flight(number: state.nextNumber())
+                state.here.append((question, flight))
+                return (flight.number, nil)
             }
             let answer = BlockingAnswer<Answer>()
             _ = state.board(question, answer.put)
-            return answer
+            return (0, answer)
         }
         if let waiting {
             return Result { () throws(ResolverError) in try waiting.wait() }
         }
         let result = perform()
-        land(question, with: result)
+        land(question, flight, with: result)
         return result
     }
 
-    private func land(_ question: Question, with result: Result<Answer, ResolverError>) {
-        let flight = state.withLock { $0.remove(question) }
+    private func land(_ question: Question, _ number: UInt64, with result: Result<Answer, ResolverError>) {
+        let flight = state.withLock { $0.remove(question, flight: number) }
         guard let flight, !flight.passengers.isEmpty else { return }
         for (_, passenger) in flight.passengers.sorted(by: { $0.key < $1.key }) {
             passenger.timer?.cancel()
@@ -157,12 +174,8 @@ extension LookupFlights {
     /// Lookups that block, on threads of their own.
     convenience init(threads: LookupThreads, perform: @escaping @Sendable (Question) -> Result<Answer, ResolverError>) {
         self.init { question, land in
-            let job = LookupThreads.Job { land(perform(question)) }
-            do throws(ResolverError) {
-                try threads.run(job)
-            } catch {
-                EventLoop.shared.execute { land(.failure(error)) }
-            }
+            let job = LookupThreads.Job(perform: { land(perform(question)) }, refuse: { land(.failure($0)) })
+            threads.run(job)
             return LookupToken { threads.withdraw(job) }
         }
     }

@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 
 /// The threads that sit in the system's resolver, which cannot be asked without blocking.
@@ -5,15 +6,25 @@ internal import Glibc
 /// Theory of operation. A thread is made when a job comes and none is idle, up to a limit; an idle one leaves after a
 /// while. A job that waits in line can be withdrawn. One that runs cannot: `getaddrinfo` knows no cancellation, so the
 /// thread is left alone with it and counts until the system gives up, which is what bounds the damage of dead servers.
+///
+/// A job in the line always has a thread to come, one that runs or one that is being made: when the system refuses the last of
+/// these, every job in the line is refused.
 final class LookupThreads: Sendable {
     /// One call to make; its identity is what ``LookupThreads/withdraw(_:)`` goes by.
     final class Job: Sendable {
-        let body: @Sendable () -> Void
+        /// Makes the call, on one of the threads.
+        let perform: @Sendable () -> Void
+        /// Called instead, on the shared loop, if there is no thread for it.
+        let refuse: @Sendable (ResolverError) -> Void
 
-        init(_ body: @escaping @Sendable () -> Void) {
-            self.body = body
+        init(perform: @escaping @Sendable () -> Void, refuse: @escaping @Sendable (ResolverError) -> Void) {
+            self.perform = perform
+            self.refuse = refuse
         }
     }
+
+    /// Runs a closure on a new thread; gives the system's error number, 0 for none.
+    typealias Spawn = @Sendable (_ body: @escaping @Sendable () -> Void) -> CInt
 
     private struct State {
         var line: [Job] = []
@@ -32,8 +43,10 @@ final class LookupThreads: Sendable {
     private let limit: Int
     private let longestLine: Int
     private let idleTime: Duration
+    private let spawn: Spawn
 
-    init(limit: Int, longestLine: Int, idleTime: Duration) {
+    init(limit: Int, longestLine: Int, idleTime: Duration, spawn: @escaping Spawn = LookupThreads.spawn) {
+        self.spawn = spawn
         self.limit = limit
         self.longestLine = longestLine
         self.idleTime = idleTime
@@ -44,9 +57,9 @@ final class LookupThreads: Sendable {
 
     /// Has `job` run by a thread, soon.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/busy`` if the line is full, or the system's error if it gives no thread
-    ///   and there is none.
-    func run(_ job: Job) throws(ResolverError) {
+    /// It is refused with ``ResolverError/Code-swift.struct/busy`` if the line is full, and with the system's error if that gives
+    /// no thread and there is none. It is never called from inside this call.
+    func run(_ job: Job) {
         enum Next { case wakeOne, makeOne, waitInLine, refuse }
         let next = state.withLock(wakes: true) { state -> Next in
             guard state.line.count < longestLine + limit - state.running else { return .refuse }
@@ -58,9 +71,27 @@ final class LookupThreads: Sendable {
         }
         switch next {
         case .wakeOne, .waitInLine: return
-        case .refuse: throw ResolverError(.busy, detail: "\(longestLine) lookups wait for a thread")
-        case .makeOne: try makeThread(for: job)
+        case .refuse: refuse([job], ResolverError(.busy, detail: "\(longestLine) lookups wait for a thread"))
+        case .makeOne:
+            let failure = spawn { [self] in work() }
+            if failure != 0 { threadFailed(ResolverError(errno: failure)) }
         }
+    }
+
+    private func threadFailed(_ error: ResolverError) {
+        let stranded = state.withLock { state -> [Job] in
+            state.threads -= 1
+            // Another thread, perhaps not made yet either, takes what is in the line.
+            guard state.threads == 0 else { return [] }
+            defer { state.line = [] }
+            return state.line
+        }
+        refuse(stranded, error)
+    }
+
+    private func refuse(_ jobs: [Job], _ error: ResolverError) {
+        guard !jobs.isEmpty else { return }
+        EventLoop.shared.execute { for job in jobs { job.refuse(error) } }
     }
 
     /// Takes a job out of the line; false if it runs or ran.
@@ -72,7 +103,16 @@ final class LookupThreads: Sendable {
         }
     }
 
-    private func makeThread(for job: Job) throws(ResolverError) {
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+
+        init(_ run: @escaping @Sendable () -> Void) {
+            self.run = run
+        }
+    }
+
+    /// Runs a closure on a new thread of the system's.
+    static func spawn(_ body: @escaping @Sendable () -> Void) -> CInt {
         // Signals are for the program's own threads: a new thread inherits the mask of who makes it.
         var all = sigset_t()
         var before = sigset_t()
@@ -84,26 +124,21 @@ final class LookupThreads: Sendable {
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
         var thread = pthread_t()
-        let reference = Unmanaged.passRetained(self)
+        let reference = Unmanaged.passRetained(Body(body))
         let failure = pthread_create(
             &thread, &attributes,
             { reference in
-                if let reference { Unmanaged<LookupThreads>.fromOpaque(reference).takeRetainedValue().work() }
+                if let reference { Unmanaged<Body>.fromOpaque(reference).takeRetainedValue().run() }
                 return nil
             }, reference.toOpaque())
-        guard failure != 0 else { return }
-        reference.release()
-        let others = state.withLock { state in
-            state.threads -= 1
-            return state.threads
-        }
-        if others == 0, withdraw(job) { throw ResolverError(errno: failure) }
+        if failure != 0 { reference.release() }
+        return failure
     }
 
     private func work() {
         var next = nextJob()
         while let job = next {
-            job.body()
+            job.perform()
             // Who waits in line is served without a look at the clock.
             let waiting = state.withLock { state in
                 state.running -= 1

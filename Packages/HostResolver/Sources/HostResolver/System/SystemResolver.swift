@@ -25,8 +25,8 @@ public final class SystemResolver: Resolver, ReverseResolver {
     public static let longestLine = 4096
     /// How long a thread stays without work.
     public static let idleTime: Duration = .seconds(10)
-    /// How long a reverse look-up may take, whatever its deadline: those of private addresses often hang at a server
-    /// upstream that nobody answers for.
+    /// How long a look-up of names may take if the caller gives no deadline: those of private addresses often hang at a server
+    /// upstream that does not answer for them. 5 s.
     public static let reverseLimit: Duration = .seconds(5)
 
     private struct Question: Hashable {
@@ -35,6 +35,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
     }
 
     private let calls: SystemCalls
+    private let reverseLimit: Duration
     private let lookups: LookupFlights<Question, [IPAddress]>
     private let reverse: LookupFlights<NameSubject, [String]>
 
@@ -44,8 +45,9 @@ public final class SystemResolver: Resolver, ReverseResolver {
         self.init(calls: .libc, threads: threads)
     }
 
-    init(calls: SystemCalls, threads: LookupThreads) {
+    init(calls: SystemCalls, threads: LookupThreads, reverseLimit: Duration = SystemResolver.reverseLimit) {
         self.calls = calls
+        self.reverseLimit = reverseLimit
         lookups = LookupFlights(threads: threads) { Self.addresses($0, calls) }
         reverse = LookupFlights(threads: threads) { calls.names($0) }
     }
@@ -97,8 +99,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
         of subject: NameSubject, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
-        let limit = ContinuousClock.now + Self.reverseLimit
-        return reverse.ask(subject, until: min(deadline ?? limit, limit)) { result in
+        reverse.ask(subject, until: deadline ?? .now + reverseLimit) { result in
             handler(result.mapError { $0.about(subject.description) })
         }
     }

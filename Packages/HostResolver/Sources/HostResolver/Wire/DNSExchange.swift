@@ -37,11 +37,11 @@ struct DNSExchange {
         while !Task.isCancelled {
             let count = recv(point.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
             if count >= 0 {
-                mailbox.post(.received(Array(buffer[..<count]), number: transmission.number))
+                deliver(Array(buffer[..<count]))
                 // A flood must not keep the loop from its other work.
                 await Task.yield()
             } else if errno == EAGAIN {
-                _ = await point.readerWait(for: .readable, until: nil)
+                guard hasWoken(await point.readerWait(for: .readable, until: nil)) else { return }
             } else if errno != EINTR {
                 // ICMP told that nobody listens.
                 return fail(.unreachable)
@@ -60,14 +60,37 @@ struct DNSExchange {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                guard await point.writerWait(for: .writable, until: nil) == .ready else { return }
+                guard hasWoken(await point.writerWait(for: .writable, until: nil)) else { return }
             } else {
                 return fail(.connectionFailed)
             }
         }
-        guard let head = await receive(2, point) else { return }
-        if let bytes = await receive(Int(head[0]) << 8 | Int(head[1]), point) {
-            mailbox.post(.received(bytes, number: transmission.number))
+        while !Task.isCancelled {
+            guard let head = await receive(2, point),
+                let bytes = await receive(Int(head[0]) << 8 | Int(head[1]), point)
+            else { return }
+            if deliver(bytes) { return }
+            // Messages that are no answer must not keep the loop from its other work.
+            await Task.yield()
+        }
+    }
+
+    /// Posts bytes that came if they are an answer to the transmission, and drops them otherwise.
+    @discardableResult
+    func deliver(_ bytes: [UInt8]) -> Bool {
+        guard transmission.answer(in: bytes) != nil else { return false }
+        mailbox.post(.received(bytes, number: transmission.number))
+        return true
+    }
+
+    /// Whether the exchange goes on after a wait; that the kernel does not watch the socket is posted as a failure.
+    private func hasWoken(_ wake: Wake) -> Bool {
+        switch wake {
+        case .ready, .timedOut: return true
+        case .cancelled, .closed: return false
+        case .busy, .failed:
+            fail(.unreachable)
+            return false
         }
     }
 
@@ -84,7 +107,7 @@ struct DNSExchange {
             } else if received < 0, errno == EINTR {
                 continue
             } else if received < 0, errno == EAGAIN {
-                guard await point.readerWait(for: .readable, until: nil) == .ready else { return nil }
+                guard hasWoken(await point.readerWait(for: .readable, until: nil)) else { return nil }
             } else {
                 fail(.connectionFailed)
                 return nil

@@ -8,14 +8,18 @@ final class DNSMailbox: Sendable {
         case failed(ServerOutcome.Result, number: Int)
     }
 
-    /// Most events that wait; more are dropped, as the kernel drops datagrams.
+    /// Most answers that wait; more are dropped, as the kernel drops datagrams. Only answers to the question come here, so that
+    /// the first of them is not displaced by what is forged.
     static let limit = 64
 
     private let events = Locked<[Event]>([])
     private let point = WaitPoint()
 
     func post(_ event: Event) {
-        events.withLock { if $0.count < Self.limit { $0.append(event) } }
+        events.withLock { events in
+            if case .received = event, events.count >= Self.limit { return }
+            events.append(event)  // of failures there is one for each transmission
+        }
         point.signal(.readable)
     }
 
@@ -31,6 +35,7 @@ final class DNSMailbox: Sendable {
     nonisolated(nonsending) func wait(until time: ContinuousClock.Instant) async {
         guard point.enter(.reader) == .entered else { return }
         defer { point.leave(.reader) }
+        // There is no descriptor, so that the wait cannot fail.
         _ = await point.readerWait(for: .readable, until: Moment(time))
     }
 }

@@ -8,7 +8,8 @@
 /// An answer counts only if it comes from the server asked, with the number sent, as an answer, with our one question in it,
 /// letters in the random case they were sent in (RFC 5452 §9, draft-vixie-dnsext-dns0x20). The driver adds a random port
 /// by using a new socket for each transmission. Everything else is ignored, as if it had not come, so that a stranger can
-/// neither answer nor end a question.
+/// neither answer nor end a question. The check is ``Transmission/answer(in:)``, which the driver makes as bytes come, so that
+/// what is forged takes no memory and no room either.
 struct DNSQueryMachine {
     /// How a transmission travels.
     enum Transport: Hashable {
@@ -22,6 +23,21 @@ struct DNSQueryMachine {
         let server: SocketAddress
         let transport: Transport
         let bytes: [UInt8]
+        /// The number and the question in ``bytes``, which an answer repeats.
+        let id: UInt16
+        let question: DNSQuestion
+        /// EDNS is used.
+        let hasExtensions: Bool
+
+        /// The header and question of bytes that are an answer to this transmission; nil for all others, which are to be dropped.
+        func answer(in bytes: [UInt8]) -> DNSMessage? {
+            guard let head = try? DNSMessage.head(of: bytes), head.header.isResponse, head.header.opcode == 0,
+                head.header.id == id
+            else { return nil }
+            // A server that cannot read the query may leave the question out.
+            let isRefusal = head.questions.isEmpty && hasExtensions && head.refusesExtensions
+            return isRefusal || head.questions == [question] ? head : nil
+        }
     }
 
     /// What the driver does next.
@@ -39,11 +55,7 @@ struct DNSQueryMachine {
 
     private struct Sent {
         let turn: Int
-        let server: SocketAddress
-        let transport: Transport
-        let hasExtensions: Bool
-        let question: DNSQuestion
-        let id: UInt16
+        let transmission: Transmission
         let start: ContinuousClock.Instant
     }
 
@@ -90,19 +102,14 @@ struct DNSQueryMachine {
     mutating func received(_ bytes: [UInt8], for number: Int, from source: SocketAddress?, now: ContinuousClock.Instant)
     {
         guard result == nil, sent.indices.contains(number) else { return }
-        let query = sent[number]
-        guard source == nil || source == query.server, let head = try? DNSMessage.head(of: bytes),
-            head.header.isResponse, head.header.opcode == 0, head.header.id == query.id
-        else { return }
+        let query = sent[number].transmission
+        guard source == nil || source == query.server, let head = query.answer(in: bytes) else { return }
         let isCurrent = isLast(number)
-        guard head.questions == [query.question] else {
-            // A server that cannot read the query may leave the question out.
-            if isCurrent, head.questions.isEmpty, query.hasExtensions, head.refusesExtensions {
-                retryWithoutExtensions()
-            }
+        guard let question = head.questions.first else {
+            if isCurrent { retryWithoutExtensions() }
             return
         }
-        if head.questions[0].name.wire != query.question.name.wire, query.transport == .udp {
+        if question.name.wire != query.question.name.wire, query.transport == .udp {
             // Forged, or a server that does not keep the case: TCP tells.
             if isCurrent { retryOverTCP() }
             return
@@ -112,7 +119,7 @@ struct DNSQueryMachine {
             return
         }
         do throws(ResolverError) {
-            judge(try DNSMessage(wire: withOwnCase(bytes)), query, isCurrent: isCurrent, now: now)
+            judge(try DNSMessage(wire: withOwnCase(bytes)), sent[number], isCurrent: isCurrent, now: now)
         } catch {
             if isCurrent { endTurn(.malformed, now: now) }
         }
@@ -136,10 +143,12 @@ extension DNSQueryMachine {
             if isCurrent { endTurn(.refused, now: now) }
         case .noError, .nameError:
             outcomes.append(
-                ServerOutcome(server: query.server, result: .answered, elapsed: query.start.duration(to: now)))
+                ServerOutcome(
+                    server: query.transmission.server, result: .answered, elapsed: query.start.duration(to: now)))
             result = .success(message)
-        case .formatError where query.hasExtensions, .notImplemented where query.hasExtensions,
-            .badVersion where query.hasExtensions:
+        case .formatError where query.transmission.hasExtensions,
+            .notImplemented where query.transmission.hasExtensions,
+            .badVersion where query.transmission.hasExtensions:
             if isCurrent { retryWithoutExtensions() }
         case .serverFailure:
             if isCurrent { endTurn(.serverFailure, now: now) }
@@ -183,13 +192,13 @@ extension DNSQueryMachine {
         message.header.isAuthenticated = configuration.trustsAuthenticatedData
         // A query has one name of at most 255 bytes: it cannot exceed a limit.
         let bytes = (try? message.wireForm()) ?? []
-        sent.append(
-            Sent(
-                turn: turn, server: turns[turn], transport: transport, hasExtensions: withExtensions, question: asked,
-                id: id, start: now))
+        let transmission = Transmission(
+            number: sent.count, server: turns[turn], transport: transport, bytes: bytes, id: id, question: asked,
+            hasExtensions: withExtensions)
+        sent.append(Sent(turn: turn, transmission: transmission, start: now))
         mustSend = false
         turnEnd = now + timeLimit
-        return Transmission(number: sent.count - 1, server: turns[turn], transport: transport, bytes: bytes)
+        return transmission
     }
 
     /// The first round waits the configured time for each server; later rounds double a time that is shared by all.

@@ -19,11 +19,12 @@ internal import EventLoops
 ///
 /// Equal questions in flight are one. Answers are kept only if `cacheLimit` says so.
 public final class WireResolver: Resolver, ReverseResolver {
-    /// How long a reverse look-up may take, whatever its deadline, as ``SystemResolver/reverseLimit``.
+    /// How long a look-up of names may take if the caller gives no deadline, as ``SystemResolver/reverseLimit``.
     public static let reverseLimit = SystemResolver.reverseLimit
 
     let client: DNSClient
     private let fixedHosts: HostsFile?
+    private let reverseLimit: Duration
     private let flights: LookupFlights<DNSQuestion, DNSAnswer>
 
     /// Makes a resolver.
@@ -32,10 +33,17 @@ public final class WireResolver: Resolver, ReverseResolver {
     ///   - configuration: whom to ask and how; nil for what `/etc/resolv.conf` says at each question.
     ///   - hosts: names that are known without asking; nil for what `/etc/hosts` says at each question.
     ///   - cacheLimit: most answers that are kept, positive or negative, as long as their time to live says.
-    public init(configuration: ResolverConfiguration? = nil, hosts: HostsFile? = nil, cacheLimit: Int = 0) {
+    public convenience init(
+        configuration: ResolverConfiguration? = nil, hosts: HostsFile? = nil, cacheLimit: Int = 0
+    ) {
+        self.init(configuration: configuration, hosts: hosts, cacheLimit: cacheLimit, reverseLimit: Self.reverseLimit)
+    }
+
+    init(configuration: ResolverConfiguration?, hosts: HostsFile?, cacheLimit: Int, reverseLimit: Duration) {
         let client = DNSClient(configuration: configuration, cacheLimit: cacheLimit)
         self.client = client
         fixedHosts = hosts
+        self.reverseLimit = reverseLimit
         flights = LookupFlights { question, land in
             let task = Task(executorPreference: EventLoop.shared) { land(await client.answer(to: question)) }
             return LookupToken {
@@ -124,8 +132,8 @@ public final class WireResolver: Resolver, ReverseResolver {
         of subject: NameSubject, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
-        let limit = ContinuousClock.now + Self.reverseLimit
-        let search = NameSearch(resolver: self, subject: subject, hosts: hosts, deadline: min(deadline ?? limit, limit))
+        let search = NameSearch(
+            resolver: self, subject: subject, hosts: hosts, deadline: deadline ?? .now + reverseLimit)
         let delivery = SingleDelivery(handler)
         let task = Task(executorPreference: EventLoop.shared) { delivery.deliver(await search.names()) }
         return LookupToken {

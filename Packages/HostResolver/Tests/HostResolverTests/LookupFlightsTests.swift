@@ -1,0 +1,146 @@
+import Testing
+
+@testable import HostResolver
+
+/// Flights and threads, in orders of events that are rare.
+struct LookupFlightsTests {
+    private typealias Flights = LookupFlights<String, Int>
+
+    @Test func theAnswerOfALaunchThatWasTakenBackIsDropped() {
+        let launches = Locked<[Flights.Handler]>([])
+        let flights = Flights { _, land in
+            launches.withLock { $0.append(land) }
+            return LookupToken { true }
+        }
+        #expect(flights.ask("q", until: nil) { _ in Issue.record("told") }.cancel())
+        let answers = Locked<[Result<Int, ResolverError>]>([])
+        _ = flights.ask("q", until: nil) { answer in answers.withLock { $0.append(answer) } }
+        let lands = launches.withLock { $0 }
+        lands[0](.failure(ResolverError(.cancelled)))
+        #expect(answers.withLock { $0 }.isEmpty && flights.waitingCount == 1)
+        lands[1](.success(7))
+        #expect(answers.withLock { $0 } == [.success(7)] && flights.waitingCount == 0)
+    }
+
+    /// The first launch is answered, and the question asked again, before its token has come back.
+    @Test func aLateTokenIsNotTheNextFlights() throws {
+        let own = Locked<Flights?>(nil)
+        let second = Locked<LookupToken?>(nil)
+        let launches = Locked(0)
+        let cancelled = Locked<[Int]>([])
+        let flights = Flights { _, land in
+            let number = launches.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 {
+                land(.success(1))
+                let token = own.withLock { $0 }?.ask("q", until: nil) { _ in Issue.record("told") }
+                second.withLock { $0 = token }
+            }
+            return LookupToken {
+                cancelled.withLock { $0.append(number) }
+                return true
+            }
+        }
+        own.withLock { $0 = flights }
+        _ = flights.ask("q", until: nil) { #expect($0 == .success(1)) }
+        #expect(try #require(second.withLock { $0 }).cancel())
+        #expect(cancelled.withLock { $0 } == [2] && flights.waitingCount == 0)
+        own.withLock { $0 = nil }
+    }
+
+    // MARK: Threads
+
+    /// What became of jobs.
+    private final class Log: Sendable {
+        private let refused = Locked<[String: CInt]>([:])
+
+        func job(_ name: String) -> LookupThreads.Job {
+            LookupThreads.Job {
+                Issue.record("there is no thread to run \(name)")
+            } refuse: { [self] error in
+                refused.withLock { $0[name] = CInt(error.number) }
+            }
+        }
+
+        func refusals(_ count: Int) async -> [String: CInt] {
+            while refused.withLock({ $0.count }) < count { await Task.yield() }
+            return refused.withLock { $0 }
+        }
+    }
+
+    /// Each counts on the other's thread, and the system gives neither.
+    @Test(.timeLimit(.minutes(1))) func everyJobIsRefusedWhenNoThreadCanBeMade() async {
+        let log = Log()
+        let own = Locked<LookupThreads?>(nil)
+        let isInside = Locked(false)
+        let threads = LookupThreads(limit: 2, longestLine: 4, idleTime: .zero) { _ in
+            let isFirst = isInside.withLock { isInside in
+                defer { isInside = true }
+                return !isInside
+            }
+            if isFirst { own.withLock { $0 }?.run(log.job("second")) }
+            return 11  // EAGAIN
+        }
+        own.withLock { $0 = threads }
+        threads.run(log.job("first"))
+        #expect(await log.refusals(2) == ["first": 11, "second": 11])
+        #expect(threads.threadCount == 0)
+        own.withLock { $0 = nil }
+    }
+
+    /// The first job is withdrawn while its thread is made; the second takes that thread for granted, and it is not given.
+    @Test(.timeLimit(.minutes(1))) func aJobThatCountsOnAThreadThatIsNotGivenIsRefused() async {
+        let log = Log()
+        let first = log.job("first")
+        let own = Locked<LookupThreads?>(nil)
+        let threads = LookupThreads(limit: 2, longestLine: 4, idleTime: .zero) { _ in
+            let threads = own.withLock { $0 }
+            #expect(threads?.withdraw(first) == true)
+            threads?.run(log.job("second"))
+            return 11  // EAGAIN
+        }
+        own.withLock { $0 = threads }
+        threads.run(first)
+        #expect(await log.refusals(1) == ["second": 11])
+        #expect(threads.threadCount == 0)
+        own.withLock { $0 = nil }
+    }
+
+    // MARK: Deadlines
+
+    @Test func aDeadlineTakesThePlaceOfTheLimitOfTheSystemsReverseLookups() async throws {
+        let system = HeldSystem(reverseLimit: .milliseconds(1))
+        let subject = NameSubject.host(try HostName("www.example.org"))
+        async let patient = system.resolver.names(of: subject, until: .now + .seconds(3600))
+        await system.untilCalls(1)
+        await #expect(throws: ResolverError(.timedOut, name: "www.example.org")) {
+            try await system.resolver.names(of: subject)
+        }
+        #expect(system.resolver.waitingCount == 1)
+        system.release(.success([IPAddress("192.0.2.1")!]))
+        #expect(try await patient == ["192.0.2.1"])
+    }
+
+    @Test func aDeadlineTakesThePlaceOfTheLimitOfOurOwnReverseLookups() async throws {
+        let mayAnswer = Locked(false)
+        let server = try LoopbackDNSServer { query, _ in
+            mayAnswer.withLock { $0 } ? .answer(query.answered([.ptr(DNSName("www.example.org")!)])) : .silence
+        }
+        defer { server.stop() }
+        let configuration = server.configuration {
+            $0.timeout = .milliseconds(20)
+            $0.attempts = 50
+        }
+        let resolver = WireResolver(
+            configuration: configuration, hosts: HostsFile(parsing: ""), cacheLimit: 0, reverseLimit: .milliseconds(1))
+        let subject = NameSubject.address(IPAddress("192.0.2.1")!)
+        async let patient = resolver.names(of: subject, until: .now + .seconds(3600))
+        while server.questions.isEmpty { await Task.yield() }
+        let error = await #expect(throws: ResolverError.self) { try await resolver.names(of: subject) }
+        #expect(error?.code == .timedOut)
+        mayAnswer.withLock { $0 = true }
+        #expect(try await patient == ["www.example.org"])
+    }
+}
