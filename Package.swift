@@ -35,7 +35,8 @@ let rows: [Row] = [
     Row(
         "StreamKit", .tests, "StreamKitTests",
         [
-            "COpenSSL", "StreamKit", "StreamKitTesting", "EventLoops", "RunLoopDelivery", "HostResolver",
+            "COpenSSL", "CProxyScript", "StreamKit", "StreamKitTesting", "EventLoops", "RunLoopDelivery",
+            "HostResolver",
             "HostResolverTesting",
         ]),
     Row(

@@ -60,6 +60,7 @@ let package = Package(
             name: "StreamKitTests",
             dependencies: [
                 "COpenSSL",
+                "CProxyScript",
                 "StreamKit",
                 "StreamKitTesting",
                 .product(name: "EventLoops", package: "EventLoops"),

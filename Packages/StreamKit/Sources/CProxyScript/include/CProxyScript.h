@@ -1,18 +1,36 @@
-// Runs a proxy auto-configuration script in a process of its own. In C, because Swift has no fork(), and because a child of a
-// program with threads must not run Swift.
+// Runs proxy auto-configuration scripts in a helper process: this program executed anew, and confined before it reads a script.
+//
+// The helper is made by vfork(2) and execve(2) of /proc/self/exe, so that its memory holds nothing of this process. A constructor
+// in helper.c takes over before main() and never returns. See start.c for the reasons.
+//
+// Both sides write frames into one socket: a letter, the length of the text as four bytes (least significant first), the text.
+//
+// | from the helper | text |
+// |---|---|
+// | R | nothing: the helper is confined and awaits the request |
+// | M | why libpacparser cannot be used |
+// | N | a name whose addresses the script wants |
+// | O | nothing: the script wants this machine's own addresses |
+// | A | the script's answer |
+// | I, P, F | the engine's message: it did not start, the script cannot be parsed, the script failed |
+//
+// | to the helper | text |
+// |---|---|
+// | Q | the URL, a NUL, the host, a NUL, the script |
+// | L | addresses, separated by semicolons; nothing if there is none |
 #pragma once
 
-// Why libpacparser cannot be used; NULL if it can. Loads it the first time.
+// Why scripts cannot be run in this process; NULL if they can. Examines it the first time.
 const char *netkit_pac_missing(void);
 
-// Starts the process. Gives a descriptor from which its answer can be read up to the end, or -errno; sets `process`.
+// Starts a helper. Gives the descriptor of the socket, or -errno; sets `process`.
 //
-// The answer is a letter and a text: A and what the script said; I, P or F and the library's words if it could not begin, if
-// the script cannot be parsed, or if it failed. Nothing at all if the process was ended: by the limits below, or by a crash.
-//
-// seconds: of processor time, and after which it ends in any case. bytes: of memory beyond what this process has.
-int netkit_pac_start(const char *script, const char *url, const char *host, unsigned seconds, unsigned long bytes,
-                     int *process);
+// seconds: of processor time, and after which the helper ends in any case. bytes: of memory beyond what the helper begins with.
+int netkit_pac_start(unsigned seconds, unsigned long bytes, int *process);
 
-// Ends the process if it still runs, and forgets it.
-void netkit_pac_end(int process);
+// As netkit_pac_start, for tests: once confined, and told to go on by a byte, the helper makes one system call with this number and
+// ends. R comes before the call.
+int netkit_pac_start_calling(long number, const unsigned long arguments[3], int *process);
+
+// Ends the helper if it still runs, and forgets it. Gives its wait status, or -1.
+int netkit_pac_end(int process);

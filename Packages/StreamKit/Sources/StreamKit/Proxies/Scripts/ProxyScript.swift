@@ -1,6 +1,7 @@
 internal import CProxyScript
 public import FoundationEssentials
 internal import Glibc
+internal import HostResolver
 
 /// A proxy auto-configuration script (PAC): a function in JavaScript that says which proxies to use for a URL.
 ///
@@ -9,10 +10,15 @@ internal import Glibc
 /// for choice in try await script.choices(for: url) { print(choice) }   // http://proxy.example:3128, direct
 /// ```
 ///
-/// It is run by libpacparser, which is looked for when a script is first run (`apt-get install libpacparser1`); nothing links it.
-/// Each question is answered by a process of its own, made by fork(2): a script may come from anywhere and never end, and its
-/// engine cannot be stopped, so the process is. It has ``timeLimit`` and ``memoryLimit``, no files but those it opens, and may
-/// write none. A script can ask name servers, as `dnsResolve` does, and learns this machine's name and address.
+/// libpacparser runs it, which is looked for when a script is first run (`apt-get install libpacparser1`); nothing links it. Each question is
+/// answered by a helper process, because a script may come from anywhere and never end, and its engine cannot be stopped. The helper is
+/// this program's own file, executed anew and taken over before `main`: no other file has to be installed, and nothing of this
+/// program's memory is in it. Its environment has `TZ` and `LD_LIBRARY_PATH` at most, its one descriptor is a socket to this
+/// process, and it can neither open another nor start a process: seccomp(2) ends it if it tries. It has ``timeLimit`` and ``memoryLimit``.
+/// Names that the script wants looked up, as with `dnsResolve`, this process looks up, at most ``mostNames``; a script also learns
+/// this machine's name and address.
+///
+/// A program that loads StreamKit as a shared library, or that has more privileges than its user, cannot run scripts.
 ///
 /// Replaces `CFNetworkCopyProxiesForAutoConfigurationScript` and `CFNetworkExecuteProxyAutoConfigurationScript`.
 public struct ProxyScript: Sendable, Hashable {
@@ -24,6 +30,9 @@ public struct ProxyScript: Sendable, Hashable {
 
     /// Most memory that a script may have, beside what its process begins with: 64 MiB.
     public static let memoryLimit = 64 << 20
+
+    /// Most names that one run of a script may have looked up: 64.
+    public static let mostNames = 64
 
     /// Most scripts that run at once for tasks; the others wait for their turn.
     public static let mostProcesses = 8
@@ -45,24 +54,15 @@ public struct ProxyScript: Sendable, Hashable {
         self.text = text
     }
 
-    /// A script in a file.
+    /// A script in a regular file.
     ///
-    /// What is no plain file, such as a FIFO, may make wait for ten seconds.
-    ///
-    /// - Throws: as ``init(_:)``; an `errno` if the file cannot be read, `ETIMEDOUT` if nothing came.
+    /// - Throws: as ``init(_:)``; `EINVAL` for a FIFO, a device or a socket, which are not opened; another `errno` if the file cannot be
+    ///   read.
     public init(file path: String) throws(StreamError) {
-        try self.init(file: path, within: .seconds(10))
-    }
-
-    init(file path: String, within limit: Duration) throws(StreamError) {
         let bytes: [UInt8]
         do throws(StreamError) {
-            let stream = ReadStream(path: path)
-            try stream.set(.readLimit, to: limit)
-            try stream.open()
-            defer { stream.close() }
-            bytes = try stream.contents(limit: ProxyScript.largestScript)
-        } catch  where error.isPOSIX(EMSGSIZE) {
+            bytes = try RegularFile.read(path, limit: ProxyScript.largestScript)
+        } catch  where error.isPOSIX(EFBIG) {
             throw StreamError(posix: EFBIG, .scriptTooLarge(ProxyScript.largestScript), underlying: error)
         }
         try self.init(bytes: bytes)
@@ -75,9 +75,9 @@ public struct ProxyScript: Sendable, Hashable {
             String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { .init($0) })))
     }
 
-    /// Whether libpacparser is here.
+    /// Whether scripts can be run here: whether there is libpacparser, and a helper process can be made.
     ///
-    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`), with a sentence that says what to install.
+    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`), with a sentence that says what is missing.
     public static func checkAvailability() throws(StreamError) {
         if let reason = netkit_pac_missing() { throw .scriptsUnavailable(String(cString: reason)) }
     }
@@ -91,31 +91,29 @@ public struct ProxyScript: Sendable, Hashable {
     /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`): libpacparser is missing, the script cannot be run or failed,
     ///   took too long, or answered nonsense; ``StreamError/cancelled``; `EINVAL` for a URL without a host.
     public nonisolated(nonsending) func choices(for url: URL) async throws(StreamError) -> [ProxyChoice] {
-        let question = try question(for: url)
+        try await choices(for: url, resolver: SystemResolver.shared)
+    }
+
+    nonisolated(nonsending) func choices(
+        for url: URL, resolver: any Resolver
+    ) async throws(StreamError) -> [ProxyChoice] {
+        let conversation = ProxyScriptConversation(text, try question(for: url))
         try await ProxyScriptTurns.shared.enter()
         defer { ProxyScriptTurns.shared.leave() }
-        let process = try ProxyScriptProcess(self, question)
-        return try await process.choices()
+        return try await ProxyScriptProcess(limit: timeLimit).choices(conversation, resolver: resolver)
     }
 
     /// Asks the script, waiting on the calling thread. Replaces `CFNetworkCopyProxiesForAutoConfigurationScript`.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func choices(for url: URL) throws(StreamError) -> [ProxyChoice] {
-        let process = try ProxyScriptProcess(self, try question(for: url))
-        return try process.blockingChoices()
+        let conversation = ProxyScriptConversation(text, try question(for: url))
+        return try ProxyScriptProcess(limit: timeLimit).blockingChoices(conversation, resolver: SystemResolver.shared)
     }
 
     private func question(for url: URL) throws(StreamError) -> ProxyScriptQuestion {
         try ProxyScript.checkAvailability()
         guard let question = ProxyScriptQuestion(url) else { throw StreamError(posix: EINVAL, .scriptNeedsHost) }
         return question
-    }
-}
-
-extension ReadStream {
-    /// Reads to the end without asking for `await`: for files, which hardly wait.
-    fileprivate func contents(limit: Int) throws(StreamError) -> [UInt8] {
-        try readAll(limit: limit)
     }
 }
 

@@ -1,93 +1,133 @@
 internal import CProxyScript
 internal import EventLoops
 internal import Glibc
+internal import HostResolver
 
 /// One run of a script, in a process of its own that ends with this.
 ///
 /// Theory of operation. A script comes from the network, may loop for ever, and is run by an engine in C that cannot be told to
-/// stop: so it gets a process, which is given limits of its own and is ended at the deadline whatever it does. The process
-/// writes its answer into a pipe, which is read like any stream, so that nothing blocks but who asked to.
+/// stop. It therefore gets a process, with limits of its own, that holds nothing of this one and can open nothing (`start.c` and
+/// `helper.c` say how), and that is ended at the deadline whatever it does. The two converse over a socket, which is read and
+/// written like any stream, so that only a blocking caller blocks.
 final class ProxyScriptProcess: Sendable {
     let process: Int32
-    private let answer: ReadStream
+    private let pair: StreamPair
     private let deadline: ContinuousClock.Instant
     private let limit: Duration
 
-    init(_ script: ProxyScript, _ question: ProxyScriptQuestion) throws(StreamError) {
-        limit = script.timeLimit
+    /// Starts the process; it is told nothing yet.
+    init(limit: Duration) throws(StreamError) {
+        self.limit = limit
         deadline = .now + limit
         let seconds = UInt32(clamping: max(1, limit.components.seconds + (limit.components.attoseconds > 0 ? 1 : 0)))
         var process: Int32 = 0
-        let descriptor = netkit_pac_start(
-            script.text, question.url, question.host, min(seconds, 86_400), UInt(ProxyScript.memoryLimit), &process)
+        let descriptor = netkit_pac_start(min(seconds, 86_400), UInt(ProxyScript.memoryLimit), &process)
         guard descriptor >= 0 else {
             if let reason = netkit_pac_missing() { throw .scriptsUnavailable(String(cString: reason)) }
             throw StreamError(posix: -descriptor)
         }
         self.process = process
-        let pair = StreamPair(descriptor: descriptor, ownership: .owned)
-        answer = pair.input
+        pair = StreamPair(descriptor: descriptor, ownership: .owned)
     }
 
     deinit {
-        answer.close()
-        netkit_pac_end(process)
+        pair.close()
+        _ = netkit_pac_end(process)
     }
 
-    nonisolated(nonsending) func choices() async throws(StreamError) -> [ProxyChoice] {
-        var said: [UInt8] = []
+    /// Asks the script. Once only.
+    nonisolated(nonsending) func choices(
+        _ conversation: consuming ProxyScriptConversation, resolver: any Resolver
+    ) async throws(StreamError) -> [ProxyChoice] {
         var buffer = [UInt8](repeating: 0, count: 4096)
         do throws(StreamError) {
-            try begin()
-            while case let count = try await answer.read(into: &buffer), count > 0 {
-                try take(buffer[..<count], into: &said)
+            try pair.open()
+            while true {
+                switch try conversation.next() {
+                case .receive:
+                    try pair.input.set(.readLimit, to: try left())
+                    let count = try await pair.input.read(into: &buffer)
+                    conversation.receive(buffer[..<count])
+                case .send(let bytes):
+                    try pair.output.set(.writeLimit, to: try left())
+                    try await pair.output.writeAll(bytes)
+                case .lookUp(let name):
+                    let reply = conversation.found(await addresses(of: name, resolver))
+                    try pair.output.set(.writeLimit, to: try left())
+                    try await pair.output.writeAll(reply)
+                case .finish(let choices): return choices
+                }
             }
         } catch {
             throw explained(error)
         }
-        return try ProxyScriptProcess.choices(in: said)
+    }
+
+    /// Asks the script, waiting on the calling thread. Once only.
+    @available(*, noasync)
+    func blockingChoices(
+        _ conversation: consuming ProxyScriptConversation, resolver: any Resolver
+    ) throws(StreamError) -> [ProxyChoice] {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        do throws(StreamError) {
+            try pair.open()
+            while true {
+                switch try conversation.next() {
+                case .receive:
+                    try pair.input.set(.readLimit, to: try left())
+                    let count = try pair.input.read(into: &buffer)
+                    conversation.receive(buffer[..<count])
+                case .send(let bytes):
+                    try pair.output.set(.writeLimit, to: try left())
+                    try pair.output.writeAll(bytes)
+                case .lookUp(let name):
+                    let reply = conversation.found(blockingAddresses(of: name, resolver))
+                    try pair.output.set(.writeLimit, to: try left())
+                    try pair.output.writeAll(reply)
+                case .finish(let choices): return choices
+                }
+            }
+        } catch {
+            throw explained(error)
+        }
+    }
+
+    // MARK: Names
+
+    private nonisolated(nonsending) func addresses(of name: String?, _ resolver: any Resolver) async -> [IPAddress] {
+        guard let request = request(name) else { return [] }
+        return (try? await resolver.addresses(request)) ?? []
     }
 
     @available(*, noasync)
-    func blockingChoices() throws(StreamError) -> [ProxyChoice] {
-        var said: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        do throws(StreamError) {
-            try begin()
-            while case let count = try answer.read(into: &buffer), count > 0 {
-                try take(buffer[..<count], into: &said)
-            }
-        } catch {
-            throw explained(error)
-        }
-        return try ProxyScriptProcess.choices(in: said)
+    private func blockingAddresses(of name: String?, _ resolver: any Resolver) -> [IPAddress] {
+        guard let request = request(name) else { return [] }
+        return (try? resolver.blockingAddresses(request)) ?? []
     }
 
-    private func begin() throws(StreamError) {
-        try answer.set(.readLimit, to: limit)
-        try answer.open()
+    /// Nil for what is not the name of a host.
+    private func request(_ name: String?) -> AddressRequest? {
+        (try? HostName(name ?? ProxyScriptProcess.ownName)).map { AddressRequest($0, until: deadline) }
     }
 
-    /// Keeps what came; the next read may wait for what is left of the time.
-    private func take(_ bytes: ArraySlice<UInt8>, into said: inout [UInt8]) throws(StreamError) {
-        said += bytes
-        if said.count > ProxyScript.longestAnswer { throw .script(.scriptAnswerTooLong(ProxyScript.longestAnswer)) }
-        try answer.set(.readLimit, to: max(deadline - .now, .nanoseconds(1)))
+    private static var ownName: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "localhost" }
+        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    // MARK: Time
+
+    private func left() throws(StreamError) -> Duration {
+        let left = ContinuousClock.now.duration(to: deadline)
+        guard left > .zero else { throw .timedOut }
+        return left
     }
 
     private func explained(_ error: StreamError) -> StreamError {
-        error == .timedOut ? .script(.scriptTooSlow(limit), underlying: error) : error
-    }
-
-    /// Reads what the process wrote.
-    static func choices(in said: [UInt8]) throws(StreamError) -> [ProxyChoice] {
-        guard let letter = said.first else { throw .script(.scriptDied) }
-        let text = String(decoding: said.dropFirst(), as: UTF8.self)
-        switch letter {
-        case UInt8(ascii: "A"): break
-        case UInt8(ascii: "P"): throw .script(.scriptUnreadable(text))
-        default: throw .script(.scriptFailed(text))
-        }
-        return try ProxyScriptAnswer(text).choices
+        if error == .timedOut { return .script(.scriptTooSlow(limit), underlying: error) }
+        // The process went while it was written to.
+        if error.isPOSIX(EPIPE) || error.isPOSIX(ECONNRESET) { return .script(.scriptDied, underlying: error) }
+        return error
     }
 }

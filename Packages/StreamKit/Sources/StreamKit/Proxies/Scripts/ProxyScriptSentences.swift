@@ -24,6 +24,13 @@ extension Sentence {
     static let scriptDied = Sentence(
         "script.died", "The proxy script ended without an answer: it crashed, or needed more than it was allowed.")
 
+    static let scriptNotStarted = Sentence(
+        "script.notStarted", "The helper process for the proxy script ended before it was ready.")
+
+    static func scriptNamesTooMany(_ limit: Int) -> Sentence {
+        Sentence("script.names", "The proxy script asked for the addresses of more than %1 names.", String(limit))
+    }
+
     static func scriptTooSlow(_ limit: Duration) -> Sentence {
         Sentence("script.slow", "The proxy script took longer than its limit of %1, and was ended.", "\(limit)")
     }
@@ -61,7 +68,7 @@ extension StreamError {
         .script(
             Sentence(
                 "script.library",
-                "Proxy scripts are run by libpacparser, which is not here: install the package libpacparser1 (%1).",
+                "Proxy scripts cannot be run here (%1). They need libpacparser, which is in the package libpacparser1.",
                 reason))
     }
 }

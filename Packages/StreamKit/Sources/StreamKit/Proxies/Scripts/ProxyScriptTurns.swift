@@ -4,56 +4,86 @@ internal import EventLoops
 final class ProxyScriptTurns: Sendable {
     static let shared = ProxyScriptTurns(limit: ProxyScript.mostProcesses)
 
-    private struct State {
-        var free: Int
-        var waiting: [(WaitPoint)] = []
-    }
-
-    private let state: Locked<State>
+    private let queue: Locked<TurnQueue<WaitPoint>>
 
     init(limit: Int) {
-        state = Locked(State(free: limit))
+        queue = Locked(TurnQueue(limit: limit))
     }
 
     /// Waits for a turn, which is given back with ``leave()``.
     ///
-    /// - Throws: ``StreamError/cancelled``.
+    /// - Throws: ``StreamError/cancelled``; no turn is kept then.
     nonisolated(nonsending) func enter() async throws(StreamError) {
-        let place = state.withLock { state -> WaitPoint? in
-            if state.free > 0 {
-                state.free -= 1
-                return nil
-            }
-            let place = WaitPoint()
-            state.waiting.append(place)
-            return place
-        }
-        guard let place else { return }
-        guard place.enter(.reader) == .entered else { throw .closed }
-        defer { place.leave(.reader) }
+        let point = WaitPoint()
+        let ticket = queue.withLock { $0.enter(point) }
+        guard let ticket else { return }
+        guard point.enter(.reader) == .entered else { preconditionFailure("a new point is neither busy nor closed") }
+        defer { point.leave(.reader) }
         while true {
-            let wake = await place.readerWait(for: .readable, until: nil)
-            let hasTurn = state.withLock { state in !state.waiting.contains { $0 === place } }
+            let wake = await point.readerWait(for: .readable, until: nil)
             switch wake {
-            case .ready where hasTurn: return
-            case .ready: continue
-            default:
-                // Cancelled; a turn that came at the same moment goes to the next.
-                state.withLock { state in state.waiting.removeAll { $0 === place } }
-                if hasTurn { leave() }
+            case .ready:
+                if queue.withLock({ $0.hasTurn(ticket) }) { return }
+            case .cancelled, .timedOut, .closed, .busy, .failed:
+                let next = queue.withLock { $0.withdraw(ticket) }
+                next?.signal(.readable)
                 throw .cancelled
             }
         }
     }
 
     func leave() {
-        let next = state.withLock { state -> WaitPoint? in
-            if state.waiting.isEmpty {
-                state.free += 1
-                return nil
-            }
-            return state.waiting.removeFirst()
-        }
+        let next = queue.withLock { $0.leave() }
         next?.signal(.readable)
+    }
+}
+
+/// Who has a turn and who waits for one.
+///
+/// Invariant: at each moment, the turns that are free and those that are held add up to the limit, and one is free only if nobody
+/// waits. Each function decides and changes in one step, so that there is no moment in which a turn belongs to a waiter that
+/// has gone.
+struct TurnQueue<Waiter> {
+    /// A place in the queue.
+    struct Ticket: Hashable {
+        fileprivate let number: UInt64
+    }
+
+    private(set) var free: Int
+    private var waiting: [(ticket: Ticket, waiter: Waiter)] = []
+    private var last: UInt64 = 0
+
+    init(limit: Int) {
+        free = limit
+    }
+
+    /// Takes a free turn, and gives nil; else queues the waiter.
+    mutating func enter(_ waiter: Waiter) -> Ticket? {
+        if free > 0 {
+            free -= 1
+            return nil
+        }
+        last += 1
+        waiting.append((Ticket(number: last), waiter))
+        return waiting.last?.ticket
+    }
+
+    /// True if the turn has come. Tickets are given turns in order, so that this is when it no longer waits.
+    func hasTurn(_ ticket: Ticket) -> Bool { !waiting.contains { $0.ticket == ticket } }
+
+    /// Gives a turn back: to the first that waits, which is to be woken, or to nobody.
+    mutating func leave() -> Waiter? {
+        if waiting.isEmpty {
+            free += 1
+            return nil
+        }
+        return waiting.removeFirst().waiter
+    }
+
+    /// Ends waiting; a turn that had come goes to the next, which is to be woken.
+    mutating func withdraw(_ ticket: Ticket) -> Waiter? {
+        guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return leave() }
+        waiting.remove(at: index)
+        return nil
     }
 }

@@ -33,17 +33,4 @@ struct ProxyScriptAnswerTests {
         let error = #expect(throws: StreamError.self) { try ProxyScriptAnswer(entries.joined(separator: ";")) }
         #expect(error?.description.contains("64") == true)
     }
-
-    /// What the process writes: a letter and a text.
-    @Test func whatTheProcessSays() throws {
-        #expect(try ProxyScriptProcess.choices(in: Array("ADIRECT".utf8)) == [.direct])
-        for (said, words) in [
-            ("", "without an answer"), ("Pline 1: missing ;", "cannot be read: line 1: missing ;."),
-            ("F\u{1B}[31mred\n", "failed: ?[31mred."), ("I", "failed: it gave no reason."), ("x", "failed"),
-        ] {
-            let error = #expect(throws: StreamError.self) { try ProxyScriptProcess.choices(in: Array(said.utf8)) }
-            #expect(error?.description.contains(words) == true, "\(said)")
-        }
-        #expect(try ProxyScriptProcess.choices(in: [0x41, 0xFF, 0x3B] + Array("PROXY a:1".utf8)).count == 1)
-    }
 }

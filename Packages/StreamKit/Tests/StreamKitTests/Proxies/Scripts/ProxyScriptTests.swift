@@ -1,6 +1,7 @@
 import EventLoops
 import FoundationEssentials
 import Glibc
+import HostResolverTesting
 import Testing
 
 @testable import StreamKit
@@ -74,8 +75,9 @@ import Testing
             let question = try #require(ProxyScriptQuestion(url))
             for reads in [true, false] where !(reads && text.hasPrefix("while")) {
                 let number = try await { () async throws -> Int32 in
-                    let process = try ProxyScriptProcess(script, question)
-                    if reads { _ = try await process.choices() }
+                    let process = try ProxyScriptProcess(limit: script.timeLimit)
+                    let conversation = ProxyScriptConversation(script.text, question)
+                    if reads { _ = try await process.choices(conversation, resolver: ScriptedResolver()) }
                     return process.process
                 }()
                 #expect(kill(number, 0) == -1 && errno == ESRCH)
@@ -155,16 +157,71 @@ import Testing
         #expect(elsewhere?.description.contains("NetKit") == true)
     }
 
-    /// Nobody writes into it, and nobody is held up by it.
-    @Test func fileThatIsNone() throws {
+    /// Whatever blocks or never ends is refused without waiting for it: no clock is needed to tell.
+    @Test("A FIFO, a device, a directory and an endless file are refused at once")
+    func fileThatIsNone() throws {
         let path = "/tmp/script-\(getpid())-\(UInt32.random(in: 0 ... .max)).pac"
         #expect(mkfifo(path, 0o600) == 0)
         defer { unlink(path) }
-        let error = #expect(throws: StreamError.self) { try ProxyScript(file: path, within: .milliseconds(10)) }
-        #expect(error?.isPOSIX(ETIMEDOUT) == true)
-        let folder = #expect(throws: StreamError.self) { try ProxyScript(file: "/tmp") }
-        #expect(folder?.isPOSIX(EISDIR) == true)
-        let endless = #expect(throws: StreamError.self) { try ProxyScript(file: "/dev/zero") }
-        #expect(endless?.isPOSIX(EFBIG) == true)
+        let vast = path + ".vast"
+        #expect(close(open(vast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)) == 0 && truncate(vast, 1 << 40) == 0)
+        defer { unlink(vast) }
+        for (path, code) in [(path, EINVAL), ("/dev/zero", EINVAL), ("/tmp", EISDIR), (vast, EFBIG)] {
+            let error = #expect(throws: StreamError.self, "\(path)") { try ProxyScript(file: path) }
+            #expect(error?.isPOSIX(code) == true, "\(path): \(String(describing: error))")
+            #expect(throws: StreamError.self) { try ProxyScriptSource.url("file://\(path)").script() }
+        }
+    }
+
+    @Test("Files of the kernel, which name no size, are read")
+    func fileWithoutASize() throws {
+        #expect(try !RegularFile.read("/proc/self/status", limit: 1 << 16).isEmpty)
+        let error = #expect(throws: StreamError.self) { try RegularFile.read("/proc/self/status", limit: 10) }
+        #expect(error?.isPOSIX(EFBIG) == true)
+    }
+
+    // MARK: Names
+
+    @Test(
+        "Names that a script asks for are looked up by this process",
+        arguments: [
+            ("return 'PROXY ' + dnsResolve('a.example') + ':1';", "http://192.0.2.1:1"),
+            ("return 'PROXY x' + dnsResolve('none.example') + ':1';", "http://xnull:1"),
+            ("return isResolvable('none.example') ? 'PROXY y:1' : 'DIRECT';", "direct"),
+            ("return isInNet(host, '192.0.2.0', '255.255.255.0') ? 'PROXY in:1' : 'DIRECT';", "http://in:1"),
+            ("return 'PROXY ' + dnsResolve('192.0.2.9') + ':1';", "http://192.0.2.9:1"),
+            ("try { dnsResolve('a.example'); } catch (e) {} return 'PROXY caught:1';", "http://caught:1"),
+            ("return dnsResolve('\\'); quit()//') == null ? 'PROXY odd:1' : 'DIRECT';", "http://odd:1"),
+            ("return myIpAddress() ? 'PROXY own:1' : 'DIRECT';", "http://own:1"),
+        ])
+    func names(_ decision: String, _ expected: String) async throws {
+        let resolver = ScriptedResolver()
+        resolver.script("a.example", [.batch(["2001:db8::1", "192.0.2.1"]), .finish()])
+        resolver.script("www.example", [.batch(["192.0.2.7"]), .finish()])
+        resolver.script("192.0.2.9", [.batch(["192.0.2.9"]), .finish()])
+        let url = try Self.url("http://www.example/")
+        // In the function, and in the script's own statements.
+        for text in [
+            "function FindProxyForURL(url, host) { \(decision) }",
+            """
+            var host = 'www.example', first = (function () { \(decision) })();
+            const again = 1;
+            function FindProxyForURL() { return first; }
+            """,
+        ] {
+            let choices = try await ProxyScript(text).choices(for: url, resolver: resolver)
+            #expect(choices.map(\.description) == [expected], "\(text)")
+        }
+    }
+
+    @Test("A script that asks for names without end is ended at the limit")
+    func namesWithoutEnd() async throws {
+        let script = try ProxyScript(
+            "function FindProxyForURL(url, host) { for (var i = 0; ; i++) dnsResolve('n' + i + '.example'); }")
+        let url = try Self.url("http://www.example/")
+        let error = await #expect(throws: StreamError.self) {
+            _ = try await script.choices(for: url, resolver: ScriptedResolver())
+        }
+        #expect(error?.description.contains("more than \(ProxyScript.mostNames) names") == true)
     }
 }

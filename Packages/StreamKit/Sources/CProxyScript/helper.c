@@ -1,0 +1,353 @@
+// The side of the helper: takes over before main(), confines itself, and only then reads a script.
+//
+// Once confined, it can compute, use memory up to a limit, read the clock, and read and write the descriptors that it has, of which one
+// is left: the socket. Whatever else it tries, by a flaw of the engine, ends it (seccomp(2)). Where the kernel has no seccomp, it
+// still cannot open a descriptor of any kind (RLIMIT_NOFILE is 0), nor start a process.
+//
+// Names. A script may ask for the addresses of names (dnsResolve, isInNet, myIpAddress). The engine would ask name servers itself,
+// for which it would need sockets and files; so the program is asked, by replacing those functions in JavaScript. As a script
+// cannot be halted halfway, a function whose answer is not known yet throws, the program looks the name up, and the script runs again
+// from its beginning, with that answer.
+
+#define _GNU_SOURCE
+#include "CProxyScript.h"
+#include "helper.h"
+
+#include <stdio.h>
+
+#if defined(__linux__) && defined(__GLIBC__)
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+// MARK: The engine
+
+static char words[1024];
+static size_t used;
+
+static int print(const char *format, va_list arguments) {
+    int count = vsnprintf(words + used, sizeof words - used, format, arguments);
+    if (count > 0) used += (size_t)count < sizeof words - used ? (size_t)count : sizeof words - used - 1;
+    return count;
+}
+
+const char *netkit_pac_load(struct netkit_pac_engine *engine, void **library, char *reason, unsigned long size) {
+    *library = dlopen("libpacparser.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!*library) {
+        const char *text = dlerror();
+        snprintf(reason, size, "%s", text ? text : "it cannot be loaded");
+        return reason;
+    }
+    *(void **)&engine->init = dlsym(*library, "pacparser_init");
+    *(void **)&engine->parse = dlsym(*library, "pacparser_parse_pac_string");
+    *(void **)&engine->find = dlsym(*library, "pacparser_find_proxy");
+    *(void **)&engine->cleanup = dlsym(*library, "pacparser_cleanup");
+    if (!engine->init || !engine->parse || !engine->find || !engine->cleanup)
+        return "libpacparser.so.1 lacks functions that its documentation names";
+    return NULL;
+}
+
+// MARK: Frames
+
+static void say(char letter, const char *text, size_t count) {
+    unsigned char head[5] = {
+        (unsigned char)letter, (unsigned char)count, (unsigned char)(count >> 8), (unsigned char)(count >> 16),
+        (unsigned char)(count >> 24)};
+    for (int part = 0; part < 2; part++) {
+        const char *next = part ? text : (const char *)head;
+        size_t left = part ? count : sizeof head;
+        while (left > 0) {
+            ssize_t written = write(NETKIT_PAC_SOCKET, next, left);
+            if (written < 0 && errno == EINTR) continue;
+            if (written <= 0) _exit(1);
+            next += written;
+            left -= (size_t)written;
+        }
+    }
+}
+
+static void finish(char letter, const char *text, size_t count) {
+    say(letter, text, count);
+    _exit(0);
+}
+
+static void take(void *into, size_t count) {
+    char *next = into;
+    while (count > 0) {
+        ssize_t got = read(NETKIT_PAC_SOCKET, next, count);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) _exit(0);
+        next += got;
+        count -= (size_t)got;
+    }
+}
+
+// The text of the next frame, ended by a NUL. The program is trusted; a frame of 4 MiB is an error all the same.
+static char *hear(char letter, size_t *count) {
+    unsigned char head[5];
+    take(head, sizeof head);
+    *count = head[1] | head[2] << 8 | head[3] << 16 | (size_t)head[4] << 24;
+    if (head[0] != (unsigned char)letter || *count > 4u << 20) _exit(1);
+    char *text = malloc(*count + 1);
+    if (!text) _exit(1);
+    take(text, *count);
+    text[*count] = 0;
+    return text;
+}
+
+// MARK: Confinement
+
+// The memory that this process has mapped, in bytes.
+static unsigned long mapped(void) {
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long pages = 0;
+    if (!file) return 0;
+    if (fscanf(file, "%lu", &pages) != 1) pages = 0;
+    fclose(file);
+    return pages * (unsigned long)sysconf(_SC_PAGESIZE);
+}
+
+static void limit(int what, unsigned long value) {
+    struct rlimit both = {value, value};
+    setrlimit(what, &both);
+}
+
+#if defined(__x86_64__)
+#define NETKIT_PAC_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NETKIT_PAC_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+// Whatever is not needed for computing ends the process, as does memory that is to hold code.
+static void filter(void) {
+#ifdef NETKIT_PAC_ARCHITECTURE
+    static const int plain[] = {
+        SYS_read, SYS_write, SYS_exit, SYS_exit_group, SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex,
+        SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_restart_syscall, SYS_sched_yield, SYS_clock_gettime, SYS_gettimeofday,
+        SYS_getrandom,
+#ifdef SYS_time
+        SYS_time,
+#endif
+    };
+    static const int mapping[] = {SYS_mmap, SYS_mprotect};
+    struct sock_filter program[2 * sizeof plain / sizeof *plain + 32];
+    unsigned short count = 0;
+    const unsigned allow = SECCOMP_RET_ALLOW;
+    program[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+    program[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NETKIT_PAC_ARCHITECTURE, 1, 0);
+    program[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    program[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        program[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)plain[i], 0, 1);
+        program[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, allow);
+    }
+    program[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)mapping[0], 1, 0);
+    program[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)mapping[1], 0, 3);
+    // The lower half of the third argument (little-endian): what the memory is for.
+    program[count++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 2 * sizeof(__u64));
+    program[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0);
+    program[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, allow);
+    program[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    struct sock_fprog whole = {count, program};
+    // For threads too, which a constructor of another library may have started.
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole) != 0)
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole, 0, 0);
+#endif
+}
+
+// Time zones are in a file, which is read for the last time here: while TZ has the same value, it is not looked at again. The C library
+// is that of the engine: a program that is linked statically has one of its own.
+static void load_time_zone(void *library) {
+    int (*set)(const char *, const char *, int) = NULL;
+    void (*read_zone)(void) = NULL;
+    *(void **)&set = dlsym(library, "setenv");
+    *(void **)&read_zone = dlsym(library, "tzset");
+    const char *zone = getenv("TZ");
+    if (set) set("TZ", zone ? zone : ":/etc/localtime", 1);
+    if (read_zone) read_zone();
+}
+
+static void confine(unsigned seconds, unsigned long bytes) {
+    signal(SIGALRM, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    alarm(seconds + 1);
+    unsigned long begin = mapped();
+    for (int standard = 0; standard < NETKIT_PAC_SOCKET; standard++) close(standard);
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, NETKIT_PAC_SOCKET + 1u, ~0u, 0u) != 0)
+#endif
+        for (long other = sysconf(_SC_OPEN_MAX) - 1; other > NETKIT_PAC_SOCKET; other--) close((int)other);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, 0);
+    limit(RLIMIT_NOFILE, 0);
+    limit(RLIMIT_NPROC, 0);
+    limit(RLIMIT_CPU, seconds + 1);
+    if (begin) limit(RLIMIT_AS, begin + bytes);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    filter();
+}
+
+// MARK: Names
+
+#define MARK "\001"
+
+// Replaces what would ask name servers. netkitWrap's function answers with what is to be looked up, whatever the script made of the
+// exception; netkitPending says the same of the script's own statements.
+static const char before[] =
+    "var netkitFound, netkitPending, netkitReady;\n"
+    "(function () {\n"
+    "  var found = {}, wanted = null, own, ownEx;\n"
+    "  function ask(what) {\n"
+    "    if (typeof found[what] == 'string') return found[what] ? found[what].split(';') : [];\n"
+    "    wanted = what;\n"
+    "    throw 'NetKit looks up a name';\n"
+    "  }\n"
+    "  function first(list) {\n"
+    "    for (var i = 0; i < list.length; i++) if (list[i].indexOf(':') < 0) return list[i];\n"
+    "    return null;\n"
+    "  }\n"
+    "  dnsResolve = function (host) { return first(ask('N' + host)); };\n"
+    "  dnsResolveEx = function (host) { return ask('N' + host).join(';') || null; };\n"
+    "  myIpAddress = function () { return first(ask('O')) || '127.0.0.1'; };\n"
+    "  myIpAddressEx = function () { return ask('O').join(';') || '127.0.0.1'; };\n"
+    "  function wrap(script) {\n"
+    "    if (typeof script != 'function') return script;\n"
+    "    return function (url, host) {\n"
+    "      var answer;\n"
+    "      wanted = null;\n"
+    "      try { answer = script(url, host); } finally { if (wanted !== null) return '" "\\x01" "' + wanted; }\n"
+    "      return answer;\n"
+    "    };\n"
+    "  }\n"
+    "  netkitFound = function (what, list) { found[what] = list; };\n"
+    "  netkitPending = function () {\n"
+    "    own = typeof FindProxyForURL == 'function' ? FindProxyForURL : undefined;\n"
+    "    ownEx = typeof FindProxyForURLEx == 'function' ? FindProxyForURLEx : undefined;\n"
+    "    FindProxyForURL = FindProxyForURLEx = function () { return '" "\\x01" "' + (wanted === null ? '' : wanted); };\n"
+    "  };\n"
+    "  netkitReady = function () { FindProxyForURL = wrap(own); FindProxyForURLEx = wrap(ownEx); };\n"
+    "})();\n";
+
+static struct netkit_pac_engine engine;
+
+// Statements that tell the engine all that was looked up.
+static char *known;
+static size_t length;
+
+// Has the program look up what the script wants, and gives the statement that tells the engine.
+static const char *look_up(const char *wanted) {
+    size_t count, begin = length;
+    say(wanted[0] == 'O' ? 'O' : 'N', wanted + 1, wanted[0] == 'O' ? 0 : strlen(wanted + 1));
+    char *addresses = hear('L', &count);
+    // The name is the script's own; the addresses were made from numbers.
+    size_t size = length + 4 * strlen(wanted) + count + 32;
+    known = realloc(known, size);
+    if (!known) _exit(1);
+    length += (size_t)sprintf(known + length, "netkitFound('");
+    for (const char *next = wanted; *next; next++)
+        length += (size_t)sprintf(known + length, "\\x%02x", (unsigned char)*next);
+    length += (size_t)sprintf(known + length, "','%s');\n", addresses);
+    free(addresses);
+    return known + begin;
+}
+
+// Evaluates the script as often as its own statements want names.
+static void evaluate(const char *script, const char *url, const char *host) {
+    for (;;) {
+        used = 0;
+        if (!engine.init()) finish('I', words, used);
+        if (!engine.parse(before) || (known && !engine.parse(known))) finish('I', words, used);
+        int is_whole = engine.parse(script);
+        size_t said = used;
+        const char *wanted = engine.parse("netkitPending();") ? engine.find(url, host) : NULL;
+        used = said;
+        if (wanted && wanted[0] == MARK[0] && wanted[1]) {
+            look_up(wanted + 1);
+            engine.cleanup();
+            continue;
+        }
+        if (!is_whole) finish('P', words, used);
+        if (!engine.parse("netkitReady();")) finish('F', words, used);
+        return;
+    }
+}
+
+static void run(void) {
+    size_t count;
+    char *url = hear('Q', &count);
+    char *host = memchr(url, 0, count);
+    char *script = host ? memchr(host + 1, 0, count - (size_t)(host + 1 - url)) : NULL;
+    if (!script) _exit(1);
+    host++;
+    script++;
+    evaluate(script, url, host);
+    for (;;) {
+        used = 0;
+        const char *answer = engine.find(url, host);
+        if (!answer) finish('F', words, used);
+        if (answer[0] != MARK[0] || !answer[1]) finish('A', answer, strlen(answer));
+        if (!engine.parse(look_up(answer + 1))) finish('F', words, used);
+    }
+}
+
+__attribute__((constructor)) void netkit_pac_helper(int count, char **arguments) {
+    // Not from the arguments: they are read only in a program that is a helper.
+    if (!program_invocation_name || strcmp(program_invocation_name, NETKIT_PAC_NAME) != 0) return;
+    struct ucred parent;
+    socklen_t size = sizeof parent;
+    int is_ours = !getauxval(AT_SECURE) && count >= 3 &&
+                  getsockopt(NETKIT_PAC_SOCKET, SOL_SOCKET, SO_PEERCRED, &parent, &size) == 0 && parent.pid == getppid();
+    // This is the program's own file: under this name, its main() must not run.
+    if (!is_ours) _exit(127);
+
+    prctl(PR_SET_NAME, "proxy script");
+    char reason[256];
+    void *library;
+    void (*set_printer)(int (*)(const char *, va_list)) = NULL;
+    const char *missing = netkit_pac_load(&engine, &library, reason, sizeof reason);
+    if (missing) finish('M', missing, strlen(missing));
+    *(void **)&set_printer = dlsym(library, "pacparser_set_error_printer");
+    if (set_printer) set_printer(print);
+    load_time_zone(library);
+    confine((unsigned)strtoul(arguments[1], NULL, 10), strtoul(arguments[2], NULL, 10));
+    say('R', NULL, 0);
+    if (count >= 7) {
+        char next;
+        take(&next, 1);
+        unsigned long values[3];
+        for (int i = 0; i < 3; i++) values[i] = strtoul(arguments[i + 4], NULL, 10);
+        syscall(strtol(arguments[3], NULL, 10), values[0], values[1], values[2]);
+        _exit(0);
+    }
+    run();
+}
+
+#else
+
+const char *netkit_pac_load(struct netkit_pac_engine *engine, void **library, char *reason, unsigned long size) {
+    return "scripts are run on Linux with the GNU C library only";
+}
+void netkit_pac_helper(int count, char **words) {}
+
+#endif

@@ -1,0 +1,58 @@
+internal import Glibc
+
+/// Reads small regular files, whatever the path turns out to name.
+///
+/// A path may lead to a FIFO, a device or a file of the kernel that blocks or never ends. None of them is opened, or read beyond a
+/// limit, so that a thread of the cooperative pool may call this.
+enum RegularFile {
+    /// The whole file, in one allocation: growing would leave copies of secrets behind.
+    ///
+    /// - Throws: `EISDIR` for a directory, `EINVAL` for anything else that is not a regular file, `EFBIG` if it is larger than `limit`,
+    ///   another `errno` if it cannot be opened or read.
+    static func read(_ path: String, limit: Int) throws(StreamError) -> [UInt8] {
+        // Before opening, which has effects on devices; and again, as the path may lead elsewhere by then.
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        try check(status, path, limit)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        defer { close(descriptor) }
+        guard fstat(descriptor, &status) == 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        try check(status, path, limit)
+        // Files of the kernel name no size. One byte more than the limit tells that there are more.
+        let capacity = status.st_size > 0 ? Int(status.st_size) : limit + 1
+        var failure: CInt = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            while count < buffer.count, let start = buffer.baseAddress {
+                let got = Glibc.read(descriptor, start + count, buffer.count - count)
+                if got == 0 { break }
+                if got > 0 {
+                    count += got
+                } else if errno != EINTR {
+                    failure = errno
+                    break
+                }
+            }
+        }
+        if failure == 0, bytes.count > limit { failure = EFBIG }
+        guard failure == 0 else { throw StreamError(posix: failure, .fileNotOpened(path, failure)) }
+        return bytes
+    }
+
+    private static func check(_ status: stat, _ path: String, _ limit: Int) throws(StreamError) {
+        let number: CInt =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: status.st_size <= limit ? 0 : EFBIG
+            case S_IFDIR: EISDIR
+            default: EINVAL
+            }
+        if number == EINVAL { throw StreamError(posix: EINVAL, .fileNotRegular(path)) }
+        if number != 0 { throw StreamError(posix: number, .fileNotOpened(path, number)) }
+    }
+}
+
+extension Sentence {
+    fileprivate static func fileNotRegular(_ path: String) -> Sentence {
+        Sentence("file.notRegular", "%1 is not a regular file.", path)
+    }
+}
