@@ -58,7 +58,13 @@ let package = Package(
         ),
         .executableTarget(
             name: "fault-lab",
-            dependencies: ["FaultLab", "diagnose-here"],
+            dependencies: [
+                "FaultLab", "diagnose-here",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "Peers", package: "Peers"),
+                .product(name: "StreamKit", package: "StreamKit"),
+            ],
             swiftSettings: settings
         ),
         // Scripts/tour runs it.

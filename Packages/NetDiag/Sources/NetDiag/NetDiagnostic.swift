@@ -33,9 +33,10 @@ public final class NetDiagnostic: Sendable {
         public var pathLimit: Duration = .milliseconds(1500)
         /// Through which proxies targets are to be reached. Nil (default): as this machine's settings say
         /// (`ProxySettings.system()`). No credentials of theirs are sent. A script that chooses among them is loaded and run,
-        /// as `ProxyScript` does it.
+        /// as `ProxyScript` does it; TLS with its server, and with proxies, is as `ProxySettings.tls` says.
         public var proxies: ProxySettings?
-        /// Whom to trust. Default: the machine's roots.
+        /// TLS with the target: which roots to trust, above all. Default: the machine's. Its `identity` is shown to a target that was
+        /// verified, to nobody else.
         public var tls = TLSConfiguration()
         /// Who looks names up. Default: the system, as every other program.
         public var resolver: any Resolver = SystemResolver.shared

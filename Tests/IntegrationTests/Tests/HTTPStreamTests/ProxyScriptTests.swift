@@ -74,6 +74,36 @@ import Testing
         #expect(loaded.error?.code == 308 && loaded.error?.description.contains("refused") == true)
     }
 
+    @Test("A script on a server of a private authority is loaded by settings that trust it, and by no others")
+    func privateRoot() async throws {
+        let nginx = try SharedNginx.get()
+        var settings = try settings(nginx, "private", "return 'PROXY private:1';")
+        settings.script = .url(nginx.url(.tls, "/private.pac"))
+        let strangers = settings
+        settings.tls = try trustingPeers()
+        let url = try #require(URL(string: "http://www.example/"))
+        let store = ProxyScriptStore()
+        for _ in 0..<2 {
+            let choices = try await settings.resolvedChoices(for: url, scripts: store)
+            #expect(choices.map(\.description) == ["http://private:1"])
+            // What one trusts, the other is not given from memory.
+            let error = await #expect(throws: StreamError.self) {
+                try await strangers.resolvedChoices(for: url, scripts: store)
+            }
+            #expect(error?.domain == .http && error?.code == 308)
+            #expect((error?.underlying as? StreamError)?.domain == .ssl)
+        }
+        // As an HTTP stream does it.
+        let direct = try self.settings(nginx, "private", "return 'DIRECT';")
+        settings.script = .url(nginx.url(.tls, "/private.pac"))
+        settings.bypassesLoopback = direct.bypassesLoopback
+        ProxyScriptStore.shared.forget()
+        let loaded = try await get(nginx.url(.plain, "/hello")) { try $0.set(.httpProxySettings, to: settings) }
+        #expect(loaded.error == nil && loaded.text == "hello\n")
+        let refused = try await get(nginx.url(.plain, "/hello")) { try $0.set(.httpProxySettings, to: strangers) }
+        #expect(refused.error?.code == 308)
+    }
+
     @Test("A script is loaded once, until it is forgotten or its time is over")
     func kept() async throws {
         let nginx = try SharedNginx.get()

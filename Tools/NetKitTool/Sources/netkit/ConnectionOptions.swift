@@ -28,7 +28,8 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Trust the roots in FILE (PEM) instead of the system's; for https proxies, too.", valueName: "FILE"))
+            "Trust the roots in FILE (PEM) instead of the system's; for https proxies and the server of --pac, too.",
+            valueName: "FILE"))
     var cacert: String?
 
     @Option(help: ArgumentHelp("The own certificate and its chain (PEM).", valueName: "FILE"))
@@ -106,6 +107,7 @@ struct ConnectionOptions: ParsableArguments {
     /// What --pac says, else the system's settings; with the hosts of --noproxy.
     func settings() throws -> ProxySettings {
         var settings = try pac.map { try Self.settings(by: $0) } ?? ProxySettings.system() ?? ProxySettings()
+        settings.tls = try trustingTLS()
         if let noproxy { settings.bypass = ProxyBypassList(noProxy: noproxy) }
         return settings
     }
@@ -142,6 +144,10 @@ struct ConnectionOptions: ParsableArguments {
         guard descriptor >= 0 else {
             throw OutputFile.Failure(description: "\(path) cannot be written: \(String(cString: strerror(errno))).")
         }
-        return TLSKeyLog { line in Terminal.write(line + "\n", to: descriptor) }
+        return TLSKeyLog { line in
+            // To a file, and not to a terminal; nothing can be done if that fails.
+            let bytes = Array("\(line)\n".utf8)
+            _ = write(descriptor, bytes, bytes.count)
+        }
     }
 }

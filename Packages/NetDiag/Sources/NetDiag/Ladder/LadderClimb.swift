@@ -36,7 +36,8 @@ struct LadderClimb: Sendable {
         do throws(StreamError) {
             try ProxyScript.checkAvailability()
             var script: ProxyScript
-            if let server = source.server {
+            if var server = source.server {
+                server.ownTLS = target.proxyTLS
                 let machine = await run(server)
                 guard case .answered(let answer)? = machine.facts.talk?.1, answer.status == 200 else {
                     return machine.diagnosis(ofScriptAt: source.shownPlace, for: target)

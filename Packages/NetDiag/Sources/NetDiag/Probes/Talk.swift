@@ -20,6 +20,11 @@ struct Talk: Sendable {
     let target: DiagnosisTarget
     let options: NetDiagnostic.Options
     let deadline: ContinuousClock.Instant
+    /// Whoever answers is believed, to see what it shows; and nothing of one's own is shown to it.
+    var isInspecting = false
+
+    /// Whom TLS is spoken with.
+    private enum Peer { case target, proxy }
 
     func run(at address: SocketAddress) async -> TalkOutcome {
         guard case .http(var path, let isWhole) = target.service else { return await exchange(address, nil) }
@@ -45,11 +50,8 @@ struct Talk: Sendable {
 
     /// The certificate that is shown, and the server's clock, believing neither.
     func inspection(at address: SocketAddress) async -> Inspection? {
-        var relaxed = options
-        relaxed.tls.verification = .insecureNone
-        relaxed.tls.pins = []
-        relaxed.tls.verifier = nil
-        let talk = Talk(target: target, options: relaxed, deadline: deadline)
+        var talk = self
+        talk.isInspecting = true
         guard let pair = try? await talk.open(address) else { return nil }
         defer { pair.close() }
         guard let certificate = pair[.tlsInformation]?.peerCertificates.first else { return nil }
@@ -63,6 +65,25 @@ struct Talk: Sendable {
             seen.serverTime = answer.time
         }
         return seen
+    }
+
+    /// TLS with a peer; the one function that decides who sees the own certificate: a peer that it is configured for, and that is
+    /// verified before it is shown.
+    private func tls(with peer: Peer) -> TLSConfiguration {
+        var tls: TLSConfiguration
+        switch peer {
+        case .target: tls = target.ownTLS ?? options.tls
+        case .proxy:
+            tls = target.proxyTLS ?? options.tls
+            // That of the options is for targets.
+            if target.proxyTLS == nil { tls.identity = nil }
+        }
+        guard isInspecting else { return tls }
+        tls.identity = nil
+        tls.verification = .insecureNone
+        tls.pins = []
+        tls.verifier = nil
+        return tls
     }
 
     // MARK: One connection
@@ -82,7 +103,9 @@ struct Talk: Sendable {
     private func open(_ address: SocketAddress) async throws(Ended) -> StreamPair {
         guard let proxy = target.proxy else {
             let pair = StreamPair(addresses: [address], name: target.host)
-            try await settle(pair, tls: target.isSecure) { target.isSecure ? .insecure($0) : .unanswered($0) }
+            try await settle(pair, tls: target.isSecure ? tls(with: .target) : nil) {
+                target.isSecure ? .insecure($0) : .unanswered($0)
+            }
             return pair
         }
         guard let place = address.ipAddress, let host = target.host else { throw Ended(outcome: .otherProtocol) }
@@ -91,23 +114,23 @@ struct Talk: Sendable {
             (socks.user, socks.password) = (nil, nil)
             let pair = StreamPair(host: host, port: target.port)
             try? pair.set(.proxies, to: [ProxyRoute(socks)])
-            try await settle(pair, tls: target.isSecure) { error in
+            try await settle(pair, tls: target.isSecure ? tls(with: .target) : nil) { error in
                 if case .tls? = pair.report.failure?.kind { .insecure(error) } else { .proxyFailed(error) }
             }
             return pair
         }
         let pair = StreamPair(addresses: [address], name: proxy.host)
-        try await settle(pair, tls: proxy.kind == .https) { .proxyFailed($0) }
+        try await settle(pair, tls: proxy.kind == .https ? tls(with: .proxy) : nil) { .proxyFailed($0) }
         return try await tunnel(over: pair, to: host)
     }
 
     /// Opens a pair, in the time that is left.
     private func settle(
-        _ pair: StreamPair, tls: Bool, _ failed: (StreamError) -> TalkOutcome
+        _ pair: StreamPair, tls: TLSConfiguration?, _ failed: (StreamError) -> TalkOutcome
     ) async throws(Ended) {
         do throws(StreamError) {
             try pair.set(.openLimit, to: try limit(options.connectionLimit))
-            if tls { try pair.set(.tls, to: options.tls) }
+            if let tls { try pair.set(.tls, to: tls) }
             try pair.open()
             try await pair.output.opened()
         } catch {
@@ -138,11 +161,11 @@ struct Talk: Sendable {
         guard target.isSecure else { return pair }
         let secured: StreamPair
         do throws(StreamError) {
-            secured = try StreamPair(securing: pair, with: options.tls, peerName: host, port: target.port)
+            secured = try StreamPair(securing: pair, with: tls(with: .target), peerName: host, port: target.port)
         } catch {
             throw closing(pair, .insecure(error))
         }
-        try await settle(secured, tls: false) { .insecure($0) }
+        try await settle(secured, tls: nil) { .insecure($0) }
         return secured
     }
 

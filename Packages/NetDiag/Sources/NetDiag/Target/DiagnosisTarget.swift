@@ -21,6 +21,10 @@ struct DiagnosisTarget: Sendable, Hashable {
     var proxy: ProxyServer?
     /// A script that is to choose the proxy.
     var proxyScript: ProxyScriptSource?
+    /// TLS with the target itself, where it is not that of the options: the server of a proxy script.
+    var ownTLS: TLSConfiguration?
+    /// TLS with the proxy and the server of the script, as the settings say that name them.
+    var proxyTLS: TLSConfiguration?
     /// Why nobody knows which proxy to use.
     var proxyFault: Finding?
     /// Most bytes of the answer's body that are kept; one more tells that there are more. Nil for none.
@@ -105,7 +109,10 @@ struct DiagnosisTarget: Sendable, Hashable {
     func through(_ settings: Result<ProxySettings, StreamError>) -> [DiagnosisTarget] {
         guard let host else { return [self] }
         do throws(StreamError) {
-            return try settings.get().choices(scheme: scheme, host: host, port: port).map { through($0) }
+            let settings = try settings.get()
+            var target = self
+            target.proxyTLS = settings.tls
+            return settings.choices(scheme: scheme, host: host, port: port).map { target.through($0) }
         } catch {
             let why = Sentence.proxySettingsUnreadable(PublicText.of("\(error)"))
             return [without(Finding(.proxySettingsUnreadable, .failure, why))]

@@ -24,7 +24,13 @@ public final class ProxyScriptStore: Sendable {
     /// How long a script is used before it is loaded anew.
     public let lifetime: Duration
 
-    private let kept = Locked<[String: (script: ProxyScript, until: Moment)]>([:])
+    /// What a script is kept for: a server that one configuration trusts, another may not.
+    private struct Key: Hashable {
+        let url: String
+        let tls: TLSConfiguration
+    }
+
+    private let kept = Locked<[Key: (script: ProxyScript, until: Moment)]>([:])
 
     /// An empty store.
     public init(lifetime: Duration = .seconds(600)) {
@@ -38,29 +44,38 @@ public final class ProxyScriptStore: Sendable {
 
     /// The script at a place, loaded if need be.
     ///
+    /// - Parameters:
+    ///   - source: the place.
+    ///   - tls: for a script at a URL of `https`: which roots to trust, above all. Scripts are kept for each configuration apart.
     /// - Throws: domain `http`: code 308 (`kCFErrorPACFileError`) if it cannot be loaded, 309 (`kCFErrorPACFileAuth`) if the
     ///   server wants to know who asks; `StreamError.cancelled`.
-    public nonisolated(nonsending) func script(_ source: ProxyScriptSource) async throws(StreamError) -> ProxyScript {
+    public nonisolated(nonsending) func script(
+        _ source: ProxyScriptSource, tls: TLSConfiguration = TLSConfiguration()
+    ) async throws(StreamError) -> ProxyScript {
         guard case .url(let text) = source, let url = URL(string: text),
             ["http", "https"].contains(url.scheme?.lowercased())
         else { return try source.script() }
-        let found = kept.withLock { kept in kept[text].flatMap { $0.until > .now ? $0.script : nil } }
+        let key = Key(url: text, tls: tls)
+        let found = kept.withLock { kept in kept[key].flatMap { $0.until > .now ? $0.script : nil } }
         if let found { return found }
-        let script = try await load(url)
+        let script = try await load(url, tls)
         let until = Moment.now + lifetime
         kept.withLock { kept in
             if kept.count >= ProxyScriptStore.mostScripts { kept = [:] }
-            kept[text] = (script, until)
+            kept[key] = (script, until)
         }
         return script
     }
 
-    private nonisolated(nonsending) func load(_ url: URL) async throws(StreamError) -> ProxyScript {
+    private nonisolated(nonsending) func load(_ url: URL, _ tls: TLSConfiguration) async throws(StreamError)
+        -> ProxyScript
+    {
         let status: Int
         let bytes: [UInt8]
         do throws(StreamError) {
             let stream = try ReadStream(httpURL: url)
             defer { stream.close() }
+            try stream.set(.tls, to: tls)
             try stream.set(.httpFollowsRedirects, to: true)
             try stream.set(.httpTotalLimit, to: ProxyScriptStore.loadLimit)
             try stream.open()
@@ -103,7 +118,7 @@ extension ProxySettings {
     ) async throws(StreamError) -> [ProxyChoice] {
         let choices = choices(for: url)
         guard case .script(let source)? = choices.first else { return choices }
-        return try await scripts.script(source).choices(for: url)
+        return try await scripts.script(source, tls: tls).choices(for: url)
     }
 
     /// The ways for a URL, for `StreamProperty.proxies`; if a script is to decide, those that it decides.
@@ -112,6 +127,6 @@ extension ProxySettings {
     public nonisolated(nonsending) func resolvedRoutes(
         for url: URL, scripts: ProxyScriptStore = .shared
     ) async throws(StreamError) -> [ProxyRoute] {
-        try await resolvedChoices(for: url, scripts: scripts).routes()
+        try await resolvedChoices(for: url, scripts: scripts).routes(tls: tls)
     }
 }

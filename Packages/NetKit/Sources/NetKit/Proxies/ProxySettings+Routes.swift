@@ -42,20 +42,21 @@ extension ProxySettings {
     ///
     /// - Throws: `ENOTSUP` if a script is to decide; `resolvedRoutes(for:scripts:)` runs it.
     public func routes(for url: URL) throws(StreamError) -> [ProxyRoute] {
-        try choices(for: url).routes()
+        try choices(for: url).routes(tls: tls)
     }
 }
 
 extension [ProxyChoice] {
     /// The ways that these choices are.
     ///
+    /// - Parameter tls: for proxies of kind `ProxyServer.Kind.https`; `ProxySettings.tls`, where these choices come from settings.
     /// - Throws: `ENOTSUP` if a script is to decide; `ProxySettings.resolvedRoutes(for:scripts:)` runs it.
-    public func routes() throws(StreamError) -> [ProxyRoute] {
+    public func routes(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> [ProxyRoute] {
         var routes: [ProxyRoute] = []
         for choice in self {
             switch choice {
             case .direct: routes.append(.direct)
-            case .server(let server): routes.append(ProxyRoute(hops: [try server.hop()]))
+            case .server(let server): routes.append(ProxyRoute(hops: [try server.hop(tls: tls)]))
             case .script:
                 throw StreamError(
                     posix: 95,  // ENOTSUP

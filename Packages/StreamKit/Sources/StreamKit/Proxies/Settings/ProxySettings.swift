@@ -31,6 +31,12 @@ public struct ProxySettings: Sendable, Hashable {
     /// `kCFNetworkProxiesProxyAutoConfigJavaScript`).
     public var script: ProxyScriptSource?
 
+    /// TLS with the server of the ``script`` and with proxies of kind ``ProxyServer/Kind/https``: which roots to trust, above all.
+    ///
+    /// A stream's ``StreamProperty/tls`` is for the target and for neither of these. Default: the system's roots, and no certificate of
+    /// one's own.
+    public var tls = TLSConfiguration()
+
     /// Hosts to reach without a proxy (`kCFNetworkProxiesExceptionsList`).
     public var bypass = ProxyBypassList.none
 
