@@ -101,7 +101,7 @@ struct ConnectCommand: AsyncParsableCommand {
         if json {
             Terminal.say(JSONOutput.line(facts(report).merging(["error": JSONOutput.error(error)]) { $1 }))
         } else {
-            Terminal.say("netkit: \(Terminal.shown("\(error)"))")
+            Terminal.say("netkit: \(error)")
         }
         throw status.exitCode
     }
@@ -123,7 +123,8 @@ struct ConnectCommand: AsyncParsableCommand {
             let settings = try connection.settings()
             let choices = settings.choices(scheme: tls ? "https" : "", host: host, port: port)
             let ways =
-                settings.script == nil ? try choices.routes() : try await decidedRoutes(settings, host, port)
+                settings.script == nil
+                ? try choices.routes(tls: settings.tls) : try await decidedRoutes(settings, host, port)
             try pair.set(.proxies, to: ways)
         }
         return pair
@@ -146,7 +147,7 @@ struct ConnectCommand: AsyncParsableCommand {
         var pair = plain
         defer { pair.close() }
         do {
-            defer { if reports { Terminal.say(Terminal.shownLines(pair.report.description)) } }
+            defer { if reports { Terminal.say(ShownText(lines: pair.report.description)) } }
             try plain.open()
             try await plain.input.opened()
             if let security {

@@ -76,14 +76,14 @@ struct DiagnoseCommand: AsyncParsableCommand {
                 ?? NetDiagnostic()
         } catch {
             if json { JSONOutput.show(["error": JSONOutput.error(error)]) }
-            Terminal.say("netkit: \(Terminal.shown("\(error)"))")
+            Terminal.say("netkit: \(error)")
             throw ExitStatus.badURL.exitCode
         }
         if passive { return try show(diagnostic.passiveStatus()) }
         if assist { return try await lead(diagnostic) }
         if watch {
             for await diagnosis in diagnostic.changes() {
-                if !json { print(DiagnoseCommand.time, terminator: "  ") }
+                if !json { Terminal.print("\(DiagnoseCommand.time)", terminator: "  ") }
                 show(diagnosis)
                 fflush(nil)  // a pipe would keep it
             }
@@ -98,22 +98,22 @@ struct DiagnoseCommand: AsyncParsableCommand {
     private func lead(_ diagnostic: NetDiagnostic) async throws {
         var guide = RepairGuide()
         while true {
-            print("Looking …")
+            Terminal.print("Looking …")
             let diagnosis = await diagnostic.diagnose()
             switch guide.next(after: diagnosis) {
             case .works(let isRepaired):
-                print(isRepaired ? "✔ Repaired: \(diagnosis.target) works." : "✔ \(diagnosis.target) works.")
-                for remark in diagnosis.remarks { print("! \(remark.rung): \(remark.sentence)") }
+                Terminal.print("✔ \(isRepaired ? "Repaired: " : "")\(diagnosis.target) works.")
+                for remark in diagnosis.remarks { Terminal.print("! \(remark.rung): \(remark.sentence)") }
                 return try end(diagnosis.status)
             case .exhausted(let finding):
-                print("✘ \(finding.rung): \(finding.sentence)")
-                print("  That was the last step. Show this to somebody who can help:\n")
-                print(DiagnoseCommand.json(diagnosis))
+                Terminal.print("✘ \(finding.rung): \(finding.sentence)")
+                Terminal.print("  That was the last step. Show this to somebody who can help:\n")
+                Terminal.print(DiagnoseCommand.json(diagnosis))
                 return try end(diagnosis.status)
             case .step(let step):
-                if step.isProgress { print("  That helped. The next thing:") }
-                print("✘ \(step.finding.rung): \(step.finding.sentence)")
-                print("  Step \(step.number) of \(step.count): \(step.text)")
+                if step.isProgress { Terminal.print("  That helped. The next thing:") }
+                Terminal.print("✘ \(step.finding.rung): \(step.finding.sentence)")
+                Terminal.print("  Step \(step.number) of \(step.count): \(step.text)")
                 if verbose { show(evidence: step.finding) }
             }
             Terminal.write("  Done? Return to look again, q and Return to stop. ", to: 2)
@@ -150,37 +150,36 @@ struct DiagnoseCommand: AsyncParsableCommand {
         if json {
             JSONOutput.show(["status": "\(status.status)", "sentence": "\(status.sentence)"])
         } else {
-            print("\(status.status): \(Terminal.shown("\(status.sentence)"))")
+            Terminal.print("\(status.status): \(status.sentence)")
         }
         try end(status.status)
     }
 
-    /// A diagnosis holds nothing that a terminal would obey.
     private func show(_ diagnosis: Diagnosis) {
-        if json { return print(DiagnoseCommand.json(diagnosis)) }
+        if json { return Terminal.print(DiagnoseCommand.json(diagnosis)) }
         if let cause = diagnosis.cause {
-            print("✘ \(cause.rung): \(cause.sentence)")
-            print("  \(cause.advice)")
+            Terminal.print("✘ \(cause.rung): \(cause.sentence)")
+            Terminal.print("  \(cause.advice)")
             if verbose { show(evidence: cause) }
         } else {
-            print("✔ \(diagnosis.target) works.")
+            Terminal.print("✔ \(diagnosis.target) works.")
         }
         for remark in diagnosis.remarks {
-            print("! \(remark.rung): \(remark.sentence)")
+            Terminal.print("! \(remark.rung): \(remark.sentence)")
             if verbose { show(evidence: remark) }
         }
-        for family in diagnosis.families where verbose { print("  \(family)") }
+        for family in diagnosis.families where verbose { Terminal.print("  \(family)") }
         for consequence in diagnosis.consequences where verbose {
-            print("  then, \(consequence.rung): \(consequence.sentence)")
+            Terminal.print("  then, \(consequence.rung): \(consequence.sentence)")
         }
-        for sentence in diagnosis.uncheckable { print("? \(sentence)") }
+        for sentence in diagnosis.uncheckable { Terminal.print("? \(sentence)") }
         if verbose, !diagnosis.unchecked.isEmpty {
-            print("  not checked: \(diagnosis.unchecked.map(\.description).joined(separator: ", "))")
+            Terminal.print("  not checked: \(diagnosis.unchecked.map(\.description).joined(separator: ", "))")
         }
     }
 
     private func show(evidence finding: Finding) {
-        for line in finding.evidence { print("    \(line)") }
+        for line in finding.evidence { Terminal.print("    \(line)") }
     }
 
     private static var time: String {
@@ -191,9 +190,9 @@ struct DiagnoseCommand: AsyncParsableCommand {
         return "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
     }
 
-    private static func json(_ value: some Encodable) -> String {
+    private static func json(_ value: some Encodable) -> ShownText {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        return ShownText(json: (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}")
     }
 }

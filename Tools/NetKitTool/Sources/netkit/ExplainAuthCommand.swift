@@ -54,7 +54,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
 
     private func fail(_ error: any Error, _ sentence: String, _ status: ExitStatus) throws -> Never {
         if json { JSONOutput.show(["url": JSONOutput.url(url), "error": JSONOutput.error(error)]) }
-        Terminal.say("netkit: \(Terminal.shown(sentence))")
+        Terminal.say("netkit: \(sentence)")
         throw status.exitCode
     }
 
@@ -94,7 +94,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
                 response: response, from: proxy?.protectionSpace, policy: policy)
         else {
             if json { return JSONOutput.show(facts) }
-            return print("\(place) does not ask for a login: \(Terminal.shown(response.statusLine)).")
+            return Terminal.print("\(place) does not ask for a login: \(response.statusLine).")
         }
         var signed = request
         // Whether a scheme can start is known by starting it; nothing of it is sent.
@@ -107,21 +107,22 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         facts["asks"] = true
         facts.merge(Self.facts(authentication, failure)) { $1 }
         if json { return JSONOutput.show(facts) }
-        print("\(place) offers:")
+        Terminal.print("\(place) offers:")
         for line in authentication.explain().description.split(separator: "\n") {
-            print("  \(Terminal.shown(String(line)))")
+            Terminal.print("  \(String(line))")
         }
         guard let method = authentication.method, authentication.isValid, failure == nil else {
             let reason = (failure ?? authentication.error)?.description ?? "no reason known"
-            return print("None can be used: \(Terminal.shown(reason)).")
+            return Terminal.print("None can be used: \(reason).")
         }
         let needs =
             authentication.requiresUserNameAndPassword
             ? "needs a user name and a password (\(proxy == nil ? "-u" : "--proxy-user") USER)"
             : "uses the ticket that there is"
-        print("\(method) \(needs)\(authentication.isConnectionBound ? ", and authenticates the connection" : "").")
+        Terminal.print(
+            "\(method) \(needs)\(authentication.isConnectionBound ? ", and authenticates the connection" : "").")
         if !authentication.place.isEncrypted {
-            print("The connection is not encrypted: \(Self.exposure(of: method)).")
+            Terminal.print("The connection is not encrypted: \(Self.exposure(of: method)).")
         }
     }
 

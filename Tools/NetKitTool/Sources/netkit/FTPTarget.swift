@@ -71,7 +71,7 @@ struct FTPTarget: ParsableArguments {
         default: throw error
         }
         if let facts { JSONOutput.show(facts.merging(["error": JSONOutput.error(error)]) { $1 }) }
-        Terminal.say("netkit: \(Terminal.shown(sentence))")
+        Terminal.say("netkit: \(sentence)")
         throw status.exitCode
     }
 }

@@ -28,7 +28,7 @@ extension GetCommand {
         let stream =
             isDirectory || path.bytes.isEmpty ? client.lister(path) : client.reader(path, offset: UInt64(offset))
         defer {
-            if report { Terminal.say(Terminal.shownLines(stream.report.description)) }
+            if report { Terminal.say(ShownText(lines: stream.report.description)) }
             stream.close()
         }
         try stream.open()

@@ -106,9 +106,9 @@ struct GetCommand: AsyncParsableCommand {
         }
         let outcome = await withNetworkExecutor { await load.run() }
         if report, let stream = outcome.stream ?? load.tried.stream {
-            Terminal.say(Terminal.shownLines(stream.report.description))
+            Terminal.say(ShownText(lines: stream.report.description))
         }
-        if json { print(outcome.json(url: url, report: load.tried.stream?.report)) }
+        if json { Terminal.print(outcome.json(url: url, report: load.tried.stream?.report)) }
         switch outcome.result {
         case .success where outcome.status >= 400:
             try fail("The server answered: \(Terminal.shown(outcome.response?.statusLine ?? "")).", .serverError)

@@ -9,15 +9,15 @@ enum JSONOutput {
     typealias Facts = [String: any Sendable]
 
     /// An object or an array as one line.
-    static func line(_ value: Any) -> String {
+    static func line(_ value: Any) -> ShownText {
         let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
         let data = (try? JSONSerialization.data(withJSONObject: value, options: options)) ?? Data("{}".utf8)
-        return String(decoding: data, as: UTF8.self)
+        return ShownText(json: String(decoding: data, as: UTF8.self))
     }
 
     /// Prints a line on standard output, at once.
     static func show(_ value: Any) {
-        Terminal.write(line(value) + "\n", to: STDOUT_FILENO)
+        Terminal.write("\(line(value))\n", to: STDOUT_FILENO)
     }
 
     /// What failed.

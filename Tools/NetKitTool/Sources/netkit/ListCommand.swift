@@ -29,16 +29,16 @@ struct ListCommand: AsyncParsableCommand {
             if target.json { return ["entries": entries.map(ListCommand.facts)] }
             let sizeWidth = entries.map { $0.size.map { "\($0)".count } ?? 1 }.max() ?? 1
             for entry in entries {
-                let name = Terminal.shown(entry.name)
+                let name = entry.name
                 guard long else {
-                    print(name)
+                    Terminal.print("\(name)")
                     continue
                 }
                 let size = entry.size.map(String.init) ?? "-"
                 let padding = String(repeating: " ", count: sizeWidth - size.count)
-                let owner = Terminal.shown([entry.owner, entry.group].compactMap { $0 }.joined(separator: ":"))
-                let link = entry.linkTarget.map { " -> " + Terminal.shown($0) } ?? ""
-                print(
+                let owner = [entry.owner, entry.group].compactMap { $0 }.joined(separator: ":")
+                let link = entry.linkTarget.map { " -> " + $0 } ?? ""
+                Terminal.print(
                     "\(mode(entry)) \(owner.isEmpty ? "-" : owner) \(padding)\(size) \(date(entry.date)) \(name)\(link)"
                 )
             }

@@ -100,13 +100,13 @@ struct Load: Sendable {
     }
 
     /// The head as it came, without control characters and proofs of passwords.
-    private func head(_ response: HTTPResponse) -> String {
+    private func head(_ response: HTTPResponse) -> ShownText {
         var response = response
         for field in response.fields {
             let shown = Terminal.shownField(field.name.description, field.value)
             if shown != field.value { try? response.fields.set(shown, for: field.name) }
         }
-        return Terminal.shownLines(response.description)
+        return ShownText(lines: response.description)
     }
 
     /// `Content-Range: bytes */N` says how long the whole is (RFC 9110 §15.5.17).
@@ -121,7 +121,7 @@ struct Load: Sendable {
 
 extension Load.Outcome {
     /// The load as one JSON object; `report` is for a load that never got a stream.
-    func json(url: String, report: ConnectionReport?) -> String {
+    func json(url: String, report: ConnectionReport?) -> ShownText {
         var facts: JSONOutput.Facts = ["url": JSONOutput.url(url), "bytes": count, "seconds": time / .seconds(1)]
         facts["finalURL"] = stream?[.httpFinalURL].map { JSONOutput.url($0.absoluteString) }
         if let response {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 
 /// The tool: one verb for each thing a person does with NetKit.
 @main
@@ -46,11 +47,16 @@ struct NetKitCommand: AsyncParsableCommand {
             do {
                 if var verb = command as? any AsyncParsableCommand { try await verb.run() } else { try command.run() }
             } catch let error as ValidationError {
-                Terminal.say("Error: \(error)\nUsage: \(usageString(for: type(of: command)))")
+                Terminal.say("Error: \(error)\nUsage: \(ShownText(lines: usageString(for: type(of: command))))")
                 throw ExitCode.validationFailure
             }
         } catch {
-            exit(withError: error)
+            // As exit(withError:) does it, but for what a terminal would obey: an error may quote a peer.
+            let (message, code) = (ShownText(lines: fullMessage(for: error)), exitCode(for: error))
+            if !message.text.isEmpty {
+                if code.isSuccess { Terminal.print(message) } else { Terminal.say(message) }
+            }
+            Glibc.exit(code.rawValue)
         }
     }
 }

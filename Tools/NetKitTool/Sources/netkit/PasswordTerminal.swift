@@ -15,7 +15,7 @@ final class PasswordTerminal: Sendable {
 
     /// Asks what a server wants to know; nil if the person gives up with Ctrl-C or Ctrl-D.
     func ask(_ question: AuthenticationPrompt) -> AuthenticationPrompt.Answer? {
-        Terminal.write("netkit: \(Terminal.shown(question.text))\n", to: descriptor)
+        Terminal.write("netkit: \(question.text)\n", to: descriptor)
         let user: String
         if let known = question.user {
             user = known
@@ -33,10 +33,10 @@ final class PasswordTerminal: Sendable {
     }
 
     /// Asks for a secret; nil if the person gives up.
-    func secret(_ prompt: String) -> Secret? { line(prompt, echoes: false) }
+    func secret(_ prompt: ShownText) -> Secret? { line(prompt, echoes: false) }
 
     /// A line, read a byte at a time so that Ctrl-C ends the question and leaves the terminal as it was.
-    private func line(_ prompt: String, echoes: Bool) -> Secret? {
+    private func line(_ prompt: ShownText, echoes: Bool) -> Secret? {
         var saved = termios()
         guard tcgetattr(descriptor, &saved) == 0 else { return nil }
         var quiet = saved

@@ -23,7 +23,7 @@ struct Person: Sendable {
         // Whoever was not told to log in does not.
         guard question.user != nil || (isProxy ? loginsToProxies : loginsToServers) else { return nil }
         guard let terminal = PasswordTerminal() else {
-            Terminal.say("netkit: \(Terminal.shown(question.text)) There is no terminal to ask for them.")
+            Terminal.say("netkit: \(question.text) There is no terminal to ask for them.")
             return nil
         }
         return await withCheckedContinuation { [question] continuation in

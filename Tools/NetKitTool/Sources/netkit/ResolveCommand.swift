@@ -71,7 +71,7 @@ struct ResolveCommand: AsyncParsableCommand {
             } catch {
                 status = error.code == .timedOut ? .timedOut : .nameNotFound
                 if json { JSONOutput.show(["name": name, "error": JSONOutput.error(error)]) }
-                Terminal.say("netkit: \(Terminal.shown(error.description))")
+                Terminal.say("netkit: \(error.description)")
                 for outcome in error.servers { Terminal.say("  \(outcome.server): \(outcome.result.rawValue)") }
             }
         }
@@ -102,9 +102,9 @@ struct ResolveCommand: AsyncParsableCommand {
             }
             return JSONOutput.show(["name": name, "answers": list])
         }
-        let prefix = names.count > 1 ? "\(Terminal.shown(name))  " : ""
+        let prefix: ShownText = names.count > 1 ? "\(name)  " : ""
         for (text, time) in answers {
-            print(prefix + Terminal.shown(text) + (time.map { "  (for \($0) s)" } ?? ""))
+            Terminal.print("\(prefix)\(text)\(time.map { "  (for \($0) s)" } ?? "")")
         }
     }
 

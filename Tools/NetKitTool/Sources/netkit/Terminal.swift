@@ -16,14 +16,19 @@ enum Terminal {
         return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20 ? Int(size.ws_col) : 80
     }
 
+    /// Prints a line on standard output.
+    static func print(_ line: ShownText, terminator: ShownText = "\n") {
+        Swift.print(line.text, terminator: terminator.text)
+    }
+
     /// Writes a line to standard error.
-    static func say(_ line: String) {
-        write(line + "\n", to: STDERR_FILENO)
+    static func say(_ line: ShownText) {
+        write("\(line)\n", to: STDERR_FILENO)
     }
 
     /// Writes all of a text; nothing can be done if that fails.
-    static func write(_ text: String, to descriptor: Int32) {
-        let bytes = Array(text.utf8)
+    static func write(_ text: ShownText, to descriptor: Int32) {
+        let bytes = Array(text.text.utf8)
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -32,19 +37,12 @@ enum Terminal {
         }
     }
 
-    /// A text from a stranger, safe to show: control characters are escaped.
-    static func shown(_ text: String) -> String {
-        var shown = ""
-        for scalar in text.unicodeScalars {
-            let isControl = scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
-            shown += isControl ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
-        }
-        return shown
-    }
+    /// A text from a stranger, safe to show: for messages that others print.
+    static func shown(_ text: String) -> String { ShownText.escaped(text) }
 
     /// An error of a store of passwords as a sentence.
     static func sentence(_ error: HTTPAuthError) -> String {
-        let text = shown(error.description)
+        let text = error.description
         return text.prefix(1).uppercased() + text.dropFirst() + "."
     }
 

@@ -27,7 +27,7 @@ struct TokenDecodeCommand: ParsableCommand {
         var isFirst = true
         while let line = readLine() {
             guard line.contains(where: { !$0.isWhitespace }) else { continue }
-            if !isFirst, !json { print() }
+            if !isFirst, !json { Terminal.print("") }
             isFirst = false
             try show(line)
         }
@@ -42,10 +42,10 @@ struct TokenDecodeCommand: ParsableCommand {
             let token = try AuthenticationToken(text: text)
             let lines = token.description.split(separator: "\n").map(String.init)
             if json { return JSONOutput.show(["kind": token.kind, "says": lines]) }
-            for line in lines { print(Terminal.shown(line)) }
+            for line in lines { Terminal.print("\(line)") }
         } catch {
             if json { JSONOutput.show(["error": JSONOutput.error(error)]) }
-            Terminal.say("netkit: \(Terminal.shown(error.description))")
+            Terminal.say("netkit: \(error.description)")
             throw ExitCode.failure
         }
     }

@@ -40,7 +40,7 @@ final class TreeProgress: Sendable {
         let share = progress.size.map { $0 > 0 ? " \(min(100, progress.count * 100 / $0)) %" : "" } ?? ""
         let text =
             "\(progress.report.files) files  \(ProgressBar.size(Double(progress.report.bytes)))  \(rate)/s  "
-            + Terminal.shown(progress.path) + share
+            + ShownText.escaped(progress.path) + share
         Terminal.write("\r\(text.prefix(Terminal.width - 1))\u{1b}[K", to: 2)
     }
 
@@ -49,7 +49,7 @@ final class TreeProgress: Sendable {
         if Terminal.isInteractive { Terminal.write("\r\u{1b}[K", to: 2) }
         for skipped in report.skipped {
             let reason = TreeProgress.reason(skipped)
-            Terminal.say("netkit: left out \(Terminal.shown(skipped.path)): \(Terminal.shown(reason))")
+            Terminal.say("netkit: left out \(skipped.path): \(reason)")
         }
         if report.skippedCount > report.skipped.count {
             Terminal.say("netkit: and \(report.skippedCount - report.skipped.count) more")

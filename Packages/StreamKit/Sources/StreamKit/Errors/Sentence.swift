@@ -12,14 +12,30 @@ public struct Sentence: Sendable, Hashable, CustomStringConvertible {
     /// The English template.
     public let template: String
 
-    /// What replaces `%1`, `%2` …. Never holds a secret.
+    /// What replaces `%1`, `%2` …. Never holds a secret, nor anything that a terminal would obey.
     public let arguments: [String]
 
     /// Makes a sentence from its parts.
+    ///
+    /// An argument may quote a peer: control and format characters, which a terminal obeys or which turn text round, are
+    /// written as `\u{…}`.
     public init(_ key: String, _ template: String, _ arguments: String...) {
         self.key = key
         self.template = template
-        self.arguments = arguments
+        self.arguments = arguments.map(Sentence.harmless)
+    }
+
+    private static func harmless(_ text: String) -> String {
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator:
+                shown += "\\u{\(String(scalar.value, radix: 16))}"
+            default: shown.unicodeScalars.append(scalar)
+            }
+        }
+        return shown
     }
 
     private static let translations = Locked<[String: String]>([:])

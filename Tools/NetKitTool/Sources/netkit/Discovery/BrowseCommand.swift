@@ -68,7 +68,7 @@ struct BrowseCommand: AsyncParsableCommand {
                 options.say(LookupCommand.line(place))
             } catch {
                 if error.code != .timedOut, error.code != .notFound { throw error }
-                Terminal.say("netkit: \(Terminal.shown("\(change.value)")) does not say where it is")
+                Terminal.say("netkit: \(change.value) does not say where it is")
             }
         }
     }

@@ -25,7 +25,7 @@ struct DiscoveryOptions: ParsableArguments {
     /// The engine, ended in good order by Ctrl-C.
     func start() -> DiscoveryEngine {
         if let interface, if_nametoindex(interface) == 0 {
-            Terminal.say("netkit: there is no interface \(Terminal.shown(interface)) now; it is waited for.")
+            Terminal.say("netkit: there is no interface \(interface) now; it is waited for.")
         }
         // Made for the interface: the shared one leaves loopback out where there are others.
         let embedded = interface.map { EmbeddedEngine(interfaces: [$0]) } ?? .shared
@@ -67,7 +67,7 @@ struct DiscoveryOptions: ParsableArguments {
     /// Prints one line in the form asked for.
     func say(_ line: (text: String, json: [String: Any])) {
         if json { return JSONOutput.show(line.json) }
-        Terminal.write(Terminal.shown(line.text) + "\n", to: STDOUT_FILENO)
+        Terminal.write("\(line.text)\n", to: STDOUT_FILENO)
     }
 
     /// What every JSON object about a service begins with.
@@ -78,7 +78,7 @@ struct DiscoveryOptions: ParsableArguments {
     /// Says what went wrong, and gives the exit code for it.
     func exit(_ error: ServiceDiscoveryError) -> ExitCode {
         if json { JSONOutput.show(["event": "failed", "error": JSONOutput.error(error)]) }
-        Terminal.say("netkit: \(Terminal.shown(error.description))")
+        Terminal.say("netkit: \(error.description)")
         return switch error.code {
         case .timedOut: ExitStatus.timedOut.exitCode
         case .invalidName, .invalidType, .invalidDomain, .invalidRecord, .badArgument: .validationFailure
