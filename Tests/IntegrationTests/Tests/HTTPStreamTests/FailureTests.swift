@@ -94,13 +94,19 @@ import Testing
             try stream.set(.httpDecodesContent, to: true)
             try stream.set(.httpTotalLimit, to: .seconds(1))
         }
-        #expect(stream[.httpFollowsRedirects] == true)
+        #expect(stream[.httpFollowsRedirects] == true && stream[.httpKeepsConnection] == true)
+        #expect(stream[.httpDecodesContent] == true && stream[.httpTotalLimit] == .seconds(1))
         #expect(throws: StreamError.self) { try stream.set(.httpBodyBytesSent, to: 1) }
         #expect(throws: StreamError.self) { try stream.set(.httpResponse, to: nil) }
         #expect(throws: StreamError.self) { try stream.set(.httpFinalURL, to: nil) }
         #expect(throws: StreamError.self) { try stream.set(.closesDescriptor, to: false) }
         try? stream.open()
         #expect(throws: StreamError.self) { try stream.set(.httpFollowsRedirects, to: false) }
+        #expect(throws: StreamError.self) { try stream.set(.httpKeepsConnection, to: false) }
+        #expect(throws: StreamError.self) { try stream.set(.httpDecodesContent, to: false) }
+        #expect(throws: StreamError.self) { try stream.set(.httpTotalLimit, to: .seconds(2)) }
+        #expect(
+            stream[.httpFollowsRedirects] == true && stream[.httpTotalLimit] == .seconds(1), "and nothing has changed")
         stream.close()
     }
 

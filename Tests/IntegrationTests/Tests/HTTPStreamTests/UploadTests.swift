@@ -55,13 +55,29 @@ import Testing
         #expect(origin.requests.last?.fields.map(\.name) == ["Host", "User-Agent", "Connection"])
     }
 
-    /// The request is copied at creation (HM-061), and the length that the caller states is trusted (HM-063).
-    @Test func statedLength() async throws {
+    @Test("HM-061: the request is copied at creation: what is changed later is not sent")
+    func copiedAtCreation() async throws {
+        let origin = try Origin { _ in .init(body: "x") }
+        var request = try HTTPRequest(method: .put, url: try #require(URL(string: origin.url("/first"))))
+        try request.fields.append("first", for: "X-Copy")
+        let stream = ReadStream(request: request, body: .bytes([1]))
+        try request.setTarget("/second")
+        try request.fields.set("second", for: "X-Copy")
+        try stream.open()
+        _ = try await stream.response()
+        stream.close()
+        let sent = try #require(origin.requests.last)
+        #expect(sent.method == "PUT" && sent.target == "/first" && sent["X-Copy"] == ["first"] && sent.body == [1])
+    }
+
+    @Test("HM-063: the length that the caller states is trusted, and a body that is shorter fails")
+    func statedLength() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         let source = ReadStream(bytes: Array("0123456789".utf8))
         _ = try await get(
             origin.url(), method: .put, fields: [(.contentLength, "4")], body: .stream(once: source))
         #expect(origin.requests.last?.body == Array("0123".utf8))
+        #expect(origin.requests.last?["Content-Length"] == ["4"])
 
         let short = try await get(
             origin.url(), method: .put, body: .stream(length: 20) { ReadStream(bytes: Array("0123456789".utf8)) })

@@ -7,7 +7,7 @@ import Testing
 @Suite struct CertificateMatrixTests {
     /// Connects to a server that shows these certificates; nil if it is believed.
     private func verdict(
-        on identity: Identity, name: String = "localhost", root: String,
+        on identity: Identity, name: String = "localhost", root: String, isVerified: Bool = true,
         change: (inout TLSConfiguration) -> Void = { _ in }
     ) async throws -> StreamError? {
         // The server may show what is weak; the judge is the client, with the system's policy.
@@ -26,7 +26,7 @@ import Testing
         do throws(StreamError) {
             try pair.open()
             try await pair.output.opened()
-            #expect(pair[.tlsInformation]?.isVerified == true)
+            #expect(pair[.tlsInformation]?.isVerified == isVerified)
             return nil
         } catch {
             return error
@@ -85,6 +85,19 @@ import Testing
         let refused = try await verdict(on: matrix.ofExpiredRoot, root: matrix.expiredRoot)
         #expect(refused?.tlsFailure == .certificateExpired)
         #expect(refused?.description.contains("CN=expired-root expired on 2021-01-01") == true)
+        let allowed = try await verdict(on: matrix.ofExpiredRoot, root: matrix.expiredRoot, isVerified: false) {
+            $0.insecureAllowsExpiredRoots = true
+        }
+        #expect(allowed == nil)
+        // What allows expired certificates does not allow roots, nor the other way round.
+        let mistaken = try await verdict(on: matrix.ofExpiredRoot, root: matrix.expiredRoot) {
+            $0.insecureAllowsExpiredCertificates = true
+        }
+        #expect(mistaken?.tlsFailure == .certificateExpired)
+        let leaf = try await verdict(on: matrix.identity(.expiredIssuer), root: matrix.root) {
+            $0.insecureAllowsExpiredRoots = true
+        }
+        #expect(leaf?.tlsFailure == .certificateExpired)
     }
 
     /// Every line of the table above, its verdict asked of the other engine: nobody accepts what `openssl` refuses.

@@ -7,7 +7,7 @@
 /// ```
 ///
 /// It listens on 127.0.0.1 and ::1, takes anybody, and connects to any address of this machine. It does not know version
-/// 4a. Names it looks up itself.
+/// 4a. Names it looks up itself. Its log names each connection that it makes: `tcp/connect [`.
 public final class Dante: Peer {
     /// `danted`, of the package `dante-server`.
     public static let program = Program("danted", package: "dante-server")
@@ -38,7 +38,7 @@ public final class Dante: Peer {
                 + ["clientmethod: none", "socksmethod: none"]
                 + all.flatMap { rule("client pass", from: $0, to: $0) }
                 + rule("socks block", from: "0.0.0.0/0", to: "0.0.0.0/0", " port = \(Self.forbiddenPort)")
-                + all.flatMap { from in all.flatMap { rule("socks pass", from: from, to: $0) } }
+                + all.flatMap { from in all.flatMap { rule("socks pass", from: from, to: $0, "\n  log: connect") } }
             let file = try scratch.write("danted.conf", lines.joined(separator: "\n") + "\n")
             return PeerProcess.Launch(
                 arguments: ["-N", "1", "-f", file, "-p", scratch.file("danted.pid")],
