@@ -7,8 +7,18 @@ internal import Synchronization
 /// Each registration owns its ``WaitPoint`` (a retain that ``release(_:)`` gives back), since the kernel hands back a bare
 /// pointer. Both directions are registered once, edge-triggered, and stay so until ``remove(_:)``.
 struct EpollSet: ~Copyable, Sendable {
-    /// How many events one look at the descriptors harvests.
+    /// How many events one look at the descriptors harvests at most, whatever the peers send: the budget of a turn. What is left
+    /// comes with the next look.
     private static let harvest = 64
+
+    /// What besides descriptors ended a wait.
+    struct Rings: OptionSet, Sendable {
+        let rawValue: UInt8
+        /// The bell: ``EpollSet/ring()``.
+        static let bell = Rings(rawValue: 1)
+        /// The alarm: ``EpollSet/ring(inMilliseconds:)``.
+        static let alarm = Rings(rawValue: 2)
+    }
 
     private let epoll: CInt
     private let bell: CInt
@@ -16,6 +26,9 @@ struct EpollSet: ~Copyable, Sendable {
     /// How many descriptors are watched; ``ended`` once nothing may be added any more.
     private let registrations = Atomic<Int>(0)
     private static let ended = Int.min / 2
+    /// What the kernel hands back for the bell and the alarm, in place of the address of a point.
+    private static let bellMark: UInt64 = 0
+    private static let alarmMark: UInt64 = 1
 
     init() {
         epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
@@ -24,10 +37,10 @@ struct EpollSet: ~Copyable, Sendable {
         var event = epoll_event()
         // Edge-triggered, so that ringing wakes the loop once and nobody has to read the count back.
         event.events = EPOLLIN.rawValue | EPOLLET.rawValue
-        event.data.ptr = nil
-        let failed =
-            epoll < 0 || bell < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event) != 0
-            || alarm < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, alarm, &event) != 0
+        event.data.u64 = EpollSet.bellMark
+        var failed = epoll < 0 || bell < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event) != 0
+        event.data.u64 = EpollSet.alarmMark
+        failed = failed || alarm < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, alarm, &event) != 0
         precondition(!failed, "EventLoop: the system gives no descriptor for a loop (errno \(errno))")
     }
 
@@ -46,22 +59,29 @@ struct EpollSet: ~Copyable, Sendable {
         return isEmpty
     }
 
-    /// Nil, or the `errno` that stood against it: EPERM for what can always be read (plain files), ESHUTDOWN when the
-    /// loop has ended.
+    /// Counts a registration that is about to be made; false once the loop has ended. Follow it by ``add(_:for:)``, and by
+    /// ``cancelReservation()`` if that fails.
+    ///
+    /// Counted first: a loop about to end either sees the count or is seen to have ended.
+    borrowing func reserve() -> Bool {
+        if registrations.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue > 0 { return true }
+        cancelReservation()
+        return false
+    }
+
+    /// Takes a reservation back. A loop that was about to end meanwhile has seen it and must look again.
+    borrowing func cancelReservation() {
+        registrations.wrappingSubtract(1, ordering: .releasing)
+    }
+
+    /// Nil, or the `errno` that stood against it: EPERM for what can always be read (plain files).
     borrowing func add(_ descriptor: CInt, for point: WaitPoint) -> CInt? {
         var event = epoll_event()
         event.events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         let reference = Unmanaged.passRetained(point)
         event.data.ptr = reference.toOpaque()
-        // Counted first: a loop about to end either sees the count or is seen to have ended.
-        guard registrations.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue > 0 else {
-            registrations.wrappingSubtract(1, ordering: .relaxed)
-            reference.release()
-            return ESHUTDOWN
-        }
         guard epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
             let failure = errno
-            registrations.wrappingSubtract(1, ordering: .relaxed)
             reference.release()
             return failure
         }
@@ -88,23 +108,23 @@ struct EpollSet: ~Copyable, Sendable {
         netkit_set_alarm(alarm, milliseconds)
     }
 
-    /// Waits for edges and signals the points that have them. True if the bell was rung.
+    /// Waits for edges and signals the points that have them. Tells which of bell and alarm rang.
     @inline(__always)
-    borrowing func wait(milliseconds: CInt) -> Bool {
+    borrowing func wait(milliseconds: CInt) -> Rings {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: EpollSet.harvest) { events in
             let count = Int(epoll_wait(epoll, events.baseAddress, CInt(EpollSet.harvest), milliseconds))
-            var wasRung = false
+            var rings: Rings = []
             var index = 0
             while index < count {
-                if let pointer = events[index].data.ptr {
+                if events[index].data.u64 > EpollSet.alarmMark, let pointer = events[index].data.ptr {
                     let mask = events[index].events
                     Unmanaged<WaitPoint>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receive(mask) }
                 } else {
-                    wasRung = true
+                    rings.insert(events[index].data.u64 == EpollSet.bellMark ? .bell : .alarm)
                 }
                 index += 1
             }
-            return wasRung
+            return rings
         }
     }
 }

@@ -44,7 +44,10 @@ public final class EventLoop: TaskExecutor, Sendable {
     public let serial: LoopSerialExecutor
 
     private let isShared: Bool
-    private let epoll = EpollSet()
+    let epoll = EpollSet()
+    /// Held while a descriptor is registered or taken back, so that closing a point cannot come in between; see
+    /// ``WaitPoint/stopWatching()``.
+    let registering = Locked<Void>(())
     private let inbox = Locked(LoopInbox())
     private let turn = LoopTurn()
     private let thread = Atomic<UInt>(0)
@@ -160,14 +163,30 @@ extension EventLoop {
     /// True once a private loop's thread and descriptors have gone.
     var hasEnded: Bool { inbox.withLock { $0.hasEnded } }
 
-    /// Watches a point's descriptor from now on, both ways. Nil, or the `errno` that stood against it.
+    /// Watches a point's descriptor from now on, both ways. Nil, or the `errno` that stood against it, ESHUTDOWN when the loop
+    /// has ended.
     func register(_ point: WaitPoint, descriptor: CInt) -> CInt? {
-        epoll.add(descriptor, for: point)
+        guard epoll.reserve() else { return ESHUTDOWN }
+        guard let failure = epoll.add(descriptor, for: point) else { return nil }
+        cancelReservation()
+        return failure
     }
 
-    /// Stops watching. An event harvested in this turn may still name the point, so it is kept until the turn has ended.
-    func unregister(_ point: WaitPoint, descriptor: CInt) {
+    /// Takes back the count of a registration that failed. Invariant: a stopping loop looks again after each count that is taken
+    /// back, or it would sleep for ever over one that it saw for a moment.
+    func cancelReservation() {
+        epoll.cancelReservation()
+        handIn { _ in }
+    }
+
+    /// Stops watching; ``retire(_:)`` must follow.
+    func remove(descriptor: CInt) {
         epoll.remove(descriptor)
+    }
+
+    /// Lets a point go that is not watched any more. An event harvested in this turn may still name it, so it is kept until the
+    /// turn has ended.
+    func retire(_ point: WaitPoint) {
         if isCurrent { turn.retired.append(point) } else { handIn { $0.retired.append(point) } }
     }
 }
@@ -186,14 +205,16 @@ extension EventLoop {
             if inbox.hasEnded { return (false, inbox.takeLeftovers()) }
             if lazily {
                 // Within the lock, so that it cannot end before; once in a few milliseconds at most.
-                if !inbox.isRung, !inbox.isAlarmSet { epoll.ring(inMilliseconds: EventLoop.lazyMilliseconds) }
-                inbox.isAlarmSet = true
+                if !inbox.isRung, !inbox.isAlarmSet {
+                    epoll.ring(inMilliseconds: EventLoop.lazyMilliseconds)
+                    inbox.isAlarmSet = true
+                }
                 return (false, nil)
             }
             defer { inbox.isRung = true }
             return (!inbox.isRung, nil)
         }
-        if mustRing { epoll.ring() }  // it cannot have ended before: it doesn't while `isRung` stands
+        if mustRing { epoll.ring() }  // it cannot have ended before: it does not while `isRung` stands
         if let leftovers { forwardToShared(leftovers) }
     }
 
@@ -207,9 +228,10 @@ extension EventLoop {
         var due: [LoopTimer] = []
         var isStopping = false
         while true {
-            if epoll.wait(milliseconds: turn.hasWork ? 0 : pollTimeout(until: turn.timers.nextDeadline)) {
+            let rings = epoll.wait(milliseconds: turn.hasWork ? 0 : pollTimeout(until: turn.timers.nextDeadline))
+            if !rings.isEmpty {
                 inbox.withLock { inbox in
-                    turn.take(&inbox)
+                    turn.take(&inbox, after: rings)
                     isStopping = inbox.isStopping
                 }
             }
@@ -251,7 +273,7 @@ extension EventLoop {
     private func end() -> Bool {
         guard !turn.hasWork, turn.timers.isEmpty, turn.retired.isEmpty else { return false }
         return inbox.withLock { inbox in
-            // While `isRung` stands, somebody may be about to ring.
+            // While `isRung` stands, a thread is about to ring the bell, which must still be there.
             guard inbox.isEmpty, !inbox.isRung, epoll.end() else { return false }
             inbox.hasEnded = true
             thread.store(0, ordering: .relaxed)

@@ -14,7 +14,8 @@ struct LoopInbox {
     var newTimers: [LoopTimer] = []
     var oldTimers: [LoopTimer] = []
     var retired: [WaitPoint] = []
-    /// The bell has been rung and the loop has not looked yet.
+    /// A thread has rung the bell, or is about to, and the loop has not heard it yet. Invariant: only hearing that ring clears it, so
+    /// while it is false no thread is about to write to the bell's descriptor.
     var isRung = false
     /// It will be rung before long, for what can wait until then.
     var isAlarmSet = false
@@ -81,9 +82,9 @@ struct LoopTurn: ~Copyable {
     var hasWork: Bool { !state.pointee.jobs.isEmpty || !state.pointee.bodies.isEmpty }
 
     /// Moves everything out of the inbox.
-    borrowing func take(_ inbox: inout LoopInbox) {
-        inbox.isRung = false
-        inbox.isAlarmSet = false
+    borrowing func take(_ inbox: inout LoopInbox, after rings: EpollSet.Rings) {
+        if rings.contains(.bell) { inbox.isRung = false }
+        if rings.contains(.alarm) { inbox.isAlarmSet = false }
         if jobs.isEmpty {
             swap(&state.pointee.jobs, &inbox.jobs)
         } else {

@@ -97,7 +97,7 @@ extension WaitPoint.Place {
     /// False if the parker has been fired from here.
     @discardableResult
     fileprivate func unpark(_ parker: ThreadParker) -> Bool {
-        point.unwatch(half, parker)
+        point.unpark(parker, half)
     }
 
     /// What a signal here means.

@@ -119,10 +119,12 @@ extension WaitPoint {
         if bits & Bits.readerClosed != 0 {
             alarms?.cancel(.reader)
             reader.signal([.readable, .writable])
+            readerWatch.signal([.readable, .writable])
         }
         if bits & Bits.writerClosed != 0 {
             alarms?.cancel(.writer)
             writer.signal([.readable, .writable])
+            writerWatch.signal([.readable, .writable])
         }
         leaveUse()
     }
@@ -163,7 +165,7 @@ extension WaitPoint {
         guard last & Bits.finished == 0 else { return }
         let descriptor = self.descriptor
         guard descriptor >= 0 else { return }
-        stopWatching()
+        if watched.load(ordering: .acquiring) >= 0 { stopWatching() }  // no registration is under way: none is inside
         if last & Bits.owned != 0 { Glibc.close(descriptor) }
     }
 }

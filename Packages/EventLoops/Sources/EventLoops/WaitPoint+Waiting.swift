@@ -3,15 +3,13 @@ internal import Synchronization
 
 /// Waiting: as a task, as a blocked thread, with a callback.
 ///
-/// A half has one place to wait, which belongs to one of the three at a time; a second one is `busy`.
+/// A half has one slot for a task or a blocked thread, and one for a callback; a second one in the same slot is `busy`.
 extension WaitPoint {
     /// What ``WaitPoint/watched`` says when it is not a descriptor.
     enum Watching {
         static let notYet: CInt = -1
         /// Epoll refuses it because it never blocks (a plain file).
         static let isAlwaysReady: CInt = -2
-        /// The other half is registering it just now.
-        static let isBeginning: CInt = -3
     }
 
     /// Suspends the reader until a matching edge, the deadline, cancellation or ``close(_:)``.
@@ -76,13 +74,17 @@ extension WaitPoint {
 
     /// Has `watcher` fired, once, at the next matching edge or at close.
     ///
+    /// Does not disturb a call that waits on the same half, and takes no edge away from it. One watcher at a time.
+    ///
     /// - Returns: `.ready` when an edge had been latched (it will not fire: look now), `.closed` or `.busy` likewise, and
     ///   nil when it waits.
     public func watch(_ half: Half, for interest: Interest, with watcher: Watcher) -> Wake? {
         guard enterForUse() else { return .closed }
         defer { leaveUse() }
         if let wake = prepareToWait(half, until: nil) { return wake == .cancelled ? .ready : wake }
-        switch park(watcher, half, for: interest) {
+        let parking =
+            half == .reader ? readerWatch.park(watcher, for: interest) : writerWatch.park(watcher, for: interest)
+        switch parking {
         case .busy: return .busy
         case .ready: return isClosed(half) ? .closed : .ready
         case .parked: break
@@ -94,7 +96,7 @@ extension WaitPoint {
     /// Takes a watcher back; true if it had not fired and now never will.
     @discardableResult
     public func unwatch(_ half: Half, _ watcher: Watcher) -> Bool {
-        half == .reader ? reader.unpark(watcher) : writer.unpark(watcher)
+        half == .reader ? readerWatch.unpark(watcher) : writerWatch.unpark(watcher)
     }
 
     /// What comes before parking. Like ``outcome(_:until:)`` a function of its own, so that what it needs does not count
@@ -120,15 +122,18 @@ extension WaitPoint {
         _ = whileOpen { stopWatching() }
     }
 
-    /// Takes the descriptor from the loop, if it is there.
+    /// Takes the descriptor from the loop, if it is there. When this returns, no registration is under way either, unless a
+    /// half is still open.
     func stopWatching() {
-        let number = watched.load(ordering: .acquiring)
-        guard number >= 0,
-            watched.compareExchange(expected: number, desired: Watching.notYet, ordering: .acquiringAndReleasing)
-                .exchanged
-        else { return }
-        loop.unregister(self, descriptor: number)
-        if number != descriptor { Glibc.close(number) }
+        let wasWatched = loop.registering.withLock { _ -> Bool in
+            let number = watched.load(ordering: .acquiring)
+            guard number >= 0 else { return false }
+            watched.store(Watching.notYet, ordering: .releasing)
+            loop.remove(descriptor: number)
+            if number != descriptor { Glibc.close(number) }
+            return true
+        }
+        if wasWatched { loop.retire(self) }
     }
 
     @inline(never)
@@ -138,28 +143,49 @@ extension WaitPoint {
             isAwaited()
             return nil
         }
-        if isClosed(half) { return .closed }  // a borrowed descriptor's number may be another's by now
-        let seen = watched.compareExchange(
-            expected: Watching.notYet, desired: Watching.isBeginning, ordering: .acquiringAndReleasing)
-        guard seen.exchanged else {
-            return seen.original == Watching.isAlwaysReady ? outcome(half, until: deadline) : nil
+        return switch beginWatching(descriptor, unless: half) {
+        case .isWatched: nil
+        case .isAlwaysReady: outcome(half, until: deadline)
+        case .isClosed: .closed
+        case .failed(let number): .failed(number)
         }
-        var number = descriptor
-        var failure = loop.register(self, descriptor: number)
-        if failure == EEXIST {
-            // Another point watches this very descriptor (both borrow it, say). Epoll tells them apart by number.
-            number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-            failure = number < 0 ? errno : loop.register(self, descriptor: number)
-            if failure != nil, number >= 0 { Glibc.close(number) }
+    }
+
+    private enum Registration: Sendable {
+        case isWatched
+        case isAlwaysReady
+        case isClosed
+        case failed(CInt)
+    }
+
+    /// Registers the descriptor with the loop, unless the half is closed.
+    ///
+    /// Invariant: a point that is closed is not registered. A borrowed descriptor is the lender's again as soon as the point is
+    /// closed, and its number may soon be another's, so looking whether the half is closed and registering are one step
+    /// under the loop's lock, and closing withdraws the registration under the same lock.
+    private func beginWatching(_ descriptor: CInt, unless half: Half) -> Registration {
+        loop.registering.withLock { _ in
+            if isClosed(half) { return .isClosed }
+            switch watched.load(ordering: .acquiring) {
+            case 0...: return .isWatched
+            case Watching.isAlwaysReady: return .isAlwaysReady
+            default: break
+            }
+            var number = descriptor
+            var failure = loop.register(self, descriptor: number)
+            if failure == EEXIST {
+                // Another point watches this very descriptor (both borrow it, say). Epoll tells them apart by number.
+                number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+                failure = number < 0 ? errno : loop.register(self, descriptor: number)
+                if failure != nil, number >= 0 { Glibc.close(number) }
+            }
+            switch failure {
+            case nil: watched.store(number, ordering: .releasing)
+            case EPERM?: watched.store(Watching.isAlwaysReady, ordering: .releasing)
+            case let failure?: return .failed(failure)
+            }
+            return failure == nil ? .isWatched : .isAlwaysReady
         }
-        guard let failure else {
-            watched.store(number, ordering: .releasing)
-            return nil
-        }
-        let isFile = failure == EPERM
-        watched.store(isFile ? Watching.isAlwaysReady : Watching.notYet, ordering: .releasing)
-        signal([.readable, .writable])  // the other half may have parked in the belief that the loop watches
-        return isFile ? outcome(half, until: deadline) : .failed(failure)
     }
 
     @inline(never)
@@ -179,6 +205,11 @@ extension WaitPoint {
         half == .reader ? reader.park(watcher, for: interest) : writer.park(watcher, for: interest)
     }
 
+    func unpark(_ watcher: Watcher, _ half: Half) -> Bool {
+        half == .reader ? reader.unpark(watcher) : writer.unpark(watcher)
+    }
+
+    /// Wakes the call that waits on the half.
     func wake(_ half: Half) {
         if half == .reader { reader.signal([.readable, .writable]) } else { writer.signal([.readable, .writable]) }
     }

@@ -19,6 +19,9 @@ internal import Synchronization
 /// owns a point closes it, in its own `deinit` at the latest. A point that was never watched closes an owned descriptor
 /// when it goes.
 ///
+/// A call (a task or a blocked thread) and an observer (a ``Watcher``) wait in slots of their own, and an edge goes to both. So an
+/// observer never stands in the way of a call, and neither takes an edge that the other needs.
+///
 /// Theory of operation. Each half is *entered* for the length of one call, which makes a second reader `busy` and keeps the
 /// descriptor's number from being reused under the call: the descriptor is closed by whoever is last out after both
 /// halves are closed. Closing sets a bit, shuts an owned descriptor down if somebody is inside (that is what wakes a
@@ -73,8 +76,15 @@ open class WaitPoint: @unchecked Sendable {
     final let watched = Atomic<CInt>(Watching.notYet)
     final let state = Atomic<UInt32>(0)
     private final let ending = Atomic<Bool>(false)
+    /// How many transfers in a row did not wait.
+    private final let readerTransfers = Atomic<UInt8>(0)
+    private final let writerTransfers = Atomic<UInt8>(0)
+    /// Where the calls wait.
     final let reader = Waiter()
     final let writer = Waiter()
+    /// Where the observers wait.
+    final let readerWatch = Waiter()
+    final let writerWatch = Waiter()
     /// Made by the first wait that has a deadline; most points never have one.
     final let alarmSlot = AlarmSlot()
 
@@ -160,16 +170,68 @@ open class WaitPoint: @unchecked Sendable {
         ending.store(true, ordering: .releasing)
     }
 
-    /// Wakes whoever waits for any of these, on both halves; latched where nobody does.
+    /// Wakes the calls and the observers that wait for any of these, on both halves; latched where none does.
     @inline(__always)
     public final func signal(_ interest: Interest) {
         reader.signal(interest)
         writer.signal(interest)
+        if readerWatch.hasRoom(for: interest) { readerWatch.signal(interest) }
+        if writerWatch.hasRoom(for: interest) { writerWatch.signal(interest) }
     }
 
-    /// True if no edge has been latched since the half last waited: a try would find nothing new.
+    /// Signals in the loop's next turn, after the loop has looked at its descriptors and timers: for a call that has done
+    /// its share of work for this turn though there may be more.
+    public final func signalNextTurn(_ interest: Interest) {
+        loop.execute { [self] in signal(interest) }
+    }
+}
+
+// MARK: - Sparing a read that is bound to find nothing
+
+extension WaitPoint {
+    /// Notes that a read by the caller, who is inside the reader half, has just emptied the descriptor.
+    ///
+    /// Only for descriptors of which that can be known: a TCP socket that gave less than was asked for.
     @inline(__always)
-    public final func isQuiet(_ half: Half, for interest: Interest) -> Bool {
-        half == .reader ? reader.isQuiet(for: interest) : writer.isQuiet(for: interest)
+    public final func noteDrained() { reader.noteDrained() }
+
+    /// True if a read now is bound to find nothing: no edge and no end has been seen since ``noteDrained()``, and the reader
+    /// has not waited since. An edge that is still to come ends a wait.
+    @inline(__always)
+    public final var isDrained: Bool { reader.isDrained && !isEnding }
+}
+
+// MARK: - The budget of a turn
+
+extension WaitPoint {
+    /// How many transfers a half may make in a row, on the loop's own thread, without waiting: a peer that sends (or receives)
+    /// as fast as it can must not keep the loop from everything else.
+    public static let transfersPerTurn = Int(UInt8.max) + 1  // the counters wrap around there
+
+    /// Counts a transfer that is about to be tried inside a half. True once ``transfersPerTurn`` were made in a row without
+    /// waiting, and the calling thread is the loop's: then ``signalNextTurn(_:)`` and wait, which lets the loop go on.
+    @inline(__always)
+    public final func isTurnSpent(_ half: Half) -> Bool {
+        let transfers =
+            half == .reader ? readerTransfers.load(ordering: .relaxed) : writerTransfers.load(ordering: .relaxed)
+        let next = transfers &+ 1
+        setTransfers(next, half)
+        return next == 0 && loop.isCurrent
+    }
+
+    /// Begins to count anew, since the half is about to wait.
+    @inline(__always)
+    public final func beginTurn(_ half: Half) {
+        setTransfers(0, half)
+    }
+
+    @inline(__always)
+    private final func setTransfers(_ count: UInt8, _ half: Half) {
+        // Only the call that is inside the half counts.
+        if half == .reader {
+            readerTransfers.store(count, ordering: .relaxed)
+        } else {
+            writerTransfers.store(count, ordering: .relaxed)
+        }
     }
 }

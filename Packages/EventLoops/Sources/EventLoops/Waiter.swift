@@ -1,18 +1,22 @@
 internal import Synchronization
 
-/// The place where at most one task, thread or callback waits for one half of a connection.
+/// The slot where at most one task, thread or callback waits for one half of a connection.
 ///
 /// Theory of operation. Everything is in one atomic word, so any thread may touch it and no lock is ever held:
 ///
 ///     0…3                     nobody waits; the bits are the edges seen since the last wait (latched)
+///     8 | 0…3                 likewise, and nothing has become readable since a read emptied the source (drained)
 ///     pointer | kind | bits   somebody waits, for these bits
 ///                             kind 0: an UnsafeContinuation, kind 4: a retained Watcher
+///
+/// Invariant: *drained* and an edge that says "readable" exclude each other. Latching such an edge, parking, and waking
+/// replace the whole word, so no edge can be consumed while a stale *drained* stays behind, in whatever order the calls come.
 ///
 /// An edge that arrives between a system call's EAGAIN and the parking is latched, so that nothing is lost; a stale
 /// latch costs one spare system call. Cancelling, closing and deadlines are nothing but spurious wakes: who wakes looks
 /// at the world again, so there is nothing to undo and nothing to be left behind.
 ///
-/// Tasks and Swift objects are aligned to 16 bytes, which leaves the three low bits of their addresses to us.
+/// Tasks and Swift objects are aligned to 16 bytes, which leaves the four low bits of their addresses to us.
 struct Waiter: ~Copyable {
     enum Parking {
         /// In the word now; the next matching signal takes it out.
@@ -25,7 +29,8 @@ struct Waiter: ~Copyable {
 
     private static let bits: UInt = 3
     private static let watcherKind: UInt = 4
-    private static let tags: UInt = 7
+    private static let drained: UInt = 8
+    private static let tags: UInt = 15
 
     private let word = Atomic<UInt>(0)
 
@@ -37,14 +42,33 @@ struct Waiter: ~Copyable {
         }
     }
 
-    /// True if no edge is latched that would make a try worthwhile.
+    /// True if signalling would change something: somebody waits, or not all of these edges are latched.
     @inline(__always)
-    func isQuiet(for interest: Interest) -> Bool {
-        word.load(ordering: .acquiring) & interest.rawValue == 0
+    func hasRoom(for interest: Interest) -> Bool {
+        let seen = word.load(ordering: .acquiring)
+        return seen > Waiter.tags || seen & interest.rawValue != interest.rawValue & Waiter.bits
     }
 
     /// True while somebody waits here.
     var isParked: Bool { word.load(ordering: .acquiring) > Waiter.tags }
+
+    /// True if nothing has become readable since ``noteDrained()``, and nothing has waited here since.
+    @inline(__always)
+    var isDrained: Bool {
+        let seen = word.load(ordering: .acquiring)
+        return seen & Waiter.drained != 0 && seen <= Waiter.tags
+    }
+
+    /// Notes that a read has just emptied the source. Has no effect if an edge came meanwhile: it may stand for bytes that
+    /// arrived after that read.
+    @inline(__always)
+    func noteDrained() {
+        let seen = word.load(ordering: .acquiring)
+        guard seen <= Waiter.tags, seen & (Waiter.drained | Interest.readable.rawValue) == 0 else { return }
+        // A word that has just changed has an edge in it.
+        _ = word.compareExchange(
+            expected: seen, desired: seen | Waiter.drained, ordering: .acquiringAndReleasing)
+    }
 
     @inline(__always)
     func park(_ continuation: UnsafeContinuation<Void, Never>, for interest: Interest) -> Parking {
@@ -77,7 +101,9 @@ struct Waiter: ~Copyable {
         var seen = word.load(ordering: .acquiring)
         while true {
             if seen <= Waiter.tags {
-                let latched = seen | (interest.rawValue & Waiter.bits)
+                let edges = interest.rawValue & Waiter.bits
+                // A readable edge, bit 0, takes away bit 3.
+                let latched = (seen | edges) & ~((edges & Interest.readable.rawValue) << 3)
                 if latched == seen { return }
                 let (done, now) = word.compareExchange(
                     expected: seen, desired: latched, ordering: .acquiringAndReleasing)

@@ -68,9 +68,9 @@ extension EventLoopsTests {
 
         @Test func somebodyElseIsThereAlready() async {
             let watcher = CountingWatcher()
-            #expect(others[1].watch(.reader, for: .readable, with: watcher) == nil)
+            #expect(others[1].park(watcher, .reader, for: .readable) == .parked)
             #expect(await block() == .elsewhere(1, .busy))
-            #expect(others[1].unwatch(.reader, watcher) && !isAnyParked)
+            #expect(others[1].unpark(watcher, .reader) && !isAnyParked)
         }
 
         @Test func mindsDescriptors() async throws {

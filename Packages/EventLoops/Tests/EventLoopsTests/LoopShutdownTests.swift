@@ -74,6 +74,37 @@ extension EventLoopsTests {
             await until { threadCount(named: "own") == 0 }
         }
 
+        /// The loop sees the count of a registration that then fails: nothing else would wake it to end.
+        @Test(.timeLimit(.minutes(1))) func looksAgainAfterARegistrationThatFailed() async {
+            let loop = EventLoop.forTest("again")
+            let isReserved = loop.epoll.reserve()
+            #expect(isReserved)
+            loop.shutdown()
+            await turns(of: loop)
+            #expect(!loop.hasEnded)
+            loop.cancelReservation()
+            await until { loop.hasEnded }
+        }
+
+        /// A thread has said that it will ring, and not rung yet, when the alarm wakes the loop: the bell's descriptor must stay.
+        @Test func anAlarmDoesNotStandForTheBell() {
+            let epoll = EpollSet()
+            let turn = LoopTurn()
+            var inbox = LoopInbox()
+            inbox.isRung = true
+            inbox.isAlarmSet = true
+            epoll.ring(inMilliseconds: 1)
+            var rings = epoll.wait(milliseconds: -1)
+            #expect(rings == .alarm)
+            turn.take(&inbox, after: rings)
+            #expect(inbox.isRung && !inbox.isAlarmSet)
+            epoll.ring()
+            rings = epoll.wait(milliseconds: -1)
+            #expect(rings == .bell)
+            turn.take(&inbox, after: rings)
+            #expect(!inbox.isRung)
+        }
+
         @Test func whatComesLaterRunsOnTheSharedLoop() async throws {
             let loop = EventLoop.forTest("later")
             await turns(of: loop)  // it has its name now

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Synchronization
 import Testing
@@ -214,6 +215,35 @@ extension EventLoopsTests {
             }
             // Eventfds of the pool of parkers: one for each thread that ever blocked at the same time.
             #expect(try descriptorCount() <= before + 2)
+        }
+
+        /// The point is closed between the registration's look at it and the call to epoll. Afterwards the lender may close the
+        /// descriptor, so nothing of it may stay registered.
+        @Test func closingWhileItIsRegisteredTakesTheRegistrationBack() async throws {
+            let loop = EventLoop.forTest("lender")
+            defer { loop.shutdown() }
+            let pair = try SocketPair()
+            defer { close(pair.near) }
+            let point = WaitPoint(descriptor: pair.near, ownership: .borrowed, loop: loop)
+            let hasClosed = Gate()
+            let failure = loop.registering.withLock { _ in
+                // As a registration that has just found the point open.
+                Thread.detachNewThread {
+                    point.close()
+                    hasClosed.open()
+                }
+                while !point.isClosed(.reader) { sched_yield() }
+                let failure = loop.register(point, descriptor: pair.near)
+                point.watched.store(pair.near, ordering: .releasing)
+                return failure
+            }
+            #expect(failure == nil)
+            await until { hasClosed.isOpen }
+            let other = WaitPoint(descriptor: pair.near, ownership: .borrowed, loop: loop)
+            #expect(await other.readByte(until: .now) == .woken(.timedOut))
+            #expect(
+                other.watched.load(ordering: .acquiring) == pair.near, "its number is free for another's registration")
+            other.close()
         }
     }
 }

@@ -19,18 +19,20 @@ extension EventLoopsTests {
             #expect(await wake == .ready)
         }
 
-        @Test func isQuietUntilAnEdgeIsLatched() {
+        @Test func anEdgeIsLatchedForBothHalvesAndBothSlots() {
             let point = WaitPoint()
-            #expect(point.isQuiet(.reader, for: .readable) && point.isQuiet(.writer, for: .writable))
             point.signal(.readable)
-            #expect(!point.isQuiet(.reader, for: .readable) && !point.isQuiet(.writer, for: .readable))
-            #expect(point.isQuiet(.reader, for: .writable))
+            for half in [WaitPoint.Half.reader, .writer] {
+                #expect(point.watch(half, for: .readable, with: CountingWatcher()) == .ready)
+                #expect(point.park(CountingWatcher(), half, for: .readable) == .ready)
+                #expect(point.park(CountingWatcher(), half, for: .readable) == .parked)
+            }
         }
 
         @Test func aNewPointWithADescriptorIsQuiet() throws {
             let pair = try SocketPair()
             let point = WaitPoint(descriptor: pair.near, ownership: .owned)
-            #expect(point.isQuiet(.reader, for: .readable))
+            #expect(point.reader.hasRoom(for: .readable) && point.readerWatch.hasRoom(for: .readable))
             #expect(point.descriptor == pair.near && point.ownership == .owned)
         }
 

@@ -7,7 +7,7 @@ import Testing
 extension EventLoopsTests {
     @Suite struct WaiterTests {
         private enum Step: CaseIterable {
-            case signalRead, signalWrite, signalBoth, parkForRead, parkForWrite, parkForAny, unpark
+            case signalRead, signalWrite, signalBoth, parkForRead, parkForWrite, parkForAny, unpark, drain
         }
 
         /// Testing's macros want something that can be copied.
@@ -16,7 +16,9 @@ extension EventLoopsTests {
             let news = Atomic<Int>(0)
             let isDone = Atomic<Bool>(false)
             var isParked: Bool { waiter.isParked }
-            func isQuiet(for interest: Interest) -> Bool { waiter.isQuiet(for: interest) }
+            var isDrained: Bool { waiter.isDrained }
+            func hasRoom(for interest: Interest) -> Bool { waiter.hasRoom(for: interest) }
+            func noteDrained() { waiter.noteDrained() }
             func signal(_ interest: Interest) { waiter.signal(interest) }
             func park(_ watcher: Watcher, for interest: Interest) -> Waiter.Parking {
                 waiter.park(watcher, for: interest)
@@ -28,9 +30,11 @@ extension EventLoopsTests {
         private struct Model {
             var latched: Interest = []
             var parked: Interest?
+            var isDrained = false
             var fired = 0
 
             mutating func signal(_ interest: Interest) {
+                if interest.contains(.readable) { isDrained = false }
                 guard let wanted = parked else { return latched.formUnion(interest) }
                 if wanted.isDisjoint(with: interest) { return }
                 parked = nil
@@ -41,9 +45,14 @@ extension EventLoopsTests {
                 if parked != nil { return .busy }
                 let isReady = !latched.isDisjoint(with: interest)
                 latched = []
+                isDrained = false
                 if isReady { return .ready }
                 parked = interest
                 return .parked
+            }
+
+            mutating func drain() {
+                if parked == nil, !latched.contains(.readable) { isDrained = true }
             }
 
             mutating func unpark() -> Bool {
@@ -74,11 +83,15 @@ extension EventLoopsTests {
                 case .parkForAny:
                     #expect(place.park(watcher, for: []) == model.park([.readable, .writable]), "\(steps)")
                 case .unpark: #expect(place.unpark(watcher) == model.unpark(), "\(steps)")
+                case .drain:
+                    place.noteDrained()
+                    model.drain()
                 }
+                #expect(place.isDrained == model.isDrained, "\(steps)")
                 #expect(watcher.count == model.fired, "\(steps)")
                 #expect(place.isParked == (model.parked != nil), "\(steps)")
                 if model.parked == nil {
-                    #expect(place.isQuiet(for: .readable) == !model.latched.contains(.readable), "\(steps)")
+                    #expect(place.hasRoom(for: .readable) == !model.latched.contains(.readable), "\(steps)")
                 }
             }
         }

@@ -9,38 +9,22 @@ extension Connection {
 
     /// Replaces a half's client; nil removes it.
     func setClient(_ client: StreamClient?, _ half: StreamHalf) {
-        let old = details.withLock { details -> StreamClient? in
+        let unwanted = details.withLock { details -> StreamClient? in
+            // Closing takes the client away under this lock, once; a later one would stay for ever.
+            let isClosed = half == .reader ? details.isReaderClosed : details.isWriterClosed
+            if isClosed, client != nil { return client }
             let audience = details.gather()
-            let old = audience[half].client
-            audience[half].client = client
-            if let old { audience.departing.append(old) }
-            return old
+            if half == .reader { reader.hasClient = client != nil } else { writer.hasClient = client != nil }
+            return exchange(&audience[half].client, with: client)
         }
-        if half == .reader { reader.hasClient = client != nil } else { writer.hasClient = client != nil }
-        guard let old else { return }
-        old.invalidate()
-        details.withLock { $0.audience?.departing.removeAll { $0 === old } }
+        unwanted?.invalidate()
+        if client == nil { withdrawWatch(half) }
     }
 
     /// Bytes moved: the client is told of what comes next.
     func didTransfer(_ half: StreamHalf) {
-        if half == .reader { reader.clearBusy() } else { writer.clearBusy() }
         client(half)?.didTransfer()
     }
-
-    /// A half has one place to wait. A call of the user's that found it taken goes first: the client is taken out, and
-    /// armed again when the call is over. False if it is not a client of ours that is in the way.
-    func makeWay(_ half: StreamHalf) -> Bool {
-        let (client, departing) = details.withLock { details in
-            (details.audience?[half].client, details.audience?.departing ?? [])
-        }
-        if let client { unwatch(half, client) }
-        for client in departing { unwatch(half, client) }
-        return (half == .reader ? reader.noteBusy() : writer.noteBusy()) < Connection.mostTimesToMakeWay
-    }
-
-    /// More than the threads that can be about to park a client anew; beyond it, somebody else is in the way.
-    private static let mostTimesToMakeWay = 64
 
     /// What can be said about a half now, without waiting.
     func facts(of half: StreamHalf) -> EventMachine.Facts {
@@ -63,12 +47,22 @@ extension Connection {
                 return .init(hasOpened: true, hasFailed: false, readiness: .ended)
             }
         } catch {
-            return .init(hasOpened: true, hasFailed: true, readiness: .notYet)
+            return .init(hasOpened: true, hasFailed: error != .busy, readiness: .notYet)
         }
     }
 
-    /// What a try would give now, without moving anything.
-    func look(_ half: StreamHalf) throws(StreamError) -> Attempt {
+    /// What a try would give now, without moving anything. For calls and polling.
+    ///
+    /// Looking takes bytes out of the descriptor into a layer such as TLS, so that the loop may never see the edge that they made: a
+    /// client that waits for it is armed anew.
+    func poll(_ half: StreamHalf) throws(StreamError) -> Attempt {
+        // A call that is inside arms the client when it ends.
+        defer { if !point.isInside(half) { client(half)?.arm() } }
+        return try look(half)
+    }
+
+    /// What a try would give now, without moving anything. The client's own look.
+    private func look(_ half: StreamHalf) throws(StreamError) -> Attempt {
         guard isOpen(half), let engine else { return try attemptWhileNotOpen(half) }
         do throws(StreamError) {
             let attempt: Attempt? = try point.whileOpen { () throws(StreamError) -> Attempt in
@@ -92,12 +86,31 @@ extension Connection {
         if point.isInside(half) { engine.waitPoint.signal(half == .reader ? .readable : .writable) }
     }
 
-    func watch(_ half: StreamHalf, with client: StreamClient) -> Wake? {
+    /// Has ``clientMayLook(_:)`` called at the next edge. Nil if it will be; `.ready` to look again first, `.busy` if it will be
+    /// already.
+    func watch(_ half: StreamHalf) -> Wake? {
         guard let place = placeToWait(half) else { return .ready }
-        return place.watch(half, for: half == .reader ? .readable : .writable, with: client)
+        let watch = details.withLock { details -> ClientWatch in
+            let audience = details.gather()
+            let watch = audience[half].watch ?? ClientWatch(self, half)
+            audience[half].watch = watch
+            return watch
+        }
+        return watch.park(at: place)
     }
 
-    func unwatch(_ half: StreamHalf, _ client: StreamClient) {
-        placeToWait(half)?.unwatch(half, client)
+    /// Takes the half's watch back from its wait point.
+    ///
+    /// Withdrawing it and arming the client that is there by now are one operation: that client may have found the watch parked
+    /// a moment before, and have relied on it.
+    func withdrawWatch(_ half: StreamHalf) {
+        guard let watch = details.withLock({ $0.audience?[half].watch }) else { return }
+        watch.remove()
+        client(half)?.arm()
+    }
+
+    /// There was an edge. A call inside the half takes what came, and arms the client when it ends.
+    func clientMayLook(_ half: StreamHalf) {
+        if !point.isInside(half) { client(half)?.ring() }
     }
 }

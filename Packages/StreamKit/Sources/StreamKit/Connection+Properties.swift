@@ -80,7 +80,7 @@ extension Connection {
         _ client: (@Sendable (Stream, StreamEvent) -> Void)?
     ) {
         let targets = details.withLock { $0.audience?[half].targets ?? [] }
-        guard let client, !wanted.isEmpty, !point.isClosed(half) else { return setClient(nil, half) }
+        guard let client, !wanted.isEmpty else { return setClient(nil, half) }
         let new = StreamClient(self, half: half, wanted: wanted) { [weak stream] event in
             if let stream { client(stream, event) }
         }
@@ -104,7 +104,9 @@ extension Connection {
 
     func unschedule(_ half: StreamHalf, from target: any DeliveryTarget) {
         details.withLock { $0.audience?[half].targets.removeAll { $0.isSame(as: target) } }
-        client(half)?.unschedule(from: target)
+        guard let client = client(half) else { return }
+        client.unschedule(from: target)
+        withdrawWatch(half)
     }
 }
 

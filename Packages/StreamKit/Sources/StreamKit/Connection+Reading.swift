@@ -76,7 +76,9 @@ extension Connection {
         if buffer.byteCount == 0 { return .done(0) }
         try enter(.reader)
         do throws(StreamError) {
-            let attempt = skipsDoomedRead ? .wouldBlock(.readable) : try attemptRead(into: &buffer)
+            let attempt =
+                skipsDoomedRead || letsLoopGoOn(.reader)
+                ? .wouldBlock(.readable) : try attemptRead(into: &buffer)
             return readStep(attempt, room: buffer.byteCount, until: nil)
         } catch {
             leave(.reader)
@@ -101,15 +103,25 @@ extension Connection {
     private func readStep(_ attempt: Attempt, room: Int, until deadline: Moment?) -> ReadStep {
         switch attempt {
         case .moved(let count):
-            noteDrained(count < room)
+            if count < room, canDrain { point.noteDrained() }
             leave(.reader)
             return .done(count)
         case .ended:
             leave(.reader)
             return .done(0)
         case .wouldBlock(let interest):
+            point.beginTurn(.reader)
             return .wait(placeForLayers(.reader), interest, until: deadline ?? self.deadline(.reader))
         }
+    }
+
+    /// True if so much was moved without waiting that the loop must have its turn first (``WaitPoint/transfersPerTurn``). A wait
+    /// that begins now ends in the loop's next turn.
+    @inline(__always)
+    func letsLoopGoOn(_ half: StreamHalf) -> Bool {
+        guard point.isTurnSpent(half) else { return false }
+        placeForLayers(half).signalNextTurn([.readable, .writable])
+        return true
     }
 
     nonisolated(nonsending) func wait(
@@ -124,7 +136,7 @@ extension Connection {
         try enter(.reader)
         defer { leaveUntouched(.reader) }
         let deadline = deadline(.reader)
-        while case .wouldBlock(let interest) = try look(.reader) {
+        while case .wouldBlock(let interest) = try poll(.reader) {
             try await wait(toRead: interest, until: deadline)
         }
     }
@@ -143,7 +155,7 @@ extension Connection {
             return
         }
         let deadline = deadline(.reader)
-        while case .wouldBlock(let interest) = try look(.reader) {
+        while case .wouldBlock(let interest) = try poll(.reader) {
             try block(.reader, for: interest, until: deadline)
         }
     }
@@ -204,19 +216,13 @@ extension Connection {
 // MARK: - Sparing the call that is bound to find nothing
 
 extension Connection {
-    /// True if trying now cannot give anything: the last read on this TCP socket was short, which emptied it, and neither
-    /// an edge nor an end has been seen since.
+    /// True if trying now cannot give anything: a read on this TCP socket was short, which emptied it, and neither an edge nor an
+    /// end has been seen since. The wait point forgets that with the first edge, whoever consumes it.
     ///
     /// Saves one system call per round trip. Only on the loop, where the edges are seen before we run: elsewhere it costs
     /// more than it saves.
     @inline(__always)
     private var skipsDoomedRead: Bool {
-        isDrained.load(ordering: .relaxed) && point.loop.isCurrent && !point.isEnding
-            && point.isQuiet(.reader, for: .readable)
-    }
-
-    @inline(__always)
-    private func noteDrained(_ wasShort: Bool) {
-        if canDrain, wasShort != isDrained.load(ordering: .relaxed) { isDrained.store(wasShort, ordering: .relaxed) }
+        point.isDrained && point.loop.isCurrent
     }
 }

@@ -64,7 +64,10 @@ extension Connection {
 
     @inline(__always)
     private func attemptFlush() throws(StreamError) -> Attempt {
-        guard isOpen(.writer), let engine else { return .ended }
+        guard isOpen(.writer), let engine else {
+            if settledStatus(.writer) == .error { throw error(.writer) ?? .closed }
+            return .ended
+        }
         do throws(StreamError) {
             return try engine.tryFlush()
         } catch {
@@ -147,8 +150,13 @@ extension Connection {
             if progress.wake != .ready { try resume(progress.wake, .writer) }
             while true {
                 let attempt =
-                    progress.isFlushing
-                    ? try attemptFlush() : try attemptWrite(bytes.extracting(droppingFirst: progress.written))
+                    if progress.isFlushing {
+                        try attemptFlush()
+                    } else if letsLoopGoOn(.writer) {
+                        Attempt.wouldBlock(.writable)
+                    } else {
+                        try attemptWrite(bytes.extracting(droppingFirst: progress.written))
+                    }
                 switch attempt {
                 case .moved(let count):
                     if progress.isFlushing { continue }
@@ -161,6 +169,7 @@ extension Connection {
                     leave(.writer)
                     return .done
                 case .wouldBlock(let interest):
+                    point.beginTurn(.writer)
                     if progress.deadline == nil { progress.deadline = deadline(.writer) }
                     return .wait(placeForLayers(.writer), interest, until: progress.deadline)
                 }
@@ -175,9 +184,7 @@ extension Connection {
     /// A write that gave up waiting leaves the peer with an unknown part of a message: the stream is of no more use.
     private func failWrite(_ error: StreamError) -> StreamError {
         guard error == .cancelled || error == .timedOut, isOpen(.writer) else { return error }
-        details.withLock { if $0.error == nil { $0.error = error } }
-        markFailed()
-        client(.reader)?.arm()
+        failBoth(error)
         return error
     }
 

@@ -70,8 +70,6 @@ final class Connection: Sendable {
     @exclusivity(unchecked) private nonisolated(unsafe) var slot: Engine?
     let reader = HalfState()
     let writer = HalfState()
-    /// The last read took all there was; see ``skipsDoomedRead``.
-    let isDrained = Atomic<Bool>(false)
     /// Set at opening: a short read empties the source. True of TCP only: a read from a Unix socket may stop short.
     private let drains = Atomic<Bool>(false)
 
@@ -217,6 +215,7 @@ extension Connection {
             return (client, details.opening, isLast)
         }
         client?.invalidate()
+        withdrawWatch(half)
         let (engine, unopened, isWatched) = details.withLock { details in
             (self.engine, details.opener == nil ? nil : details.transport, details.isAddressWatched)
         }
@@ -249,47 +248,65 @@ extension Connection {
         if point.isClosed(half) { return .closed }
         if error == .busy || error == .cancelled { return error }
         if half == .writer, error.isPOSIX(EPIPE) || error.isPOSIX(ECONNRESET) { return failWriter(error) }
-        let kept = details.withLock { details -> StreamError in
-            if let first = details.error { return first }
-            details.error = error
-            return error
-        }
-        markFailed()
-        client(half == .reader ? .writer : .reader)?.arm()
-        return kept
+        return failBoth(error)
     }
 
     /// The peer reads no more. What it sent before is still to be read, such as a server's refusal of what was being
     /// written (RFC 9112 §9.5).
     private func failWriter(_ error: StreamError) -> StreamError {
-        details.withLock { details in
-            if let first = details.error ?? details.writeError { return first }
+        let (kept, change) = details.withLock { details -> (StreamError, StatusChange?) in
+            if let first = details.error ?? details.writeError { return (first, nil) }
             details.writeError = error
-            if [.open, .opening, .atEnd].contains(settledStatus(.writer)) { setStatus(.error, .writer) }
-            return error
+            return (error, enterError([.writer], &details))
         }
+        if let change { announce(change) }
+        return kept
     }
 
-    /// Fails both halves for a reason that none of their calls has met, and ends those that wait.
-    func failUnasked(_ error: StreamError) {
-        let engine = details.withLock { details -> Engine? in
-            if details.error == nil { details.error = error }
-            return self.engine
+    /// Puts every half that was going on into error, and ends the calls that wait on either. Gives the error to throw: the first
+    /// that both halves failed with.
+    @discardableResult
+    func failBoth(_ error: StreamError) -> StreamError {
+        let (kept, change) = details.withLock { details -> (StreamError, StatusChange?) in
+            let kept = details.error ?? error
+            details.error = kept
+            return (kept, enterError([.reader, .writer], &details))
         }
-        markFailed()
-        if point.ownership == .owned { _ = point.withDescriptor { shutdown($0, CInt(SHUT_RDWR)) } }
-        engine?.waitPoint.signal([.readable, .writable])
+        guard let change else { return kept }
+        // A thread that waits in a call to the system is woken by nothing else.
+        if case .socket = change.engine, point.ownership == .owned {
+            _ = point.withDescriptor { shutdown($0, CInt(SHUT_RDWR)) }
+        }
+        announce(change)
+        return kept
+    }
+
+    /// A status that has become `error`, and what may have been waiting for anything else.
+    private struct StatusChange {
+        let engine: Engine?
+        let opening: Opening?
+    }
+
+    /// The one way into `error` for a half that was going on; nil if there was none. Whoever calls it must ``announce(_:)`` what it
+    /// gives, after the lock.
+    private func enterError(_ halves: [StreamHalf], _ details: inout Details) -> StatusChange? {
+        var hasChanged = false
+        for half in halves where [.open, .opening, .atEnd].contains(settledStatus(half)) {
+            setStatus(.error, half)
+            hasChanged = true
+        }
+        return hasChanged ? StatusChange(engine: engine, opening: details.opening) : nil
+    }
+
+    /// Has every waiting call and both clients look at the status.
+    ///
+    /// Invariant: no call waits on a half in error. A wait that begins later finds the signal latched.
+    private func announce(_ change: StatusChange) {
+        point.signal([.readable, .writable])
+        if let place = change.engine?.waitPoint, place !== point { place.signal([.readable, .writable]) }
+        change.opening?.signal([.readable, .writable])
         client(.reader)?.arm()
         client(.writer)?.arm()
-    }
-
-    /// Puts every half that was going on into error.
-    func markFailed() {
-        details.withLock { _ in
-            for half in [StreamHalf.reader, .writer] where [.open, .opening, .atEnd].contains(settledStatus(half)) {
-                setStatus(.error, half)
-            }
-        }
     }
 
     var canDrain: Bool { drains.load(ordering: .relaxed) }
@@ -346,8 +363,7 @@ extension Connection {
         case .timedOut: throw .timedOut
         // Else a lower stream was closed, which the next try will tell.
         case .closed: if point.isClosed(half) { throw .closed }
-        // A client that was parked there makes way: it is told of news when the call is over.
-        case .busy: if !makeWay(half) { throw .busy }
+        case .busy: throw .busy
         case .failed(let number): throw StreamError(posix: number)
         }
     }

@@ -4,7 +4,6 @@ internal import Synchronization
 struct HalfState: ~Copyable, Sendable {
     private let rawStatus = Atomic<UInt8>(UInt8(StreamStatus.notOpen.rawValue))
     private let clientFlag = Atomic<Bool>(false)
-    private let timesBusy = Atomic<UInt32>(0)
     private let limitNanoseconds = Atomic<Int64>(0)
 
     /// The status without the transfers under way.
@@ -21,12 +20,6 @@ struct HalfState: ~Copyable, Sendable {
         @inline(__always) get { clientFlag.load(ordering: .relaxed) }
         nonmutating set { clientFlag.store(newValue, ordering: .relaxed) }
     }
-
-    /// A call found the place to wait taken; how often since the last transfer.
-    func noteBusy() -> UInt32 { timesBusy.wrappingAdd(1, ordering: .relaxed).newValue }
-
-    /// A call moved something.
-    func clearBusy() { timesBusy.store(0, ordering: .relaxed) }
 
     /// How long one transfer may wait; nil for as long as it takes.
     var limit: Duration? {

@@ -81,7 +81,7 @@ public final class ReadStream: Sendable {
     public var hasBytesAvailable: Bool {
         guard connection.isOpen(.reader) else { return false }
         do throws(StreamError) {
-            if case .wouldBlock = try connection.look(.reader) { return false }
+            if case .wouldBlock = try connection.poll(.reader) { return false }
             return true
         } catch {
             return true

@@ -68,7 +68,7 @@ public final class WriteStream: Sendable {
     public var canAcceptBytes: Bool {
         guard connection.isOpen(.writer) else { return false }
         do throws(StreamError) {
-            if case .wouldBlock = try connection.look(.writer) { return false }
+            if case .wouldBlock = try connection.poll(.writer) { return false }
             return true
         } catch {
             return true

@@ -6,13 +6,12 @@ final class StreamAudience {
     struct Side {
         var client: StreamClient?
         var targets: [any DeliveryTarget] = []
+        /// Made with the first client.
+        var watch: ClientWatch?
     }
 
     private var reader = Side()
     private var writer = Side()
-    /// Replaced, and perhaps still where a call wants to wait.
-    var departing: [StreamClient] = []
-
     subscript(half: StreamHalf) -> Side {
         get { half == .reader ? reader : writer }
         set { if half == .reader { reader = newValue } else { writer = newValue } }

@@ -2,12 +2,14 @@ internal import EventLoops
 
 /// Carries the events of one half of a stream to its client: watches, asks ``EventMachine``, rings the targets.
 ///
-/// Theory of operation. While no event is due the client is parked as a watcher at the half's wait point. When that fires
-/// (on the loop's thread) it only rings its targets; everything else happens on the target, in ``perform()``: look at the
+/// Theory of operation. While no event is due the half's ``ClientWatch`` is parked at its wait point. When that fires (on the
+/// loop's thread) the client only rings its targets; everything else happens on the target, in ``perform()``: look at the
 /// stream, tell what is due, park again. So nothing is told in the middle of the caller's own call, and a target that is
 /// late tells what is true then.
-final class StreamClient: Watcher, @unchecked Sendable {
-    // Everything that changes is behind the lock.
+final class StreamClient: Sendable {
+    /// How many events are told in one turn of a target. A peer that sends as fast as the client reads must not keep the target's
+    /// thread from everything else.
+    static let eventsPerTurn = 16
 
     private struct State {
         var machine: EventMachine
@@ -36,14 +38,17 @@ final class StreamClient: Watcher, @unchecked Sendable {
         self.connection = connection
         self.half = half
         state = Locked(State(machine: EventMachine(half: half, wanted: wanted), tell: tell))
-        super.init()
     }
 
     /// Adds places where events are told.
     func schedule(on targets: [any DeliveryTarget]) {
         for target in targets {
             let signal = target.makeSignal { [weak self] in self?.perform() }
-            state.withLock { $0.bells.append(Bell(target: target, signal: signal)) }
+            let isWanted = state.withLock { state in
+                if state.tell != nil { state.bells.append(Bell(target: target, signal: signal)) }
+                return state.tell != nil
+            }
+            if !isWanted { signal.cancel() }
         }
         arm()
     }
@@ -70,7 +75,6 @@ final class StreamClient: Watcher, @unchecked Sendable {
             return (state.bells, (state.tell, state.keptAlive))
         }
         for bell in bells { bell.signal.cancel() }
-        connection.unwatch(half, self)
         withExtendedLifetime(dropped) {}
     }
 
@@ -86,17 +90,6 @@ final class StreamClient: Watcher, @unchecked Sendable {
             state.transfers &+= 1
         }
         arm()
-    }
-
-    /// The loop has news.
-    override func fire() {
-        passOn()
-        ring()
-    }
-
-    /// A call that has just found nothing, and is about to wait, needs the edge that came to this client instead.
-    private func passOn() {
-        if connection.point.isInside(half) { connection.placeForLayers(half).signal([.readable, .writable]) }
     }
 
     /// Rings if an event is due, else has the half watched.
@@ -116,19 +109,20 @@ final class StreamClient: Watcher, @unchecked Sendable {
             if isDue { return ring() }
             guard facts.hasOpened, !facts.hasFailed, facts.readiness == .notYet else { return }
             if connection.point.isInside(half) { return }  // the end of the call under way arms again
-            switch connection.watch(half, with: self) {
-            case .ready: passOn()
-            case nil:
-                // Told to stop meanwhile: whoever told did not find it parked yet, and nobody would take it away.
+            switch connection.watch(half) {
+            case .ready: continue
+            case nil, .busy:  // busy: another thread has parked the half's watch just now
+                // Told to stop meanwhile, by a call that did not find the watch parked yet.
                 let isWanted = state.withLock { !$0.bells.isEmpty && $0.tell != nil }
-                if !isWanted { connection.unwatch(half, self) }
+                if !isWanted { connection.withdrawWatch(half) }
                 return
-            case .busy, .closed, .cancelled, .timedOut, .failed: return
+            case .closed, .cancelled, .timedOut, .failed: return
             }
         }
     }
 
-    private func ring() {
+    /// Has the targets look at the stream.
+    func ring() {
         for bell in state.withLock({ $0.bells }) { bell.signal.signal() }
     }
 
@@ -140,7 +134,8 @@ final class StreamClient: Watcher, @unchecked Sendable {
         }
         // Another loop is telling, or a callback of ours runs its loop: that one goes on.
         guard isMine else { return }
-        while true {
+        var budget = StreamClient.eventsPerTurn
+        while budget > 0 {
             let transfers = state.withLock { $0.transfers }
             let facts = connection.facts(of: half)
             let (isStale, due) = state.withLock { state -> (Bool, (StreamEvent, @Sendable (StreamEvent) -> Void)?) in
@@ -153,6 +148,7 @@ final class StreamClient: Watcher, @unchecked Sendable {
             if isStale { continue }
             guard let (event, tell) = due else { break }
             tell(event)
+            budget -= 1
         }
         state.withLock { $0.isTelling = false }
         arm()

@@ -20,7 +20,7 @@ extension Socket {
         while true {
             guard await slots.take() else { return nil }
             do throws(StreamError) {
-                if let accepted = try acceptNext() { return accepted }
+                if hasTurn(.reader, for: .readable), let accepted = try acceptNext() { return accepted }
             } catch {
                 slots.release()
                 throw error

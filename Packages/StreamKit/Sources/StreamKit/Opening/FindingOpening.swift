@@ -141,11 +141,11 @@ struct FindingOpening: OpeningWork {
     }
 
     private func begin(_ connection: Connection) -> Search {
-        let limit = connection.details.withLock { $0.properties.value(named: StreamProperty<Duration>.openLimit.name) }
+        let limit = connection.details.withLock { $0.properties[.openLimit] } ?? .zero
         let step = connection.beginStep(.lookup(finder.description))
         let answer = Answer(loop: connection.point.loop)
         let token = finder.start { answer.put($0) }
-        return Search(answer: answer, token: token, step: step, deadline: (limit as? Duration).map { .now + $0 })
+        return Search(answer: answer, token: token, step: step, deadline: limit > .zero ? .now + limit : nil)
     }
 }
 

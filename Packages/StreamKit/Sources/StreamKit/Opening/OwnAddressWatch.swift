@@ -80,7 +80,7 @@ final class OwnAddressWatch: Sendable {
         for entry in stranded {
             guard let connection = entry.connection else { continue }
             remove(connection)
-            connection.failUnasked(StreamError(posix: 99, .addressGone(entry.address)))  // EADDRNOTAVAIL
+            connection.failBoth(StreamError(posix: 99, .addressGone(entry.address)))  // EADDRNOTAVAIL
         }
     }
 

@@ -8,7 +8,7 @@ public import HostResolver
 /// try pair.open()          // begins to look; reads and writes wait for it
 /// ```
 ///
-/// Looking has no time limit of its own; ``StreamProperty/openLimit``, if it is set, counts for looking and connecting together.
+/// Looking has no time limit of its own; ``StreamProperty/openLimit`` counts for looking and connecting together.
 public protocol PlaceFinder: Sendable {
     /// What is looked for, for reports and messages.
     var description: String { get }

@@ -24,9 +24,9 @@ final class ConnectionTransport: StreamTransport {
         return count == 0 ? .ended : .moved(count)
     }
 
-    func peek() throws(StreamError) -> Attempt { try connection.look(.reader) }
+    func peek() throws(StreamError) -> Attempt { try connection.poll(.reader) }
 
-    func writability() throws(StreamError) -> Attempt { try connection.look(.writer) }
+    func writability() throws(StreamError) -> Attempt { try connection.poll(.writer) }
 
     func tryFlush() throws(StreamError) -> Attempt { try connection.tryFlush() ? .ended : .wouldBlock(.writable) }
 

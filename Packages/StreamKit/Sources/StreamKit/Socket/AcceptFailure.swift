@@ -11,6 +11,9 @@ enum AcceptFailure: Equatable {
     /// The listener itself is at fault.
     case fatal
 
+    /// How many failed connections one call passes over before it lets the loop go on: a peer can make as many as it likes.
+    static let passedOverPerTurn = 64
+
     init(_ number: CInt) {
         switch number {
         case EAGAIN: self = .nobody

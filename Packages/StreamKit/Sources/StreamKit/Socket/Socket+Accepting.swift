@@ -36,7 +36,7 @@ extension Socket {
         try enter(.reader)
         defer { leave(.reader) }
         while true {
-            if let socket = try acceptOne() { return socket }
+            if hasTurn(.reader, for: .readable), let socket = try acceptOne() { return socket }
             try await wait(.reader, for: .readable, until: deadline)
         }
     }
@@ -52,7 +52,7 @@ extension Socket {
     /// The descriptor of one connection, or nil if none waits. Call inside the reader half.
     func acceptNext() throws(StreamError) -> Accepted? {
         let descriptor = point.descriptor
-        while true {
+        for _ in 0..<AcceptFailure.passedOverPerTurn {
             // A borrowed listener may block in accept4, so poll says first whether somebody is there.
             if point.ownership == .borrowed, Syscalls.poll(descriptor, POLLIN) == 0 { return nil }
             switch Syscalls.accept(descriptor) {
@@ -68,5 +68,8 @@ extension Socket {
                 }
             }
         }
+        // There may be more: whoever waits is woken in the loop's next turn.
+        point.signalNextTurn(.readable)
+        return nil
     }
 }

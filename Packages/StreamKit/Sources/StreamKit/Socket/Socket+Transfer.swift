@@ -42,7 +42,7 @@ extension Socket {
         try enter(.reader)
         defer { leave(.reader) }
         while true {
-            if let reception = try receiveOnce(into: &buffer) { return reception }
+            if hasTurn(.reader, for: .readable), let reception = try receiveOnce(into: &buffer) { return reception }
             try await wait(.reader, for: .readable, until: deadline)
         }
     }
@@ -74,7 +74,7 @@ extension Socket {
         try enter(.reader)
         defer { leave(.reader) }
         while true {
-            if let message = try receiveOnce(upTo: limit) { return message }
+            if hasTurn(.reader, for: .readable), let message = try receiveOnce(upTo: limit) { return message }
             try await wait(.reader, for: .readable, until: deadline)
         }
     }
@@ -158,7 +158,7 @@ extension Socket {
         try enter(.writer)
         defer { leave(.writer) }
         while true {
-            if let count = try sendOnce(bytes, to: address) { return count }
+            if hasTurn(.writer, for: .writable), let count = try sendOnce(bytes, to: address) { return count }
             try await wait(.writer, for: .writable, until: deadline)
         }
     }
@@ -193,7 +193,9 @@ extension Socket {
         defer { leave(.writer) }
         var sent = 0
         while true {
-            if let count = try sendOnce(bytes.extracting(droppingFirst: sent), to: address) {
+            if hasTurn(.writer, for: .writable),
+                let count = try sendOnce(bytes.extracting(droppingFirst: sent), to: address)
+            {
                 sent += count
                 if type.keepsMessages || sent == bytes.byteCount { return }
             } else {

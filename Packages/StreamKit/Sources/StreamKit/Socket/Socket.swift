@@ -181,7 +181,7 @@ extension Socket {
         }
     }
 
-    /// Ends a call on one half; the events look anew, since the call may have had their place at the wait point.
+    /// Ends a call on one half; the events look anew, since they were silent meanwhile.
     func leave(_ half: WaitPoint.Half) {
         point.leave(half)
         if pump.isActive { pump.arm(self) }
@@ -193,29 +193,37 @@ extension Socket {
         return result
     }
 
+    /// True if an async call may make its next try now. False once so many were made without waiting that the loop must have its
+    /// turn first (``WaitPoint/transfersPerTurn``); then a wait for `interest` ends in the loop's next turn.
+    func hasTurn(_ half: WaitPoint.Half, for interest: Interest) -> Bool {
+        guard point.isTurnSpent(half) else { return true }
+        point.signalNextTurn(interest)
+        return false
+    }
+
     func wait(
         _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
     ) async throws(StreamError) {
+        point.beginTurn(half)
         let deadline = deadline.map(Moment.init)
         let wake =
             half == .reader
             ? await point.readerWait(for: interest, until: deadline)
             : await point.writerWait(for: interest, until: deadline)
-        try heed(wake, half)
+        try heed(wake)
     }
 
     @available(*, noasync)
     func block(
         _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
     ) throws(StreamError) {
-        try heed(point.block(half, for: interest, until: deadline.map(Moment.init)), half)
+        try heed(point.block(half, for: interest, until: deadline.map(Moment.init)))
     }
 
-    private func heed(_ wake: Wake, _ half: WaitPoint.Half) throws(StreamError) {
+    private func heed(_ wake: Wake) throws(StreamError) {
         switch wake {
         case .ready: break
-        // We are inside, so it can only be the events that wait there; they come back when the call leaves.
-        case .busy: pump.stepAside(half, of: point)
+        case .busy: throw .busy
         case .cancelled: throw .cancelled
         case .timedOut: throw .timedOut
         case .closed: throw .closed

@@ -6,8 +6,8 @@ internal import Synchronization
 /// Theory of operation. The kernel is the only state: whether there is news is asked anew, by ``SocketNews``, each time
 /// before the client is called and before waiting, so an edge that comes twice or late does no harm. *Arming* parks a
 /// watcher at each half of the wait point that has enabled kinds, or rings at once if there is news already. Ringing
-/// signals all targets; the first to run delivers, the others find nothing left. A call that has to wait puts our watcher out
-/// (``stepAside(_:of:)``) and arms again when it leaves.
+/// signals all targets; the first to run delivers, the others find nothing left. While a call is inside a half nothing is told of
+/// it; the call arms again when it leaves.
 final class SocketEventPump: Sendable {
     typealias Client = @Sendable (Socket, SocketEvent) -> Void
 
@@ -71,7 +71,7 @@ final class SocketEventPump: Sendable {
     func schedule(_ socket: Socket, on target: any DeliveryTarget) {
         change { state in
             guard !state.isOver, !state.deliveries.contains(where: { $0.target.isSame(as: target) }) else { return }
-            state.deliveries.append((target, target.makeSignal { socket.pump.deliver(socket) }))
+            state.deliveries.append((target, target.makeSignal { socket.pump.deliver(socket, on: target) }))
         }
     }
 
@@ -121,18 +121,12 @@ extension SocketEventPump {
         for half in [WaitPoint.Half.reader, .writer] { arm(half, socket) }
     }
 
-    /// Takes the watcher away that a call found in its place.
-    func stepAside(_ half: WaitPoint.Half, of point: WaitPoint) {
-        guard let watchers = state.withLock({ $0.watchers }) else { return }
-        point.unwatch(half, half == .reader ? watchers.reader : watchers.writer)
-    }
-
     private func arm(_ half: WaitPoint.Half, _ socket: Socket) {
         // Each round but the last takes one latched edge; more than a few is a descriptor that epoll cannot watch.
         for _ in 0..<4 {
             let (kinds, watcher) = state.withLock { state -> (SocketEventKinds, SocketWatcher?) in
                 guard state.client != nil, !state.deliveries.isEmpty, !state.isDelivering else { return ([], nil) }
-                let watchers = state.watchers ?? (SocketWatcher(socket), SocketWatcher(socket))
+                let watchers = state.watchers ?? (SocketWatcher(socket, .reader), SocketWatcher(socket, .writer))
                 state.watchers = watchers
                 return half == .reader
                     ? (state.isResting ? [] : state.enabled.intersection(.arrivals), watchers.reader)
@@ -163,19 +157,27 @@ extension SocketEventPump {
     /// How many accepted connections or pieces of data are told in one turn of the target.
     private static let eventsPerTurn = 16
 
-    /// Calls the client with what there is; runs on a target, by its signal.
-    private func deliver(_ socket: Socket) {
+    /// Calls the client with what there is; runs on `target`, by its signal.
+    ///
+    /// Invariant: something is taken from the kernel only for a client that is then called with it. So the client is found
+    /// before each taking: after ``unschedule(from:)`` on this target nothing is taken any more, and what was taken is not dropped
+    /// because another thread has removed the client since.
+    private func deliver(_ socket: Socket, on target: any DeliveryTarget) {
         guard begin() else { return }
-        if isEnabled(.connect), let event = socket.takeConnectNews() { tell(event, .connect, socket) }
+        if let client = client(for: .connect, on: target), let event = socket.takeConnectNews() {
+            tell(event, .connect, socket, client)
+        }
         for kind in [SocketEventKinds.read, .accept, .data] {
             var budget = kind == .read ? 1 : SocketEventPump.eventsPerTurn
-            while budget > 0, isEnabled(kind), let event = socket.takeNews(of: kind) {
-                tell(event, kind, socket)
+            while budget > 0, let client = client(for: kind, on: target), let event = socket.takeNews(of: kind) {
+                tell(event, kind, socket, client)
                 budget -= 1
                 if case .failed = event { budget = 0 }
             }
         }
-        if isEnabled(.write), let event = socket.takeNews(of: .write) { tell(event, .write, socket) }
+        if let client = client(for: .write, on: target), let event = socket.takeNews(of: .write) {
+            tell(event, .write, socket, client)
+        }
         state.withLock { $0.isDelivering = false }
         arm(socket)
     }
@@ -188,16 +190,19 @@ extension SocketEventPump {
         }
     }
 
-    private func isEnabled(_ kind: SocketEventKinds) -> Bool {
-        state.withLock { $0.enabled.contains(kind) && !($0.isResting && kind == .accept) }
+    /// The client that is told of this kind on this target now; nil if there is none.
+    private func client(for kind: SocketEventKinds, on target: any DeliveryTarget) -> Client? {
+        state.withLock { state in
+            let isWanted = state.enabled.contains(kind) && !(state.isResting && kind == .accept)
+            return isWanted && state.deliveries.contains { $0.target.isSame(as: target) } ? state.client : nil
+        }
     }
 
-    private func tell(_ event: SocketEvent, _ kind: SocketEventKinds, _ socket: Socket) {
-        let client = state.withLock { state -> Client? in
+    private func tell(_ event: SocketEvent, _ kind: SocketEventKinds, _ socket: Socket, _ client: Client) {
+        state.withLock { state in
             if !state.reenabled.contains(kind) { state.enabled.subtract(kind) }
-            return state.isOver ? nil : state.client
         }
-        client?(socket, event)
+        client(socket, event)
     }
 
     /// Accepts nothing for a while, since there are no descriptors.

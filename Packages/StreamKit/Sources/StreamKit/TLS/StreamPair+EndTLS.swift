@@ -15,7 +15,7 @@ extension StreamPair {
     /// ```
     ///
     /// The new pair is open. It takes the old one over: closing it closes both. Both halves share the old pair's descriptor, so
-    /// do not close that one first. See ``endingTLS()`` for the three steps as one. There is no such call in CFNetwork.
+    /// do not close that one first. See ``endingTLS(within:)`` for the three steps as one. There is no such call in CFNetwork.
     ///
     /// - Parameter pair: an open pair with TLS, made with ``TLSConfiguration/returnsToPlain``, at its end both ways.
     /// - Throws: ``TLSFailure/badConfiguration`` without that property, `EBUSY` before the end, also for a peer that cut the
@@ -33,18 +33,31 @@ extension StreamPair {
     /// Ends TLS as its standard says (RFC 8446 §6.1), and gives the connection back in plain.
     ///
     /// Tells the peer, and waits until it has said the same. Both sides must agree that TLS ends here: data that the peer still
-    /// sends is an error. Waits as long as ``StreamProperty/readLimit`` and ``StreamProperty/writeLimit`` allow.
+    /// sends is an error.
     ///
+    /// - Parameter limit: how long it may wait in all; ``StreamProperty/readLimit`` and ``StreamProperty/writeLimit`` do not count
+    ///   meanwhile.
     /// - Throws: as ``init(afterTLSOf:)``, as `finish` and `read`, and ``TLSFailure/protocolViolation`` for data. The pair
     ///   remains the caller's to close.
-    public nonisolated(nonsending) func endingTLS() async throws(StreamError) -> StreamPair {
+    public nonisolated(nonsending) func endingTLS(
+        within limit: Duration = StreamPair.farewellLimit
+    ) async throws(StreamError) -> StreamPair {
+        let deadline = ContinuousClock.now + limit
+        let limits = (read: input[.readLimit], write: output[.writeLimit])
+        try output.set(.writeLimit, to: limit)
         try await output.finish()
+        try output.set(.writeLimit, to: limits.write)
         var buffer = [UInt8](repeating: 0, count: 1)
+        try input.set(.readLimit, to: max(deadline - .now, .nanoseconds(1)))
         guard try await input.read(into: &buffer) == 0 else {
             throw StreamError(.protocolViolation, .dataAfterFarewell)
         }
+        try input.set(.readLimit, to: limits.read)
         return try StreamPair(afterTLSOf: self)
     }
+
+    /// How long ``endingTLS(within:)`` waits for the peer, unless told otherwise: as long as opening may take by default.
+    public static let farewellLimit: Duration = .seconds(75)
 }
 
 /// What lies below a pair's TLS, entered through that pair so that its descriptor stays while it is used.
@@ -73,16 +86,20 @@ private final class PlainAgain: StreamTransport {
         return try lower.tryWrite(bytes)
     }
 
+    // Looking goes on beside a transfer of another thread's, so it enters neither half.
+
     func peek() throws(StreamError) -> Attempt {
-        try connection.enter(.reader)
-        defer { connection.point.leave(.reader) }
-        return try lower.peek()
+        guard let attempt = try connection.point.whileOpen({ () throws(StreamError) in try lower.peek() }) else {
+            throw .closed
+        }
+        return attempt
     }
 
     func writability() throws(StreamError) -> Attempt {
-        try connection.enter(.writer)
-        defer { connection.point.leave(.writer) }
-        return try lower.writability()
+        guard let attempt = try connection.point.whileOpen({ () throws(StreamError) in try lower.writability() }) else {
+            throw .closed
+        }
+        return attempt
     }
 
     func tryFlush() throws(StreamError) -> Attempt {

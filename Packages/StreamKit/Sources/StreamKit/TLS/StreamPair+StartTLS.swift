@@ -32,11 +32,15 @@ extension StreamPair {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let limit = self[.openLimit] ?? .zero
         let deadline = ContinuousClock.now + limit
-        let readLimit = input[.readLimit]
+        let limits = (read: input[.readLimit], write: output[.writeLimit])
         while true {
             switch machine.next() {
-            case .secure: return try input.set(.readLimit, to: readLimit)
-            case .send(let bytes): try await output.writeAll(bytes)
+            case .secure:
+                try input.set(.readLimit, to: limits.read)
+                return try output.set(.writeLimit, to: limits.write)
+            case .send(let bytes):
+                if limit > .zero { try output.set(.writeLimit, to: max(deadline - .now, .nanoseconds(1))) }
+                try await output.writeAll(bytes)
             case .read:
                 if limit > .zero { try input.set(.readLimit, to: max(deadline - .now, .nanoseconds(1))) }
                 let count = try await input.read(into: &buffer)

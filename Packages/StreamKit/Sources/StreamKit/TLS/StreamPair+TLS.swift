@@ -25,7 +25,7 @@ extension StreamPair {
         let lower = Engine.other(PairLayer(pair))
         let transport = try TLSTransport(configuration, peerName: peerName, port: port, over: lower)
         // What comes later is read as TLS, and fails as such.
-        if configuration.role == .client, case .moved = try? pair.input.connection.look(.reader) {
+        if configuration.role == .client, case .moved = try? pair.input.connection.poll(.reader) {
             pair.close()
             throw StreamError(.protocolViolation, .bytesBeforeHandshake(peerName ?? "The peer"))
         }
@@ -54,11 +54,11 @@ private final class PairLayer: StreamTransport {
     }
 
     func peek() throws(StreamError) -> Attempt {
-        try pair.input.connection.look(.reader)
+        try pair.input.connection.poll(.reader)
     }
 
     func writability() throws(StreamError) -> Attempt {
-        try pair.output.connection.look(.writer)
+        try pair.output.connection.poll(.writer)
     }
 
     func tryFlush() throws(StreamError) -> Attempt {

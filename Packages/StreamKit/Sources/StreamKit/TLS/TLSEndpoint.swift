@@ -9,7 +9,7 @@ internal import Glibc
 /// OpenSSL's are for good, and every later call gives the same error.
 ///
 /// A peer can send messages that carry no data (tickets, key updates, empty records) for as long as it likes, and OpenSSL
-/// goes on reading them. ``mostOverhead`` bounds that.
+/// goes on reading them. ``mostOverhead`` bounds them in all, ``bytesPerTurn`` what one call takes of them.
 final class TLSEndpoint {
     private enum Phase {
         case handshake
@@ -19,6 +19,11 @@ final class TLSEndpoint {
 
     /// Most bytes that may come without any data among them, be it the handshake or later.
     static let mostOverhead = 1 << 20
+
+    /// Most bytes that one call takes from the transport below. A call that has reached it gives "would block" and is woken in the
+    /// loop's next turn, so that neither the loop nor a thread that waits for the lock is held up by a peer that sends nothing but
+    /// overhead. Enough for the largest record (RFC 5246 §6.2.3: 18,437 bytes) after a few tickets, so data is not delayed.
+    static let bytesPerTurn = 20 << 10
 
     let context: TLSContext
     let peer: TLSPeer
@@ -100,6 +105,7 @@ extension TLSEndpoint {
         }
         if lower.hasUnsent, let interest = try flushForHandshake() { return .wouldBlock(interest) }
         OpenSSLErrors.forget()
+        lower.beginTurn()
         let result = SSL_do_handshake(ssl)
         if result == 1 {
             if lower.hasUnsent, let interest = try flushForHandshake() { return .wouldBlock(interest) }
@@ -184,6 +190,7 @@ extension TLSEndpoint {
         try checkOpen()
         if let interest = try flush() { return .wouldBlock(interest) }
         OpenSSLErrors.forget()
+        lower.beginTurn()
         var count = 0
         let result = bytes.withUnsafeBytes { SSL_write_ex(ssl, $0.baseAddress, $0.count, &count) }
         if let error = lower.writeFailure { throw error }
@@ -257,6 +264,7 @@ extension TLSEndpoint {
         // Somebody who only reads waits for an answer to what may still lie here. Failing is the writer's business.
         if lower.hasUnsent { _ = try? lower.flush() }
         OpenSSLErrors.forget()
+        lower.beginTurn()
         return nil
     }
 
@@ -293,6 +301,11 @@ extension TLSEndpoint {
             throw fail(StreamError(.protocolViolation, .onlyOverhead(peer.place, bytes: lower.received)))
         }
         if SSL_want(ssl) == SSL_WRITING { return lower.writeInterest }
+        if lower.isTurnSpent {
+            // The edge of what is still below has been used up.
+            lower.engine.waitPoint.signalNextTurn(.readable)
+            return .readable
+        }
         return lower.hasUnsent ? lower.readInterest.union(lower.writeInterest) : lower.readInterest
     }
 

@@ -26,6 +26,10 @@ final class TLSLower {
     private(set) var writeFailure: StreamError?
     /// How many bytes came since the last time anything useful did; see ``TLSEndpoint``.
     var received = 0
+    /// How many bytes the call under way may still take; see ``TLSEndpoint/bytesPerTurn``.
+    private var budget = TLSEndpoint.bytesPerTurn
+    /// The last read gave nothing because the budget of the call was used up.
+    private(set) var isTurnSpent = false
     /// How the peer began to speak, to tell people what it is if it is not TLS.
     private(set) var beginning: [UInt8] = []
 
@@ -44,6 +48,12 @@ final class TLSLower {
     }
 
     var hasUnsent: Bool { !unsent.isEmpty }
+
+    /// Begins a call that may take ``TLSEndpoint/bytesPerTurn`` bytes.
+    func beginTurn() {
+        budget = TLSEndpoint.bytesPerTurn
+        isTurnSpent = false
+    }
 
     /// Sends what is unsent; the interest to wait for if the lower transport does not take it all.
     func flush() throws(StreamError) -> Interest? {
@@ -89,11 +99,17 @@ final class TLSLower {
     /// Fills the buffer, or gives -1.
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> CInt {
         if isEnded || readFailure != nil { return -1 }
+        if budget == 0 {
+            isTurnSpent = true
+            return -1
+        }
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(budget))
         do throws(StreamError) {
             var span = MutableRawSpan(_unsafeBytes: buffer)
             switch try engine.tryRead(into: &span) {
             case .moved(let count):
                 received += count
+                budget -= count
                 if beginning.count < TLSLower.beginningLength {
                     beginning += buffer.prefix(min(count, TLSLower.beginningLength - beginning.count))
                 }

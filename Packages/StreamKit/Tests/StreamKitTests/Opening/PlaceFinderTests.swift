@@ -193,7 +193,7 @@ private final class ScriptedFinder: PlaceFinder {
             }
         }()
         while pair.input.status != .reading { await Task.yield() }
-        pair.input.connection.failUnasked(gone)
+        pair.input.connection.failBoth(gone)
         #expect(await reading as? StreamError == gone)
         #expect(pair.input.status == .error && pair.output.status == .error)
         #expect(pair.output.error == gone)

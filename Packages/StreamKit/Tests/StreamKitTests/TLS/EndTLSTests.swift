@@ -157,4 +157,29 @@ import Testing
         }
         return bytes
     }
+
+    /// A look beside a transfer of another thread's is no failure, and no news.
+    @Test func lookingGoesOnBesideATransfer() async throws {
+        let (client, server) = try await openPairs()
+        async let ended = client.endingTLS()
+        let plainServer = try await server.endingTLS()
+        let plainClient = try await ended
+        // As a thread that is in the middle of a read.
+        #expect(client.input.connection.point.enter(.reader) == .entered)
+        #expect(!plainClient.input.hasBytesAvailable)
+        #expect(plainClient.input.connection.facts(of: .reader).hasFailed == false)
+        client.input.connection.point.leave(.reader)
+        #expect(plainClient.input.status == .open)
+        plainServer.close()
+        plainClient.close()
+    }
+
+    /// The peer never says farewell.
+    @Test func waitingForTheFarewellHasALimit() async throws {
+        let (client, server) = try await openPairs()
+        await #expect(throws: StreamError.timedOut) { try await client.endingTLS(within: .milliseconds(1)) }
+        client.close()
+        server.close()
+    }
+
 }

@@ -40,6 +40,52 @@ import Testing
         #expect(error?.description.contains("without any data") == true)
     }
 
+    /// Key updates (RFC 8446 §4.6.3), as many as the peer likes, and all of them on the wire already.
+    @Test func oneCallTakesOnlySoMuchOverhead() async throws {
+        let authority = SharedAuthority()
+        let (clientWire, serverWire) = TestWire.pair(capacity: 4 << 20)
+        let client = try TLSTransport(authority.client, peerName: "www.example.org", over: .other(clientWire))
+        let context = try TLSContext(authority.server)
+        let peer = try TLSPeer(authority.server, streamName: nil, port: nil)
+        let server = try TLSEndpoint(authority.server, context, peer, over: .other(serverWire))
+        var isOpen = (false, false)
+        for _ in 0..<1000 where isOpen != (true, true) {
+            isOpen = (try client.tryOpen() == .opened, try server.handshake() == .opened)
+        }
+        var buffer = [UInt8](repeating: 0, count: 100)
+        while try client.read(&buffer) != .wouldBlock(.readable) {}
+        for _ in 0..<5000 {
+            #expect(SSL_key_update(server.ssl, CInt(SSL_KEY_UPDATE_NOT_REQUESTED)) == 1)
+            #expect(SSL_do_handshake(server.ssl) == 1)
+        }
+        #expect(try server.write([7].span.bytes) == .moved(1))
+        let total = serverWire.state.withLock { $0.written }
+        var calls = 0
+        var taken = clientWire.state.withLock { $0.read }
+        let point = clientWire.waitPoint
+        while try client.read(&buffer) == .wouldBlock(.readable) {
+            calls += 1
+            let now = clientWire.state.withLock { $0.read }
+            #expect(now - taken <= TLSEndpoint.bytesPerTurn)
+            taken = now
+            // Though no edge will come from below, a wait ends.
+            #expect(await point.readerWait(for: .readable, until: .now + .seconds(50)) == .ready)
+        }
+        #expect(buffer[0] == 7)
+        #expect(calls >= (total / TLSEndpoint.bytesPerTurn) / 2)
+    }
+
+    /// The largest record in one call, though tickets come before it.
+    @Test func theLargestRecordIsReadInOneCall() throws {
+        let authority = SharedAuthority()
+        let pair = try TLSPair(client: authority.client, server: authority.server)
+        #expect(try pair.open() == (nil, nil))
+        #expect(try pair.server.write(pattern(1 << 14)) == .moved(1 << 14))
+        #expect(try pair.server.tryFlush() == .ended)
+        var buffer = [UInt8](repeating: 0, count: 1 << 15)
+        #expect(try pair.client.read(&buffer) == .moved(1 << 14))
+    }
+
     @Test func bothHalvesAtOnce() async throws {
         let authority = SharedAuthority()
         let pair = try TLSPair(client: authority.client, server: authority.server)

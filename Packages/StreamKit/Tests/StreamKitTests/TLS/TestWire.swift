@@ -39,9 +39,9 @@ final class TestWire: StreamTransport {
     }
 
     static func pair(capacity: Int = 1 << 16) -> (TestWire, TestWire) {
-        let point = WaitPoint()
-        let forth = PipeTransport.Buffer(size: capacity, readingPoint: point, writingPoint: point)
-        let back = PipeTransport.Buffer(size: capacity, readingPoint: point, writingPoint: point)
+        let (client, server) = (WaitPoint(), WaitPoint())
+        let forth = PipeTransport.Buffer(size: capacity, readingPoint: server, writingPoint: client)
+        let back = PipeTransport.Buffer(size: capacity, readingPoint: client, writingPoint: server)
         return (
             TestWire(input: PipeTransport(back, end: .reading), output: PipeTransport(forth, end: .writing)),
             TestWire(input: PipeTransport(forth, end: .reading), output: PipeTransport(back, end: .writing))

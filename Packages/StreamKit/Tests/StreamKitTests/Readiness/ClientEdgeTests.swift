@@ -1,0 +1,176 @@
+import EventLoops
+import Testing
+
+@testable import StreamKit
+
+/// No client misses what it is to be told, in whatever order it is set, scheduled, polled and read beside.
+@Suite(.timeLimit(.minutes(3))) struct ClientEdgeTests {
+    enum Operation: CaseIterable {
+        case setFirst, setSecond, removeClient, schedule, unschedule, arrive, harvest, poll, read, turn
+    }
+
+    /// A stream with up to two clients on a target that the test runs.
+    private final class Scene: Sendable {
+        let source = ScriptedSource()
+        let stream: ReadStream
+        let target = SteppedTarget()
+        let told = Locked<[Int]>([])
+        /// Which client is set, and whether it is scheduled.
+        let expected = Locked<(client: Int?, isScheduled: Bool)>((nil, false))
+
+        init() throws {
+            stream = ReadStream(transport: source)
+            try stream.open()
+        }
+
+        func perform(_ operation: Operation) {
+            switch operation {
+            case .setFirst: set(1)
+            case .setSecond: set(2)
+            case .removeClient:
+                expected.withLock { $0.client = nil }
+                stream.setClient([], nil)
+            case .schedule:
+                expected.withLock { $0.isScheduled = true }
+                stream.schedule(on: target)
+            case .unschedule:
+                expected.withLock { $0.isScheduled = false }
+                stream.unschedule(from: target)
+            case .arrive: source.arrive(1)
+            case .harvest: source.harvest()
+            case .poll: _ = stream.hasBytesAvailable
+            case .read: _ = read()
+            case .turn: target.turn()
+            }
+        }
+
+        private func set(_ number: Int) {
+            expected.withLock { $0.client = number }
+            stream.setClient(.hasBytesAvailable) { [told] _, _ in told.withLock { $0.append(number) } }
+        }
+
+        func read() -> Int? {
+            var buffer = [UInt8](repeating: 0, count: 100)
+            return (try? stream.tryRead(into: &buffer)) ?? nil
+        }
+
+        /// Takes all there is, then has one byte arrive: the client there is must be told of it, and nothing else.
+        func settlesWell() -> Bool {
+            while target.turn() || read() != nil {}
+            told.withLock { $0 = [] }
+            source.arrive(1)
+            source.harvest()
+            while target.turn() {}
+            let expected = expected.withLock { $0 }
+            return told.withLock { $0 } == (expected.isScheduled ? expected.client.map { [$0] } ?? [] : [])
+        }
+    }
+
+    @Test func theClientThatIsSetIsToldInAnyOrder() throws {
+        let all = Operation.allCases
+        for first in all {
+            for second in all {
+                for third in all {
+                    let scene = try Scene()
+                    scene.perform(.setFirst)
+                    scene.perform(.schedule)
+                    for operation in [first, second, third] { scene.perform(operation) }
+                    #expect(scene.settlesWell(), "\(first), \(second), \(third)")
+                    scene.stream.close()
+                }
+            }
+        }
+    }
+
+    /// Each operation in the middle of each other, at each site of it.
+    @Test(arguments: ScriptedSource.Site.allCases)
+    func theClientThatIsSetIsToldWhateverComesInBetween(site: ScriptedSource.Site) throws {
+        let all = Operation.allCases
+        for before in all {
+            for operation in all {
+                for between in all {
+                    let scene = try Scene()
+                    scene.perform(.setFirst)
+                    scene.perform(.schedule)
+                    scene.perform(before)
+                    scene.source.interrupt(at: site) { [scene] in scene.perform(between) }
+                    scene.perform(operation)
+                    scene.source.interrupt(at: site) {}
+                    #expect(scene.settlesWell(), "\(before), then \(between) within \(operation)")
+                    scene.stream.close()
+                }
+            }
+        }
+    }
+
+    /// The first client is removed just before it parks; while it is taken back, a second one finds it parked still.
+    @Test func aClientSetWhileAnotherIsTakenBackIsTold() throws {
+        let scene = try Scene()
+        scene.perform(.schedule)
+        scene.source.interrupt(at: .parking) { [scene] in
+            scene.perform(.removeClient)
+            scene.source.interrupt(at: .place) { [scene] in scene.perform(.setSecond) }
+        }
+        scene.perform(.setFirst)
+        scene.source.interrupt(at: .place) {}
+        if scene.expected.withLock({ $0.client }) != 2 { scene.perform(.setSecond) }
+        #expect(scene.settlesWell())
+        scene.stream.close()
+    }
+
+    @Test func bytesThatPollingTookFromTheDescriptorAreToldToTheClient() throws {
+        let scene = try Scene()
+        scene.perform(.setFirst)
+        scene.perform(.schedule)
+        while scene.target.turn() {}
+        scene.source.arrive(1)
+        #expect(scene.stream.hasBytesAvailable)
+        scene.source.harvest()  // finds the descriptor empty
+        while scene.target.turn() {}
+        #expect(scene.told.withLock { $0 } == [1])
+        scene.stream.close()
+    }
+
+    @Test func aClientSetAfterClosingIsLetGo() {
+        final class Info: Sendable {}
+        let stream = ReadStream(transport: ScriptedSource())
+        stream.close()
+        weak var kept: Info?
+        do {
+            let info = Info()
+            kept = info
+            let client = StreamClient(stream.connection, half: .reader, wanted: .all) { [info] _ in
+                withExtendedLifetime(info) {}
+            }
+            // As when closing comes between the look at the half and this.
+            stream.connection.setClient(client, .reader)
+        }
+        #expect(kept == nil && stream.connection.client(.reader) == nil)
+    }
+
+    @Test func aTurnOfTheTargetTellsSoManyEventsAtMost() throws {
+        let source = ScriptedSource()
+        source.makeEndless()
+        let stream = ReadStream(transport: source)
+        let target = SteppedTarget()
+        let count = Locked(0)
+        stream.setClient(.hasBytesAvailable) { stream, _ in
+            var buffer: [UInt8] = [0]
+            _ = try? stream.tryRead(into: &buffer)
+            // Without a budget it would go on for ever.
+            if count.withLock({ count in
+                count += 1
+                return count >= 10 * StreamClient.eventsPerTurn
+            }) {
+                stream.close()
+            }
+        }
+        stream.schedule(on: target)
+        try stream.open()
+        #expect(target.turn())
+        #expect(count.withLock { $0 } == StreamClient.eventsPerTurn)
+        #expect(target.turn(), "the rest comes in the next turn")
+        #expect(count.withLock { $0 } == 2 * StreamClient.eventsPerTurn)
+        stream.close()
+    }
+}

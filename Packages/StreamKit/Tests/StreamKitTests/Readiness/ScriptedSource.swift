@@ -1,0 +1,157 @@
+import EventLoops
+import StreamKit
+
+/// A source whose bytes lie in a "kernel" until a try or a look takes them into a layer, as TLS does; and which runs a piece of the
+/// test in the middle of a call, to force an interleaving.
+final class ScriptedSource: StreamTransport {
+    /// Where a call into the source is.
+    enum Site: CaseIterable {
+        /// In a look, before it looks.
+        case look
+        /// Asked where to wait.
+        case place
+        /// Asked to wait, just before the watcher is parked.
+        case parking
+    }
+
+    private struct State {
+        var kernel = 0
+        var layer = 0
+        var readFailure: StreamError?
+        var writeFailure: StreamError?
+        var isEndless = false
+        var interruption: (site: Site, body: @Sendable () -> Void)?
+    }
+
+    /// Tells of the moment before a watcher is parked.
+    private final class Point: WaitPoint, @unchecked Sendable {
+        // Unchecked in name only, as any subclass of WaitPoint: written once, before it is used.
+        nonisolated(unsafe) weak var source: ScriptedSource?
+        override func isAwaited() { source?.reach(.parking) }
+    }
+
+    private let state = Locked(State())
+    private let point: Point
+
+    init(loop: EventLoop = .shared) {
+        point = Point(loop: loop)
+        point.source = self
+    }
+
+    var waitPoint: WaitPoint {
+        reach(.place)
+        return point
+    }
+
+    var loop: EventLoop { point.loop }
+
+    /// Has `body` run the next time that a call comes to `site`, once.
+    func interrupt(at site: Site, _ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.interruption = (site, body) }
+    }
+
+    private func reach(_ site: Site) {
+        let body = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.interruption?.site == site else { return nil }
+            return state.interruption.take()?.body
+        }
+        body?()
+    }
+
+    /// Bytes arrive; the loop has not looked yet.
+    func arrive(_ count: Int) {
+        state.withLock { $0.kernel += count }
+    }
+
+    /// The loop looks: there is an edge only if the bytes are still in the kernel.
+    func harvest() {
+        if state.withLock({ $0.kernel > 0 }) { point.signal(.readable) }
+    }
+
+    func failReading(_ error: StreamError) { state.withLock { $0.readFailure = error } }
+    func failWriting(_ error: StreamError) { state.withLock { $0.writeFailure = error } }
+
+    /// Any number of bytes can be read and written from now on.
+    func makeEndless() { state.withLock { $0.isEndless = true } }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        let room = buffer.byteCount
+        return try state.withLock { (state) throws(StreamError) in
+            if let error = state.readFailure { throw error }
+            if state.isEndless { return .moved(room) }
+            state.layer += exchange(&state.kernel, with: 0)
+            let count = min(room, state.layer)
+            state.layer -= count
+            return count == 0 ? .wouldBlock(.readable) : .moved(count)
+        }
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        reach(.look)
+        return try state.withLock { (state) throws(StreamError) in
+            if let error = state.readFailure { throw error }
+            if state.isEndless { return .moved(1) }
+            state.layer += exchange(&state.kernel, with: 0)
+            return state.layer == 0 ? .wouldBlock(.readable) : .moved(state.layer)
+        }
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        let count = bytes.byteCount
+        return try state.withLock { (state) throws(StreamError) in
+            if let error = state.writeFailure { throw error }
+            return state.isEndless ? .moved(min(count, 1)) : .wouldBlock(.writable)
+        }
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        try state.withLock { (state) throws(StreamError) in
+            if let error = state.writeFailure { throw error }
+            return state.isEndless ? .moved(1) : .wouldBlock(.writable)
+        }
+    }
+}
+
+/// A target whose turns the test takes itself.
+final class SteppedTarget: DeliveryTarget {
+    private final class Signal: DeliverySignal {
+        let state = Locked<(isRung: Bool, perform: (@Sendable () -> Void)?)>((false, nil))
+        init(_ perform: @escaping @Sendable () -> Void) { state.withLock { $0.perform = perform } }
+        func signal() { state.withLock { $0.isRung = true } }
+        func cancel() {
+            let old = state.withLock { $0.perform.take() }
+            withExtendedLifetime(old) {}
+        }
+    }
+
+    private let signals = Locked<[Signal]>([])
+
+    func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
+        let signal = Signal(perform)
+        signals.withLock { $0.append(signal) }
+        return signal
+    }
+
+    func isSame(as other: any DeliveryTarget) -> Bool { (other as? SteppedTarget) === self }
+
+    /// Performs what is rung; false if nothing was.
+    @discardableResult
+    func turn() -> Bool {
+        var hasPerformed = false
+        for signal in signals.withLock({ $0 }) {
+            let perform = signal.state.withLock { state in
+                exchange(&state.isRung, with: false) ? state.perform : nil
+            }
+            perform?()
+            hasPerformed = hasPerformed || perform != nil
+        }
+        return hasPerformed
+    }
+}
+
+extension EventLoop {
+    /// Resumes after `count` turns of the loop.
+    func haveTurns(_ count: Int = 2) async {
+        for _ in 0..<count { await withCheckedContinuation { continuation in execute { continuation.resume() } } }
+    }
+}

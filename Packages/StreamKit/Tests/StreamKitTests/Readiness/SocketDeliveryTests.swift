@@ -1,0 +1,36 @@
+import EventLoops
+import StreamKit
+import Testing
+
+/// What a socket's events take from the kernel, they tell; and they take only what they will tell.
+@Suite(.timeLimit(.minutes(1))) struct SocketDeliveryTests {
+    enum Ending: CaseIterable { case unscheduled, clientRemoved, disabled, invalidated }
+
+    /// A client that ends the events in the middle of a turn with more to tell.
+    @Test(arguments: Ending.allCases)
+    func noEventFollowsTheEndAndNothingIsLost(_ ending: Ending) throws {
+        let (near, far) = try Socket.pair(.datagram)
+        let target = SteppedTarget()
+        let told = Locked<[[UInt8]]>([])
+        try near.setClient([.data]) { socket, event in
+            if case .data(let message) = event { told.withLock { $0.append(message.bytes) } }
+            switch ending {
+            case .unscheduled: socket.unschedule(from: target)
+            case .clientRemoved: try? socket.setClient([], nil)
+            case .disabled: socket.disable(.data)
+            case .invalidated: socket.invalidate()
+            }
+        }
+        near.schedule(on: target)
+        for number in 1...3 { #expect(try far.trySend([UInt8(number)].span.bytes) == 1) }
+        near.enable(.data)  // looks, so that nothing depends on the loop
+        while target.turn() {}
+        #expect(told.withLock { $0 } == [[1]])
+        if ending != .invalidated {
+            #expect(try near.tryReceive(upTo: 10)?.bytes == [2])
+            #expect(try near.tryReceive(upTo: 10)?.bytes == [3])
+        }
+        near.invalidate()
+        far.invalidate()
+    }
+}

@@ -1,0 +1,202 @@
+import EventLoops
+import Foundation
+import Glibc
+import HostResolver
+import Testing
+
+@testable import StreamKit
+
+/// Calls that wait: none misses its edge, a failure of the other half ends it, and none keeps the loop to itself.
+@Suite(.timeLimit(.minutes(1))) struct WaitingCallTests {
+    private func tcpPair(loop: EventLoop) async throws -> (near: StreamPair, far: Socket) {
+        let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
+        let near = StreamPair(address: try #require(listener.localAddress), loop: loop)
+        try near.open()
+        let far = try await listener.accept()
+        try await near.input.opened()
+        return (near, far)
+    }
+
+    /// The short read says that the socket is empty; the edge of what comes then is used up by `ready()`, and the polled read
+    /// leaves some of it. An async read must not believe any more that there is nothing.
+    @Test func aReadFindsWhatAWaitWasToldOf() async throws {
+        let loop = EventLoop(name: "readiness")
+        defer { loop.shutdown() }
+        let (near, far) = try await tcpPair(loop: loop)
+        try await Task(executorPreference: loop) {
+            try await far.sendAll([1, 2, 3])
+            #expect(try await near.input.read(upTo: 100) == [1, 2, 3])
+            async let isReady: Void = near.input.ready()
+            while !near.input.connection.point.isInside(.reader) { await Task.yield() }
+            try await far.sendAll([UInt8](repeating: 4, count: 20))
+            try await isReady
+            var buffer = [UInt8](repeating: 0, count: 5)
+            #expect(try near.input.tryRead(into: &buffer) == 5)
+            #expect(try await near.input.read(into: &buffer) == 5)
+        }.value
+        near.close()
+    }
+
+    enum Waiting: CaseIterable { case task, thread, threadInTheKernel }
+
+    /// A write that fails ends a read that waits, however it waits.
+    @Test(arguments: Waiting.allCases)
+    func aFailureOfOneHalfEndsTheOthersCall(_ waiting: Waiting) async throws {
+        let failure = StreamError(posix: EIO)
+        let source = ScriptedSource()
+        let pair: StreamPair
+        if waiting == .threadInTheKernel {
+            var ends: [Int32] = [-1, -1]
+            try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            pair = StreamPair(descriptor: ends[0], ownership: .owned)
+        } else {
+            pair = StreamPair(transport: source)
+        }
+        try pair.open()
+        let reading = Task {
+            switch waiting {
+            case .task:
+                return await #expect(throws: StreamError.self) { try await pair.input.read(upTo: 1) }
+            case .thread, .threadInTheKernel:
+                return await withCheckedContinuation { continuation in
+                    Thread.detachNewThread {
+                        let error = #expect(throws: StreamError.self) { try blockingRead(pair.input) }
+                        continuation.resume(returning: error)
+                    }
+                }
+            }
+        }
+        while !pair.input.connection.point.isInside(.reader) { await Task.yield() }
+        if waiting == .threadInTheKernel {
+            // No call of the system fails here, so it is said directly.
+            pair.input.connection.failBoth(failure)
+        } else {
+            source.failWriting(failure)
+            await #expect(throws: failure) { try await pair.output.writeAll([1]) }
+        }
+        #expect(await reading.value == failure)
+        #expect(pair.input.status == .error && pair.output.status == .error)
+        pair.close()
+    }
+
+    @Test func aFlushThatFailedMeanwhileIsNoSuccess() throws {
+        let pair = StreamPair(transport: ScriptedSource())
+        try pair.open()
+        pair.input.connection.failBoth(StreamError(posix: EIO))
+        #expect(throws: StreamError(posix: EIO)) { try pair.output.tryFlush() }
+        pair.close()
+    }
+
+    enum Call: CaseIterable { case read, write }
+
+    /// A source that always has bytes, and always room.
+    @Test(arguments: Call.allCases)
+    func aTaskThatNeverWaitsLetsTheLoopGoOn(_ call: Call) async throws {
+        let loop = EventLoop(name: "greedy")
+        defer { loop.shutdown() }
+        let source = ScriptedSource(loop: loop)
+        source.makeEndless()
+        let pair = StreamPair(transport: source)
+        try pair.open()
+        let wasElsewhere = Locked(false)
+        let transfers = try await Task(executorPreference: loop) { () async throws -> Int in
+            loop.execute { wasElsewhere.withLock { $0 = true } }
+            var transfers = 0
+            while !wasElsewhere.withLock({ $0 }), transfers < 3 * WaitPoint.transfersPerTurn {
+                switch call {
+                case .read: _ = try await pair.input.read(upTo: 1)
+                case .write: _ = try await pair.output.write([1])
+                }
+                transfers += 1
+            }
+            return transfers
+        }.value
+        #expect(transfers <= WaitPoint.transfersPerTurn + 1)
+        pair.close()
+    }
+
+    /// One call that moves much is many transfers.
+    @Test func aLongWriteLetsTheLoopGoOn() async throws {
+        let loop = EventLoop(name: "long")
+        defer { loop.shutdown() }
+        let source = ScriptedSource(loop: loop)
+        source.makeEndless()
+        let pair = StreamPair(transport: source)
+        try pair.open()
+        let wasElsewhere = Locked(false)
+        try await Task(executorPreference: loop) {
+            loop.execute { wasElsewhere.withLock { $0 = true } }
+            try await pair.output.writeAll([UInt8](repeating: 0, count: 2 * WaitPoint.transfersPerTurn))
+            #expect(wasElsewhere.withLock { $0 })
+        }.value
+        pair.close()
+    }
+
+    @Test func aSocketsCallsHaveABudgetToo() async throws {
+        let loop = EventLoop(name: "sockets")
+        defer { loop.shutdown() }
+        let (left, right) = try Socket.pair(.datagram, loop: loop)
+        let isSpent = await Task(executorPreference: loop) {
+            (0..<WaitPoint.transfersPerTurn).map { _ in left.hasTurn(.reader, for: .readable) }.firstIndex(of: false)
+        }.value
+        #expect(isSpent == WaitPoint.transfersPerTurn - 1)
+        // The wait that follows ends in the next turn.
+        try await left.wait(.reader, for: .readable, until: nil)
+        right.invalidate()
+        left.invalidate()
+    }
+
+    /// A call is inside and has just found nothing, when the edge comes to the events; then it waits.
+    @Test func anAsyncCallOfASocketKeepsItsEdgeBesideEvents() async throws {
+        let loop = EventLoop(name: "events")
+        defer { loop.shutdown() }
+        let (left, right) = try Socket.pair(.datagram, loop: loop)
+        try left.setClient([.data]) { _, _ in Issue.record("the call comes first") }
+        left.schedule(on: .loop(loop))
+        await loop.haveTurns()
+        try left.enter(.reader)
+        while await waits(left, within: .zero) == false {}  // nothing is latched
+        #expect(try right.trySend([1].span.bytes) == 1)
+        await loop.haveTurns(3)
+        #expect(await waits(left, within: .seconds(50)) == false, "the edge was there")
+        try left.setClient([], nil)
+        left.leave(.reader)
+        left.invalidate()
+        right.invalidate()
+    }
+
+    /// True if a wait lasts so long.
+    private func waits(_ socket: Socket, within limit: Duration) async -> Bool {
+        do throws(StreamError) {
+            try await socket.wait(.reader, for: .readable, until: .now + limit)
+            return false
+        } catch {
+            return true
+        }
+    }
+
+    // MARK: Waits of the library's own
+
+    @Test func aTransportThatDoesNotOpenEndsWithTheLimit() async throws {
+        final class Never: StreamTransport {
+            let waitPoint = WaitPoint()
+            func tryOpen() throws(StreamError) -> OpenAttempt { .wouldBlock(.readable) }
+            func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { .ended }
+            func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .ended }
+            func peek() throws(StreamError) -> Attempt { .ended }
+            func writability() throws(StreamError) -> Attempt { .ended }
+        }
+        let pair = StreamPair(transport: Never())
+        try pair.set(.openLimit, to: .milliseconds(1))
+        try pair.open()
+        let error = await #expect(throws: StreamError.self) { try await pair.input.opened() }
+        #expect(error?.isPOSIX(ETIMEDOUT) == true)
+        pair.close()
+    }
+}
+
+/// Reads on the calling thread.
+private func blockingRead(_ stream: ReadStream) throws(StreamError) -> Int {
+    var buffer: [UInt8] = [0]
+    return try stream.read(into: &buffer)
+}
