@@ -67,6 +67,26 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // The attack lab: a library, so that the tests and Scripts/attacklab run the same attacks.
+        .target(
+            name: "AttackLab",
+            dependencies: [
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
+            exclude: ["hostile"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "attack-lab",
+            dependencies: ["AttackLab", "discovery-probe", "hostile-tls"],
+            swiftSettings: settings
+        ),
+        // A TLS peer that sends what no library sends by itself.
+        .executableTarget(
+            name: "hostile-tls",
+            linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
+        ),
         // Scripts/tour runs it.
         .executableTarget(
             name: "tour",
@@ -117,6 +137,11 @@ let package = Package(
                 .product(name: "StreamKitTesting", package: "StreamKit"),
                 .product(name: "Peers", package: "Peers"),
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "AttackTests",
+            dependencies: ["AttackLab", "attack-lab", .product(name: "Peers", package: "Peers")],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,0 +1,63 @@
+internal import NetKit
+
+/// Name servers and neighbours.
+extension Attack {
+    /// What name servers do.
+    public static let names: [Attack] = [
+        Attack(
+            "dns-forged", "400 forged answers in front of the genuine one", origin: "off-path spoofing",
+            ending: .success,
+            on: .client(lookUp)),
+        Attack(
+            "dns-alias-loop", "aliases that lead back to the first", origin: "CVE-2026-24401", ending: .failure,
+            on: .client(lookUp)),
+        Attack(
+            "dns-pointer-chains", "as many long names behind as many pointers as a packet holds",
+            origin: "CVE-2023-4408 and its kind", on: .client(lookUp)),
+    ]
+
+    /// What neighbours of multicast DNS do.
+    public static let discovery: [Attack] = [
+        Attack(
+            "txt-oversized", "a TXT record of 70,000 bytes, to be published", by: .none, ending: .success,
+            on: .client(publishOversized)),
+        Attack("mdns-come-and-go", "services that come and go in one packet", on: .browser),
+        Attack("mdns-questions-times-answers", "725 questions with 272 known answers in one packet", on: .browser),
+        Attack(
+            "mdns-everlasting", "records that are never over, from forged addresses", origin: "CVE-2026-47184",
+            on: .browser),
+        Attack("mdns-ever-new-names", "a million different names", origin: "CVE-2026-47184", on: .browser),
+        Attack(
+            "mdns-truncated-queries", "queries whose known answers never end", origin: "CVE-2026-48045", on: .browser),
+        Attack("mdns-pointer-loops", "names that point to themselves", origin: "CVE-2026-48045", on: .browser),
+        Attack(
+            "mdns-questions", "questions for this machine's services, at full speed", origin: "CVE-2017-6519",
+            on: .browser),
+    ]
+
+    /// Publishes a TXT record that no packet can hold: every engine must refuse it.
+    @Sendable private static func publishOversized(_ scene: AttackScene) async throws {
+        let entry = [255] + Array("key=".utf8) + [UInt8](repeating: 97, count: 251)
+        let record = TXTRecord(wire: Array(repeatElement(entry, count: 274).joined()))
+        let service = ServiceAdvertisement(
+            name: "Large", type: try ServiceType(BrowsingVictim.type), port: 9, record: record)
+        for engine in [DiscoveryEngine.daemon, .embedded(EmbeddedEngine(interfaces: ["lo"]))] {
+            do throws(ServiceDiscoveryError) {
+                let publisher = try ServicePublisher(service, engine: engine)
+                try await publisher.published(until: .now + AttackScene.limit)
+            } catch {
+                continue
+            }
+            throw Breach(description: "a record was published that no packet can hold")
+        }
+    }
+
+    /// Looks a host up at the hostile name server.
+    @Sendable private static func lookUp(_ scene: AttackScene) async throws {
+        guard let server = SocketAddress("127.0.0.1:\(scene.port)") else { return }
+        let resolver = WireResolver(
+            configuration: ResolverConfiguration(servers: [server]), hosts: HostsFile(parsing: ""))
+        let answer = try await resolver.records(.a, of: "www.peers.test", until: .now + AttackScene.limit)
+        if "\(answer)".contains("6.6.6.6") { throw Breach(description: "a forged address was believed") }
+    }
+}

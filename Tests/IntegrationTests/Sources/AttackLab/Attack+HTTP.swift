@@ -1,0 +1,137 @@
+internal import Foundation
+internal import NetKit
+
+/// Servers that attack HTTP clients, and what lies below HTTP.
+extension Attack {
+    /// Records that say nothing, and ends that are none.
+    public static let tls: [Attack] = [
+        Attack(
+            "tls-key-updates", "KeyUpdate records and nothing else, behind the handshake",
+            origin: "OpenSSL's AUTO_RETRY",
+            by: .tls, ending: .failure, on: .client(load)),
+        Attack(
+            "tls-key-requests", "KeyUpdate records that ask for an answer each", origin: "CVE-2020-1967 and its kind",
+            by: .tls, ending: .failure, on: .client(load)),
+        Attack(
+            "tls-session-tickets", "session tickets and nothing else", origin: "OpenSSL's AUTO_RETRY", by: .tls,
+            ending: .failure, on: .client(load)),
+        Attack(
+            "tls-truncation", "the connection ends in the middle of a body, without close_notify",
+            origin: "TLS truncation", by: .tls, ending: .failure, on: .client(load)),
+    ]
+
+    /// Messages without an end, or that cost more than they weigh.
+    public static let http: [Attack] = [
+        Attack("http-body", "a body without an end, at full speed", on: .client(load)),
+        Attack("http-body-one-chunk-per-byte", "chunks of one byte", on: .client(load)),
+        Attack("http-body-drip", "a body without an end, 50 bytes a second", on: .client(load)),
+        Attack("http-head-drip", "a head without an end, 50 bytes a second", ending: .failure, on: .client(load)),
+        Attack(
+            "http-fields", "a head of ever more fields", origin: "CVE-2023-38039, CVE-2026-28980", ending: .failure,
+            on: .client(load)),
+        Attack("http-line", "a field without an end", origin: "CVE-2023-38039", ending: .failure, on: .client(load)),
+        Attack("http-empty-lines", "empty lines in front of a response", ending: .failure, on: .client(load)),
+        Attack("http-interim-responses", "interim responses without an end", ending: .failure, on: .client(load)),
+        Attack("http-chunk-extension", "a chunk extension without an end", ending: .failure, on: .client(load)),
+        Attack("http-chunk-size", "a chunk size of ever more zeros", ending: .failure, on: .client(load)),
+        Attack("http-trailers", "ever more trailers", origin: "CVE-2023-38039", ending: .failure, on: .client(load)),
+        Attack(
+            "gzip-empty-members", "gzip members that decode to nothing", origin: "CVE-2023-23916 and its kind",
+            on: .client(decodedLoad)),
+        Attack("gzip-empty-blocks", "stored blocks of no bytes", on: .client(decodedLoad)),
+        Attack(
+            "gzip-bomb", "a thousand times as many bytes as were sent", origin: "CVE-2023-23916, CVE-2026-42587",
+            on: .client(decodedLoad)),
+        Attack(
+            "gzip-of-gzip", "65 content codings, one in the other", origin: "CVE-2023-23916", on: .client(decodedLoad)),
+        Attack("redirect-loop", "redirects without an end", ending: .failure, on: .client(redirectedLoad)),
+        Attack("redirect-body", "a redirect whose body has no end", ending: .failure, on: .client(redirectedLoad)),
+        Attack(
+            "redirect-body-drip", "a redirect whose body comes at 50 bytes a second", ending: .failure,
+            on: .client { try await session($0) }),
+    ]
+
+    /// Proxies, and scripts that name them.
+    public static let proxies: [Attack] = [
+        Attack(
+            "proxy-head", "a proxy's answer to CONNECT, with ever more fields", origin: "CVE-2022-42915",
+            ending: .failure,
+            on: .client { try await load($0, "https://peers.test/") { try $0.set(.httpProxySettings, to: $1.proxy()) } }
+        ),
+        Attack(
+            "proxy-login-body", "a proxy's refusal of CONNECT, whose body has no end",
+            on: .client { try await load($0, "https://peers.test/") { try $0.set(.httpProxySettings, to: $1.proxy()) } }
+        ),
+        Attack(
+            "proxy-login-unasked", "a proxy that does not ask who is there", origin: "CVE-2026-3784 and its kind",
+            on: .client {
+                try await load($0, "http://peers.test/") { try $0.set(.httpProxySettings, to: $1.proxy("ann:secret@")) }
+            }),
+        Attack(
+            "socks-drip", "a SOCKS reply that comes at 5 bytes a second", origin: "CVE-2023-38545", ending: .failure,
+            on: .client {
+                try await load($0, "http://peers.test/") { stream, scene in
+                    try stream.set(.socksProxy, to: SOCKSProxy(host: "127.0.0.1", port: scene.port))
+                }
+            }),
+        Attack(
+            "proxy-script-fifo", "a proxy script that is a FIFO without a writer", by: .none, ending: .failure,
+            on: .client { scene in
+                let path = "\(scene.folder)/proxy.pac"
+                mkfifo(path, 0o600)
+                var settings = ProxySettings()
+                settings.script = .url("file://\(path)")
+                try await withThrowingTaskGroup { [settings] group in
+                    for _ in 0..<8 {
+                        group.addTask {
+                            try await load(scene, "http://peers.test/") { stream, _ in
+                                try stream.set(.httpProxySettings, to: settings)
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }),
+    ]
+}
+
+extension AttackScene {
+    /// Settings that have everything go over the peer.
+    func proxy(_ login: String = "") throws -> ProxySettings {
+        var settings = ProxySettings()
+        let server = try ProxyServer("http://\(login)127.0.0.1:\(port)")
+        settings.http = [server]
+        settings.https = [server]
+        return settings
+    }
+}
+
+extension Attack {
+    /// Loads a URL to its end, whatever that is.
+    static func load(
+        _ scene: AttackScene, _ address: String? = nil,
+        _ prepare: (ReadStream, AttackScene) throws -> Void = { _, _ in }
+    ) async throws {
+        let isTLS = !scene.root.isEmpty
+        let own = "\(isTLS ? "https" : "http")://localhost:\(scene.port)/"
+        guard let url = URL(string: address ?? own) else { return }
+        let stream = try ReadStream(httpURL: url)
+        if isTLS { try stream.set(.tls, to: scene.tls()) }
+        try stream.set(.httpTotalLimit, to: AttackScene.limit)
+        try prepare(stream, scene)
+        try stream.open()
+        try await scene.drain(stream)
+    }
+
+    @Sendable private static func load(_ scene: AttackScene) async throws {
+        try await load(scene, nil)
+    }
+
+    @Sendable private static func decodedLoad(_ scene: AttackScene) async throws {
+        try await load(scene) { stream, _ in try stream.set(.httpDecodesContent, to: true) }
+    }
+
+    @Sendable private static func redirectedLoad(_ scene: AttackScene) async throws {
+        try await load(scene) { stream, _ in try stream.set(.httpFollowsRedirects, to: true) }
+    }
+}

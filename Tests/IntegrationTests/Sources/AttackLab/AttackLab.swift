@@ -1,0 +1,72 @@
+internal import Foundation
+internal import Peers
+
+/// Runs attacks, each on a victim in a process of its own, so that no attack profits from memory that another one left behind.
+public struct AttackLab: Sendable {
+    /// How much longer than the attack a run may take before the victim counts as hung, in seconds.
+    private static let patience = 20.0
+
+    private let tool: String
+
+    /// - Parameter tool: the path of `attack-lab`; `hostile-tls` and `discovery-probe` lie beside it.
+    public init(tool: String) {
+        self.tool = tool
+    }
+
+    /// Has an attack take place so many times.
+    ///
+    /// - Parameters:
+    ///   - seconds: how long each run lasts.
+    ///   - runs: how many there are.
+    ///   - bytes: what one hostile connection is sent at most; 0 for no limit. With a limit the attack takes place once a run,
+    ///     and its length does not count.
+    public func outcome(of attack: Attack, seconds: Double, runs: Int, bytes: Int = 0) async -> AttackOutcome {
+        var measurements: [AttackMeasurement] = []
+        for _ in 0..<runs {
+            do {
+                measurements.append(try await run(attack, seconds, bytes))
+            } catch {
+                return AttackOutcome(
+                    attack, seconds: bytes > 0 ? 0 : seconds, runs: measurements, failure: "\(error)")
+            }
+        }
+        return AttackOutcome(attack, seconds: bytes > 0 ? 0 : seconds, runs: measurements, failure: nil)
+    }
+
+    private func run(_ attack: Attack, _ seconds: Double, _ bytes: Int) async throws -> AttackMeasurement {
+        guard attack.needsWire else { return try await measurement(attack, seconds, bytes, in: nil) }
+        let network = try WiredNamespaces()
+        defer { network.remove() }
+        let programs = URL(fileURLWithPath: tool).deletingLastPathComponent().path
+        let honest = LineProgram(
+            "\(programs)/discovery-probe",
+            ["publish", BrowsingVictim.honest, BrowsingVictim.type, "8080", "3600"], in: network.left)
+        try honest.start()
+        defer { honest.stop() }
+        let hostile = try await HostileProcess(
+            attack.program, mode: attack.mode, bytes: bytes, in: network.left, programs: programs)
+        defer { _ = hostile.stop() }
+        return try await measurement(attack, seconds, bytes, in: network.right)
+    }
+
+    /// Has `attack-lab --measure` measure one run, and reads what it prints.
+    private func measurement(
+        _ attack: Attack, _ seconds: Double, _ bytes: Int, in namespace: NetworkNamespace?
+    ) async throws -> AttackMeasurement {
+        let command = Command(
+            Program(tool), ["--measure", attack.name, "--seconds", "\(seconds)", "--bytes", "\(bytes)"], in: namespace)
+        let result: Command.Result
+        do throws(PeerError) {
+            result = try await command.run(seconds: seconds + Self.patience)
+        } catch {
+            throw error.code == .timedOut ? Breach(description: "the victim hung for \(Int(Self.patience)) s") : error
+        }
+        guard result.status == 0 else {
+            let signal =
+                result.status > 128 ? "was killed by signal \(result.status - 128)" : "ended with \(result.status)"
+            let words = result.errors.split(separator: "\n").suffix(3).joined(separator: " ")
+            throw Breach(description: "the victim \(signal): \(words)")
+        }
+        return try JSONDecoder().decode(AttackMeasurement.self, from: Data(result.output))
+    }
+}

@@ -1,0 +1,55 @@
+internal import Foundation
+internal import NetKit
+internal import Synchronization
+
+/// Requests that have nothing to do with the attack, one after the other on the same loop.
+final class HonestLoad: Sendable {
+    /// How long one request may take.
+    static let patience = Duration.seconds(5)
+    /// How long it rests between two requests, so that it takes little of the machine.
+    private static let rest = Duration.milliseconds(10)
+
+    private let url: URL
+    private let tls: TLSConfiguration?
+    private let pool = HTTPConnectionPool()
+    private let isOver = Atomic<Bool>(false)
+    private let results = Locked<(count: Int, failure: String?)>((0, nil))
+
+    init(_ url: URL, tls: TLSConfiguration?) {
+        self.url = url
+        self.tls = tls
+    }
+
+    /// How many requests have succeeded, and why the first one failed that did.
+    var outcome: (count: Int, failure: String?) { results.withLock { $0 } }
+
+    /// Makes one request.
+    func request() async throws(StreamError) {
+        let stream = try ReadStream(httpURL: url)
+        if let tls { try stream.set(.tls, to: tls) }
+        try stream.set(.httpKeepsConnection, to: true)
+        try stream.set(.httpPool, to: pool)
+        try stream.set(.httpTotalLimit, to: Self.patience)
+        defer { stream.close() }
+        try stream.open()
+        let body = try await stream.readAll(limit: 1 << 20)
+        guard body.count == HostileProcess.honestBodySize else { throw .closed }
+    }
+
+    /// Makes requests until it is stopped.
+    func run() async {
+        while !isOver.load(ordering: .acquiring) {
+            do throws(StreamError) {
+                try await request()
+                results.withLock { $0.count += 1 }
+            } catch {
+                results.withLock { $0.failure = $0.failure ?? "\(error)" }
+            }
+            try? await Task.sleep(for: Self.rest)
+        }
+    }
+
+    func stop() {
+        isOver.store(true, ordering: .releasing)
+    }
+}

