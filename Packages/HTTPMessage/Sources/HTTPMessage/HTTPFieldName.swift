@@ -139,11 +139,11 @@ extension HTTPFieldName {
     /// Fields that say how a message is framed, where it goes and who sends it: a recipient has acted on them before any
     /// trailer comes, and one that takes them from a trailer can be deceived (RFC 9110 §6.5.1).
     static let forbiddenInTrailers: Set<HTTPFieldName> = [
-        .contentLength, .transferEncoding, .host, .trailer, .connection, .te, .upgrade, .expect, .authorization,
+        .contentLength, .transferEncoding, .host, .connection, .te, .upgrade, .expect, .authorization,
         .proxyAuthorization, .proxyAuthenticate, .wwwAuthenticate, .setCookie, .cookie,
     ]
 
-    /// What a sender must not put into trailers besides: fields that describe the content. A recipient that has read the
-    /// content by then has no use for them.
-    static let unsentInTrailers = forbiddenInTrailers.union([.contentEncoding, .contentType, .contentRange])
+    /// What a sender must not put into trailers besides: fields that describe the content or announce the trailers. A recipient
+    /// that has read the content by then has no use for them.
+    static let unsentInTrailers = forbiddenInTrailers.union([.contentEncoding, .contentType, .contentRange, .trailer])
 }

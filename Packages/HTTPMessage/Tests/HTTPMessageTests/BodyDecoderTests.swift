@@ -139,7 +139,7 @@ import Testing
     @Test(arguments: [
         "Content-Length: 5", "transfer-encoding: chunked", "Host: b", "Authorization: Basic eDp5", "Set-Cookie: a=b",
         "Cookie: a=b", "WWW-Authenticate: Basic", "Proxy-Authenticate: Basic", "Proxy-Authorization: Basic eDp5",
-        "Connection: close", "TE: trailers", "Trailer: A", "Upgrade: x", "Expect: 100-continue",
+        "Connection: close", "TE: trailers", "Upgrade: x", "Expect: 100-continue",
     ])
     func trailersThatMustNotBeTrailers(line: String) throws {
         let body = Array("2\r\nab\r\n0\r\nA: 1\r\n\(line)\r\n\(line)\r\nB: 2\r\n\r\n".utf8)
@@ -163,10 +163,11 @@ import Testing
     }
 
     @Test func otherTrailersAreKept() throws {
-        let body = Array("0\r\nVary: *\r\nContent-Type: text/plain\r\nAuthentication-Info: a=1\r\n\r\n".utf8)
+        let body = Array(
+            "0\r\nVary: *\r\nTrailer: a\r\nContent-Type: text/plain\r\nAuthentication-Info: a=1\r\n\r\n".utf8)
         var decoder = BodyDecoder(.chunked)
         var position = 0
         #expect(try decoder.next(in: body.span.bytes, at: &position) == .end)
-        #expect(decoder.trailers.count == 3 && decoder.droppedTrailers.isEmpty)
+        #expect(decoder.trailers.count == 4 && decoder.droppedTrailers.isEmpty)
     }
 }

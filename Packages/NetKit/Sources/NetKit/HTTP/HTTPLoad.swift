@@ -7,9 +7,9 @@ internal import StreamKit
 /// One load: from the request to the end of the body, over as many connections and redirects as it takes.
 ///
 /// Theory of operation. Every member takes one or more steps and never waits; ``block`` says what to wait for. What is to be
-/// closed or given back is put into ``departures``. Protocol decisions are made elsewhere, in types that do no I/O: ``RequestPreparation`` (what is sent),
-/// `HeadParser`, `BodyFraming` and `BodyDecoder` (what is received), ``RedirectPolicy`` (where next). This one only carries
-/// bytes between them and the connection.
+/// closed or given back is put into ``departures``. Protocol decisions are made elsewhere, in types that do no I/O:
+/// ``RequestPreparation`` (what is sent), `HeadParser`, `BodyFraming` and `BodyDecoder` (what is received), ``RedirectPolicy``
+/// (where next). This one only carries bytes between them and the connection.
 ///
 /// Sending and receiving overlap: a server may answer before it has read the whole request, and one that answers while it
 /// reads would wait for ever for a client that stops. So whoever waits to receive sends on meanwhile, unless the answer
