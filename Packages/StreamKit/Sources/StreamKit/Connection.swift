@@ -72,6 +72,8 @@ final class Connection: Sendable {
     let writer = HalfState()
     /// Set at opening: a short read empties the source. True of TCP only: a read from a Unix socket may stop short.
     private let drains = Atomic<Bool>(false)
+    private let readerLimit = HalfLimit()
+    private let writerLimit = HalfLimit()
 
     init(
         point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
@@ -104,11 +106,11 @@ final class Connection: Sendable {
     /// True if the half's transfers may not wait for ever.
     @inline(__always)
     func hasLimit(_ half: StreamHalf) -> Bool {
-        half == .reader ? reader.hasLimit : writer.hasLimit
+        half == .reader ? readerLimit.hasLimit : writerLimit.hasLimit
     }
 
     func setLimit(_ limit: Duration?, _ half: StreamHalf) {
-        if half == .reader { reader.limit = limit } else { writer.limit = limit }
+        if half == .reader { readerLimit.limit = limit } else { writerLimit.limit = limit }
     }
 
     func status(_ half: StreamHalf) -> StreamStatus {
@@ -393,6 +395,6 @@ extension Connection {
 
     /// The time until which a wait that begins now may last.
     func deadline(_ half: StreamHalf) -> Moment? {
-        (half == .reader ? reader.limit : writer.limit).map { .now + $0 }
+        (half == .reader ? readerLimit.limit : writerLimit.limit).map { .now + $0 }
     }
 }

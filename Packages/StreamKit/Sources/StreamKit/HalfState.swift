@@ -4,7 +4,6 @@ internal import Synchronization
 struct HalfState: ~Copyable, Sendable {
     private let rawStatus = Atomic<UInt8>(UInt8(StreamStatus.notOpen.rawValue))
     private let clientFlag = Atomic<Bool>(false)
-    private let limitNanoseconds = Atomic<Int64>(0)
 
     /// The status without the transfers under way.
     var status: StreamStatus {
@@ -21,6 +20,13 @@ struct HalfState: ~Copyable, Sendable {
         nonmutating set { clientFlag.store(newValue, ordering: .relaxed) }
     }
 
+}
+
+/// How long the transfers of one half may wait, as an atomic. Apart from ``HalfState``: side by side the small fields of both
+/// halves take no room beyond one word, which counts for streams by the ten thousands.
+struct HalfLimit: ~Copyable, Sendable {
+    private let limitNanoseconds = Atomic<Int64>(0)
+
     /// How long one transfer may wait; nil for as long as it takes.
     var limit: Duration? {
         get {
@@ -28,7 +34,7 @@ struct HalfState: ~Copyable, Sendable {
             return nanoseconds == 0 ? nil : .nanoseconds(nanoseconds)
         }
         nonmutating set {
-            limitNanoseconds.store(newValue.map(HalfState.nanoseconds) ?? 0, ordering: .relaxed)
+            limitNanoseconds.store(newValue.map(HalfLimit.nanoseconds) ?? 0, ordering: .relaxed)
         }
     }
 

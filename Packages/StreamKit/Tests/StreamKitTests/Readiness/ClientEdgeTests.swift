@@ -46,7 +46,7 @@ import Testing
 
         private func set(_ number: Int) {
             expected.withLock { $0.client = number }
-            stream.setClient(.hasBytesAvailable) { [told] _, _ in told.withLock { $0.append(number) } }
+            stream.setClient(.hasBytesAvailable) { [self] _, _ in told.withLock { $0.append(number) } }
         }
 
         func read() -> Int? {
