@@ -5,16 +5,21 @@ internal import HostResolver
 extension Connection {
     /// A connection that `open` makes.
     convenience init(
-        point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
+        _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
         _ properties: StreamProperties = StreamProperties(),
         open: @escaping @Sendable (Connection) throws(StreamError) -> Start
     ) {
-        self.init(point: point, only: half, to: endpoint, properties, opener: .work(open))
+        self.init(kind, point: point, only: half, to: endpoint, properties, opener: .work(open))
+        if properties.isEmpty { return }
+        setLimit(properties[.readLimit], .reader)
+        setLimit(properties[.writeLimit], .writer)
+        if let closes = properties[.closesDescriptor] { point.setOwnership(closes) }
     }
 
     /// A connection to an endpoint, made at open.
     convenience init(to endpoint: Endpoint, _ properties: StreamProperties, loop: EventLoop) {
-        self.init(point: WaitPoint(loop: loop), to: endpoint, properties) { (connection) throws(StreamError) in
+        self.init(endpoint.kind, point: WaitPoint(loop: loop), to: endpoint, properties) {
+            (connection) throws(StreamError) in
             let properties = connection.details.withLock { $0.properties }
             if let routes = properties.proxyRoutes {
                 let opening = try ProxiedOpening(to: endpoint, through: routes, properties, loop: loop)
@@ -24,14 +29,15 @@ extension Connection {
             }
             return .continues(StreamConnector(ConnectPlan(to: endpoint, properties)))
         }
-        setLimit(properties[.readLimit], .reader)
-        setLimit(properties[.writeLimit], .writer)
     }
 
     /// A descriptor that is open already.
-    convenience init(adopting descriptor: CInt, ownership: DescriptorOwnership, loop: EventLoop) {
+    convenience init(
+        adopting descriptor: CInt, as kind: ConnectionKind, ownership: DescriptorOwnership,
+        _ properties: StreamProperties = StreamProperties(), loop: EventLoop
+    ) {
         let point = WaitPoint(descriptor: descriptor, ownership: ownership, loop: loop)
-        self.init(point: point) { (connection) throws(StreamError) in
+        self.init(kind, point: point, properties) { (connection) throws(StreamError) in
             guard let kind = Syscalls.socketType(descriptor) else {
                 guard fcntl(descriptor, F_GETFD) >= 0 else { throw StreamError(posix: errno) }
                 return .opened(.other(DescriptorTransport(point)))
@@ -48,8 +54,14 @@ extension Connection {
 
     /// A transport of the user's own.
     convenience init(transport: any StreamTransport, only half: StreamHalf?) {
+        let kind: ConnectionKind =
+            switch half {
+            case nil: .transport
+            case .reader?: .readTransport
+            case .writer?: .writtenTransport
+            }
         self.init(
-            point: WaitPoint(loop: transport.loop), only: half,
+            kind, point: WaitPoint(loop: transport.loop), only: half,
             opener: .transport(transport, waitingAt: half ?? .reader))
     }
 }

@@ -23,26 +23,38 @@ extension Connection {
     }
 
     /// Sets a property. One that is neither read-only nor always to be set is set before opening.
-    func setValue(
-        _ value: (any Sendable)?, named name: String, isReadOnly: Bool, isAlways: Bool
-    ) throws(StreamError) {
-        if isReadOnly { throw .refused(name, "it is only told, never set.") }
-        guard isAlways || (isUnopened(.reader) && isUnopened(.writer)) else {
-            throw .refused(name, "the stream has been opened; set it before.")
+    ///
+    /// - Throws: if neither the kind nor the transport honours it; it is kept if it is a key of the caller's own.
+    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
+        if key.isReadOnly { throw .readOnly(key.name) }
+        let (transport, isClosed) = details.withLock { details in
+            (details.transport ?? engine?.transport, details.isReaderClosed && details.isWriterClosed)
         }
-        let transport = details.withLock { $0.transport ?? engine?.transport }
+        if isClosed { throw .closed }
+        guard key.isAlways || (isUnopened(.reader) && isUnopened(.writer)) else {
+            throw isKept(key)
+                ? .refused(key.name, "the stream has been opened; set it before.") : .notHonoured(key.name, by: kind)
+        }
         let isTransports =
             try point.whileOpen { () throws(StreamError) in
-                try transport?.setProperty(value, named: name)
+                try transport?.setProperty(value, named: key.name)
             } ?? nil
-        if isTransports != true { details.withLock { $0.properties.set(value, named: name) } }
-        guard isAlways else { return }
-        switch name {
+        if isTransports != true {
+            guard isKept(key) else { throw .notHonoured(key.name, by: kind) }
+            details.withLock { $0.properties.set(value, for: key) }
+        }
+        guard key.isAlways else { return }
+        switch key.name {
         case StreamProperty<Duration>.readLimit.name: setLimit(value as? Duration, .reader)
         case StreamProperty<Duration>.writeLimit.name: setLimit(value as? Duration, .writer)
         case StreamProperty<Bool>.closesDescriptor.name: point.setOwnership(value as? Bool)
         default: break
         }
+    }
+
+    /// The stream honours the property itself, or keeps it for the caller.
+    private func isKept(_ key: StreamPropertyKey) -> Bool {
+        key.isNote || kind.properties.honours(key.name)
     }
 
     private func isUnopened(_ half: StreamHalf) -> Bool {

@@ -72,18 +72,26 @@ final class Connection: Sendable {
     let writer = HalfState()
     /// Set at opening: a short read empties the source. True of TCP only: a read from a Unix socket may stop short.
     private let drains = Atomic<Bool>(false)
+    private let connectionKind: ConnectionKind
     private let readerLimit = HalfLimit()
     private let writerLimit = HalfLimit()
 
+    /// - Parameter properties: those that its kind does not honour make opening fail.
     init(
-        point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
+        _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
         _ properties: StreamProperties = StreamProperties(), opener: Opener
     ) {
+        connectionKind = kind
         self.point = point
         self.endpoint = endpoint
+        let refusal = properties.isEmpty ? nil : kind.kind(over: nil).refusal(of: properties)
+        let opener = refusal.map { refusal in .work { (_) throws(StreamError) in throw refusal } } ?? opener
         details = Locked(Details(opener, properties, only: half))
         if let half { point.close(half == .reader ? .writer : .reader) }
     }
+
+    /// What the stream is made of.
+    var kind: StreamKind { connectionKind.kind(over: details.withLock { $0.transport }) }
 
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
     @inline(__always)
@@ -166,8 +174,11 @@ extension Connection {
         switch opener {
         case .work(let begin): return try begin(self)
         case .transport(let transport, let half):
-            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(.other(transport)) }
-            return .continues(TransportOpening(transport: transport, half: half) { .other(transport) })
+            let configuration = details.withLock { $0.properties.isEmpty ? nil : $0.properties[.tls] }
+            if configuration == nil, case .opened = try TransportOpening.tryOpen(transport) {
+                return .opened(.other(transport))
+            }
+            return .continues(TransportOpening(of: transport, half: half, securedBy: configuration))
         }
     }
 

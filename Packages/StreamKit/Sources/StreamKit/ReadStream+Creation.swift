@@ -7,7 +7,10 @@ extension ReadStream {
     /// Replaces `CFReadStreamCreateWithBytesNoCopy` and `InputStream(data:)`.
     public convenience init(bytes: [UInt8], loop: EventLoop = .shared) {
         let point = WaitPoint(loop: loop)
-        self.init(Connection(point: point, only: .reader) { _ in .opened(.other(MemorySource(bytes, point: point))) })
+        self.init(
+            Connection(.readMemory, point: point, only: .reader) { _ in
+                .opened(.other(MemorySource(bytes, point: point)))
+            })
     }
 
     /// A stream of a file's bytes. Nothing is touched before `open()`, which fails if there is no such file.
@@ -16,8 +19,9 @@ extension ReadStream {
     public convenience init(path: String, loop: EventLoop = .shared) {
         let point = WaitPoint(loop: loop)
         self.init(
-            Connection(point: point, only: .reader) { (_) throws(StreamError) in
-                .opened(.other(try FileTransport(path: path, mode: .read, point: point)))
+            Connection(.readFile, point: point, only: .reader) { (connection) throws(StreamError) in
+                let offset = connection.takeFileOffset()
+                return .opened(.other(try FileTransport(path: path, mode: .read, from: offset, point: point)))
             })
     }
 
@@ -38,14 +42,17 @@ extension ReadStream {
 extension WriteStream {
     /// A stream into a file, which is created if need be, and emptied unless `append`.
     ///
+    /// With ``StreamProperty/fileOffset`` set before opening it is not emptied, and written from there.
+    ///
     /// Replaces `OutputStream(toFileAtPath:append:)`.
     public convenience init(path: String, append: Bool = false, loop: EventLoop = .shared) {
         let point = WaitPoint(loop: loop)
         self.init(
-            Connection(point: point, only: .writer) { (connection) throws(StreamError) in
+            Connection(.writtenFile, point: point, only: .writer) { (connection) throws(StreamError) in
                 let appends = connection.details.withLock { $0.properties[.appendToFile] } ?? false
-                return .opened(
-                    .other(try FileTransport(path: path, mode: appends ? .append : .truncate, point: point)))
+                let offset = connection.takeFileOffset()
+                let mode: FileTransport.Mode = appends ? .append : offset == nil ? .truncate : .overwrite
+                return .opened(.other(try FileTransport(path: path, mode: mode, from: offset, point: point)))
             })
         if append { connection.details.withLock { $0.properties[.appendToFile] = true } }
     }
@@ -65,7 +72,7 @@ extension WriteStream {
     public convenience init(toMemoryOfCapacity capacity: Int?, loop: EventLoop = .shared) {
         let point = WaitPoint(loop: loop)
         self.init(
-            Connection(point: point, only: .writer) { _ in
+            Connection(.writtenMemory, point: point, only: .writer) { _ in
                 .opened(.other(MemorySink(capacity: capacity, point: point)))
             })
     }
@@ -73,5 +80,15 @@ extension WriteStream {
     /// A stream over a transport of your own.
     public convenience init(transport: any StreamTransport) {
         self.init(Connection(transport: transport, only: .writer))
+    }
+}
+
+extension Connection {
+    /// The offset to begin at; from now on the file itself says where it is.
+    fileprivate func takeFileOffset() -> UInt64? {
+        details.withLock { details in
+            defer { details.properties[.fileOffset] = nil }
+            return details.properties[.fileOffset]
+        }
     }
 }

@@ -158,13 +158,16 @@ extension ReadStream {
         value(named: property.name) as? Value ?? property.defaultValue
     }
 
+    /// What the stream is made of, and which properties it therefore honours.
+    public var kind: StreamKind { connection.kind }
+
     /// Sets a property; nil goes back to the default. Replaces `CFReadStreamSetProperty`.
     ///
-    /// - Throws: if it may not be set, or not any more.
+    /// - Throws: `EINVAL` if the stream's ``kind`` does not honour it, if it is only told, or if it is too late. Nothing has
+    ///   changed then.
     @inlinable
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
-        try setValue(
-            value, named: property.name, isReadOnly: property.access == .readOnly, isAlways: property.access == .always)
+        try setValue(value, for: property.key)
     }
 
     @usableFromInline
@@ -173,9 +176,7 @@ extension ReadStream {
     }
 
     @usableFromInline
-    func setValue(
-        _ value: (any Sendable)?, named name: String, isReadOnly: Bool, isAlways: Bool
-    ) throws(StreamError) {
-        try connection.setValue(value, named: name, isReadOnly: isReadOnly, isAlways: isAlways)
+    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
+        try connection.setValue(value, for: key)
     }
 }

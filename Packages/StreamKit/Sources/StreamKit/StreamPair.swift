@@ -61,7 +61,8 @@ public struct StreamPair: Sendable {
     ///
     /// Replaces `CFStreamCreatePairWithSocket`.
     public init(descriptor: Int32, ownership: DescriptorOwnership, loop: EventLoop = .shared) {
-        self.init(Connection(adopting: descriptor, ownership: ownership, loop: loop))
+        let kind: ConnectionKind = Syscalls.socketType(descriptor) == nil ? .descriptor : .socket
+        self.init(Connection(adopting: descriptor, as: kind, ownership: ownership, loop: loop))
     }
 
     /// A transport of your own, both ways.
@@ -79,11 +80,11 @@ public struct StreamPair: Sendable {
         let buffer = PipeTransport.Buffer(size: bufferSize, readingPoint: readingPoint, writingPoint: writingPoint)
         return StreamPair(
             input: ReadStream(
-                Connection(point: readingPoint, only: .reader) { _ in
+                Connection(.boundInput, point: readingPoint, only: .reader) { _ in
                     .opened(.other(PipeTransport(buffer, end: .reading)))
                 }),
             output: WriteStream(
-                Connection(point: writingPoint, only: .writer) { _ in
+                Connection(.boundOutput, point: writingPoint, only: .writer) { _ in
                     .opened(.other(PipeTransport(buffer, end: .writing)))
                 }))
     }
@@ -107,15 +108,34 @@ public struct StreamPair: Sendable {
 
     /// The value of a property; nil if it has none, or none yet.
     @inlinable
-    public subscript<Value>(property: StreamProperty<Value>) -> Value? { input[property] }
+    public subscript<Value>(property: StreamProperty<Value>) -> Value? {
+        (value(named: property.name) as? Value) ?? property.defaultValue
+    }
 
-    /// Sets a property of the connection.
+    /// Sets a property of the connection; of a bound pair, on the half that honours it.
     ///
-    /// - Throws: if it may not be set, or not any more.
+    /// - Throws: as ``ReadStream/set(_:to:)``.
     @inlinable
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
-        try input.set(property, to: value)
+        try setValue(value, for: property.key)
     }
+
+    @usableFromInline
+    func value(named name: String) -> (any Sendable)? {
+        let value = input.value(named: name)
+        return value == nil && isOfTwo ? output.value(named: name) : value
+    }
+
+    @usableFromInline
+    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
+        guard isOfTwo, !key.isNote, !input.kind.properties.honours(key.name) else {
+            return try input.setValue(value, for: key)
+        }
+        try output.setValue(value, for: key)
+    }
+
+    /// The halves are connections of their own, as in a bound pair.
+    private var isOfTwo: Bool { input.connection !== output.connection }
 
     /// What opening did, step by step.
     public var report: ConnectionReport { input.report }

@@ -64,10 +64,17 @@ public protocol StreamTransport: AnyObject, Sendable {
     /// descriptor goes; also after ``tryOpen()`` threw, and when the stream is closed without having been opened.
     func close()
 
+    /// The properties that streams over this transport honour, beside those that it takes itself. Default:
+    /// ``StreamKind/transport``.
+    var kind: StreamKind { get }
+
     /// A property of this transport or of one below it; nil if it has none by that name.
     func property(named name: String) -> (any Sendable)?
 
     /// Changes a property; false if it has none by that name. What was set with true, ``property(named:)`` tells.
+    ///
+    /// With false the stream keeps the value if its ``kind`` honours the property or it is a key of the caller's own, and
+    /// refuses it otherwise. So give true only for a property that takes effect.
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool
 }
 
@@ -89,6 +96,9 @@ extension StreamTransport {
 
     /// Nothing to say.
     public func close() {}
+
+    /// A transport of the caller's.
+    public var kind: StreamKind { .transport }
 
     /// No properties.
     public func property(named name: String) -> (any Sendable)? { nil }

@@ -60,10 +60,22 @@ final class BridgedConnection: Sendable {
         return input?[property] ?? output?[property]
     }
 
-    func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool {
+    /// True if the streams honour the property.
+    func honours<Value>(_ property: StreamProperty<Value>) -> Bool {
         let (input, output) = state.withLock { ($0.input, $0.output) }
+        return input?.kind.honours(property) == true || output?.kind.honours(property) == true
+    }
+
+    func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool {
+        let (input, output, pair) = state.withLock { ($0.input, $0.output, $0.pair) }
         do throws(StreamError) {
-            if let input { try input.set(property, to: value) } else { try output?.set(property, to: value) }
+            if let pair {
+                try pair.set(property, to: value)
+            } else if let input {
+                try input.set(property, to: value)
+            } else {
+                try output?.set(property, to: value)
+            }
             return true
         } catch {
             return false
@@ -72,18 +84,19 @@ final class BridgedConnection: Sendable {
 
     // MARK: TLS
 
-    var isConnection: Bool { pair != nil }
+    /// It is a connection, which has a level of security and may get another one.
+    var isConnection: Bool { pair != nil && (honours(.tls) || value(.tlsInformation) != nil) }
 
     /// The level of security that was set by name, to be told again.
     var level: String? { state.withLock { $0.level } }
 
     /// TLS from the start, or, on a connection that is open, from now on; nil for none, before the handshake.
     func secure(_ configuration: TLSConfiguration?, level: String?) -> Bool {
-        guard let pair else { return false }
+        guard honours(.tls) else { return false }
         let isSet =
             if set(.tls, to: configuration) {
                 true
-            } else if let configuration, pair.input.status == .open, pair.output.status == .open {
+            } else if let pair, let configuration, pair.input.status == .open, pair.output.status == .open {
                 upgrade(pair, with: configuration)
             } else {
                 false

@@ -5,6 +5,7 @@ internal import StreamKit
 final class CallerMemory: StreamTransport, @unchecked Sendable {
     // The pointer is written through by one writer at a time, which the stream sees to.
     let waitPoint = WaitPoint()
+    var kind: StreamKind { .writtenMemory }
     private let memory: UnsafeMutableRawBufferPointer
     private let used = Locked(0)
 

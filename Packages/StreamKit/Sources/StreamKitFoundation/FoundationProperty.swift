@@ -7,6 +7,7 @@ enum FoundationProperty: CaseIterable {
     case sslSettings
     case sslContext
     case peerCertificates
+    case peerTrust
     case socksProxy
     case dataWritten
     case fileOffset
@@ -28,6 +29,7 @@ enum FoundationProperty: CaseIterable {
         case .sslSettings: .sslSettingsKey
         case .sslContext: .sslContextKey
         case .peerCertificates: .sslPeerCertificatesKey
+        case .peerTrust: .sslPeerTrustKey
         case .socksProxy: .socksProxyConfigurationKey
         case .dataWritten: .dataWrittenToMemoryStreamKey
         case .fileOffset: .fileCurrentOffsetKey
@@ -61,6 +63,7 @@ enum FoundationProperty: CaseIterable {
             stream.value(.tlsInformation).map { tls in
                 NSArray(array: tls.peerCertificates.map { NSData(data: Data($0.der)) })
             }
+        case .peerTrust: stream.value(.tlsInformation).map { $0 as AnyObject }
         case .socksProxy: stream.value(.socksProxy).map(SOCKSSettings.dictionary(of:))
         case .dataWritten: stream.value(.dataWritten).map { NSData(data: Data($0)) }
         case .fileOffset: stream.value(.fileOffset).map { NSNumber(value: $0) }
@@ -99,7 +102,8 @@ enum FoundationProperty: CaseIterable {
         case .forbidsCellular: Self.setFlag(value, .forbidsCellular, on: stream)
         case .allowsExpensiveAccess: Self.setFlag(value, .allowsExpensiveAccess, on: stream)
         case .allowsConstrainedAccess: Self.setFlag(value, .allowsConstrainedAccess, on: stream)
-        case .peerCertificates, .dataWritten, .nativeHandle, .remoteHostName, .remotePort, .isCellular, .isExpensive:
+        case .peerCertificates, .peerTrust, .dataWritten, .nativeHandle, .remoteHostName, .remotePort, .isCellular,
+            .isExpensive:
             false
         }
     }

@@ -16,6 +16,15 @@ extension Stream.PropertyKey {
     /// Replaces `kCFStreamPropertySSLPeerCertificates`.
     public static let sslPeerCertificatesKey = Stream.PropertyKey("kCFStreamPropertySSLPeerCertificates")
 
+    /// The peer's certificate chain and what came of checking it, once TLS runs: a `TLSInformation`. To be read only.
+    ///
+    /// ```swift
+    /// let trust = input.property(forKey: .sslPeerTrustKey) as? TLSInformation
+    /// ```
+    ///
+    /// Replaces `kCFStreamPropertySSLPeerTrust`, which is a `SecTrust`.
+    public static let sslPeerTrustKey = Stream.PropertyKey("kCFStreamPropertySSLPeerTrust")
+
     /// Continue at the end of a file: a Boolean. Replaces `kCFStreamPropertyAppendToFile`.
     public static let appendToFileKey = Stream.PropertyKey("kCFStreamPropertyAppendToFile")
 

@@ -7,7 +7,7 @@ enum SOCKSSettings {
     private static let ports = [StreamSOCKSProxyConfiguration.portKey.rawValue, "SOCKSPort"]
 
     static func set(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
-        guard stream.isConnection else { return false }
+        guard stream.honours(.socksProxy) else { return false }
         guard let value else { return stream.set(.socksProxy, to: nil) }
         if let proxy = value as? SOCKSProxy { return stream.set(.socksProxy, to: proxy) }
         guard let settings = value as? [AnyHashable: Any] else { return false }

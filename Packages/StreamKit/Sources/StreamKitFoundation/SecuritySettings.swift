@@ -18,15 +18,24 @@ enum SecuritySettings {
         }
     }
 
-    /// The level that was set, else that of what was set otherwise; nil for what is no connection.
+    /// The level that was negotiated; before the handshake the one that was set; nil for what is no connection.
     static func level(of stream: BridgedConnection) -> String? {
         guard stream.isConnection else { return nil }
-        let isSecure = stream.value(.tls) != nil || stream.value(.tlsInformation) != nil
-        let level = isSecure ? StreamSocketSecurityLevel.negotiatedSSL : .none
+        if let negotiated = stream.value(.tlsInformation) { return level(of: negotiated.version).rawValue }
+        let level: StreamSocketSecurityLevel = stream.value(.tls) == nil ? .none : .negotiatedSSL
         return stream.level ?? level.rawValue
     }
 
+    /// The constant for a version: CFNetwork has one for all versions of TLS.
+    private static func level(of version: TLSVersion) -> StreamSocketSecurityLevel {
+        switch version {
+        case .tls12, .tls13: .tlSv1
+        }
+    }
+
+    /// Refused on HTTP streams, whose URL says whether there is TLS.
     static func setLevel(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
+        guard stream.isConnection else { return false }
         guard let value else { return stream.secure(nil, level: nil) }
         guard let name = name(of: value), let level = Level(name) else { return false }
         switch level {

@@ -245,6 +245,32 @@ import Testing
         #expect(!input.setProperty(StreamSocketSecurityLevel.negotiatedSSL, forKey: .socketSecurityLevelKey))
         #expect(!input.setProperty(Data(), forKey: .dataWrittenToMemoryStreamKey), "to be read only")
     }
+
+    @Test(
+        "SK-090, SK-091: TLS is refused, and no level is reported, where there would be none", arguments: [false, true])
+    func noTLS(_ isOpen: Bool) throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        let reading = StreamPair(descriptor: ends[0], ownership: .owned)
+        let writing = StreamPair(descriptor: ends[1], ownership: .owned)
+        for pair in [StreamPair.bound(), reading, writing] {
+            var input: InputStream?
+            var output: OutputStream?
+            Stream.getStreams(of: pair, inputStream: &input, outputStream: &output)
+            let streams: [Stream] = [try #require(input), try #require(output)]
+            if isOpen { streams.forEach { $0.open() } }
+            for stream in streams {
+                #expect(!stream.setProperty(StreamSocketSecurityLevel.negotiatedSSL, forKey: .socketSecurityLevelKey))
+                #expect(!stream.setProperty([StreamSSLSetting: Any](), forKey: .sslSettingsKey))
+                #expect(!stream.setProperty(TLSConfiguration(), forKey: .sslContextKey))
+                let socks = [StreamSOCKSProxyConfiguration.hostKey: "proxy.test"]
+                #expect(!stream.setProperty(socks, forKey: .socksProxyConfigurationKey))
+                #expect(!stream.setProperty(NSNumber(value: 3), forKey: .fileCurrentOffsetKey))
+                #expect(stream.property(forKey: .socketSecurityLevelKey) == nil)
+                stream.close()
+            }
+        }
+    }
 }
 
 /// The two ends of a buffer.

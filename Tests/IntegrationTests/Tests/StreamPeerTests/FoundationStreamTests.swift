@@ -54,7 +54,9 @@ import Testing
             let certificates = client.property(.sslPeerCertificatesKey) as? [Data]
             #expect(certificates?.isEmpty == false)
             let level = client.property(.socketSecurityLevelKey) as? String
-            #expect(level == StreamSocketSecurityLevel.negotiatedSSL.rawValue)
+            #expect(level == StreamSocketSecurityLevel.tlSv1.rawValue, "what was negotiated, not what was set")
+            let trust = client.property(.sslPeerTrustKey) as? TLSInformation
+            #expect(trust?.peerCertificates.map { Data($0.der) } == certificates && trust?.isVerified == true)
         }
         withExtendedLifetime(proxy) {}
         server.stop()

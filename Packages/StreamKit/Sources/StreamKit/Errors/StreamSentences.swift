@@ -51,6 +51,10 @@ extension Sentence {
         Sentence("property.refused", "The property %1 cannot be set: %2", name, rule)
     }
 
+    static func propertyNotHonoured(_ name: String, _ kind: String) -> Sentence {
+        Sentence("property.notHonoured", "The property %1 cannot be set: %2 does not honour it.", name, kind)
+    }
+
     private static func systemText(_ number: Int32) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {

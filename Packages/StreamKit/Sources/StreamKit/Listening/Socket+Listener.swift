@@ -34,10 +34,8 @@ extension Socket {
 extension StreamPair {
     /// Streams on a connection that was accepted.
     init(_ accepted: Socket.Accepted, _ properties: StreamProperties, loop: EventLoop) {
-        let connection = Connection(adopting: accepted.descriptor, ownership: .owned, loop: loop)
-        connection.details.withLock { $0.properties = properties }
-        connection.setLimit(properties[.readLimit], .reader)
-        connection.setLimit(properties[.writeLimit], .writer)
+        let connection = Connection(
+            adopting: accepted.descriptor, as: .accepted, ownership: .owned, properties, loop: loop)
         let options = ConnectingSocket.Options(
             sendsAtOnce: properties[.sendsAtOnce] ?? true, keepsAlive: properties[.keepsAlive] ?? false,
             serviceType: properties[.serviceType])

@@ -18,7 +18,10 @@ extension StreamListener {
         /// How many clients may wait in the kernel's queue; the rest is refused or must try again. Default: that of ``Socket``.
         public var backlog: Int32 = Socket.defaultBacklog
 
-        /// Properties of every connection: limits for reading and writing, keep-alive, delay, service type.
+        /// Properties of every connection (``StreamKind/accepted``): limits for reading and writing, keep-alive, delay,
+        /// service type. One that such a connection does not honour makes the listener throw.
+        ///
+        /// ``StreamProperty/tls`` is used without ``tls``, and ``StreamProperty/openLimit`` in place of ``handshakeLimit``.
         public var properties = StreamProperties()
 
         /// The loops whose threads serve the clients, one after the other; not empty. Default: the shared one.
@@ -32,5 +35,16 @@ extension StreamListener {
 
         /// The defaults stated at each property.
         public init() {}
+    }
+}
+
+extension StreamListener.Configuration {
+    /// With what is said by a property instead of a member.
+    var settled: Self {
+        var settled = self
+        settled.tls = tls ?? properties[.tls]
+        let limit = properties.value(named: StreamProperty<Duration>.openLimit.name) as? Duration
+        settled.handshakeLimit = limit ?? handshakeLimit
+        return settled
     }
 }

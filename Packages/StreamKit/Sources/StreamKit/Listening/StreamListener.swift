@@ -62,14 +62,17 @@ public final class StreamListener: Sendable {
 
     /// Takes over sockets that listen already, as a service manager hands them in.
     ///
-    /// - Throws: ``TLSFailure/badConfiguration`` if the TLS of the configuration cannot work.
+    /// - Throws: ``TLSFailure/badConfiguration`` if the TLS of the configuration cannot work; `EINVAL` for a property that
+    ///   an accepted connection does not honour.
     public init(sockets: [Socket], configuration: Configuration = Configuration()) throws(StreamError) {
         precondition(!configuration.loops.isEmpty, "a listener needs a loop")
+        let configuration = configuration.settled
         if let tls = configuration.tls {
             // Found out now, and not by the first client.
             guard tls.role == .server else { throw StreamError(.badConfiguration, .serverWithoutIdentity()) }
             _ = try TLSContextCache.shared.context(for: tls)
         }
+        if let refusal = StreamKind.accepted.refusal(of: configuration.properties) { throw refusal }
         self.configuration = configuration
         self.sockets = sockets
         slots = ConnectionSlots(configuration.maximumConnections)

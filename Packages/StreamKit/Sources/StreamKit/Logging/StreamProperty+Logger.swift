@@ -16,6 +16,6 @@ extension StreamProperty where Value == Logger {
     /// names, passwords, what is sent and what is received are never told. HTTP, FTP and sessions hand it on to each connection.
     ///
     /// The logger is called on the threads that open the stream, and should not use that stream itself.
-    public static var logger: Self { .init("StreamKit.logger", access: .beforeOpen) }
+    public static var logger: Self { .init(setting: "StreamKit.logger", access: .beforeOpen) }
 }
 #endif

@@ -15,6 +15,15 @@ enum Endpoint: Sendable, Hashable {
         }
     }
 
+    /// What a connection to it is.
+    var kind: ConnectionKind {
+        switch self {
+        case .host: .host
+        case .addresses(let addresses, _):
+            if let first = addresses.first, first.ipAddress == nil { .unixSocket } else { .address }
+        }
+    }
+
     var port: UInt16? {
         switch self {
         case .host(_, let port): port

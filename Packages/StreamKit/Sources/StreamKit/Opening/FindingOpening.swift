@@ -152,9 +152,8 @@ struct FindingOpening: OpeningWork {
 extension Connection {
     /// A connection whose place is found at open.
     convenience init(finder: any PlaceFinder, _ properties: StreamProperties, loop: EventLoop) {
-        self.init(point: WaitPoint(loop: loop)) { _ throws(StreamError) in .continues(FindingOpening(finder)) }
-        details.withLock { $0.properties = properties }
-        setLimit(properties[.readLimit], .reader)
-        setLimit(properties[.writeLimit], .writer)
+        self.init(.found, point: WaitPoint(loop: loop), properties) { _ throws(StreamError) in
+            .continues(FindingOpening(finder))
+        }
     }
 }

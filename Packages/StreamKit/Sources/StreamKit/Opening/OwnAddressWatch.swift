@@ -8,7 +8,7 @@ extension StreamProperty where Value == Bool {
     /// Costs one netlink descriptor for all streams together. Replaces `kCFStreamPropertyAutoErrorOnSystemChange`, which
     /// is on by default.
     public static var failsWhenAddressGoes: Self {
-        .init("StreamKit.failsWhenAddressGoes", access: .beforeOpen, default: false)
+        .init(setting: "StreamKit.failsWhenAddressGoes", access: .beforeOpen, default: false)
     }
 }
 

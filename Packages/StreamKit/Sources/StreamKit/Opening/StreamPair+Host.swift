@@ -10,8 +10,6 @@ extension StreamPair {
         host: HostLookup, port: UInt16, properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
     ) {
         let host = host.copy()
-        var properties = properties
-        properties[.remoteHost] = host
         let name = host.names.value?.first
         if let addresses = host.addresses.value, !addresses.isEmpty || name == nil {
             let targets = addresses.compactMap(\.ipAddress).map { SocketAddress.ip($0, port: port) }
@@ -19,6 +17,7 @@ extension StreamPair {
         } else {
             self.init(host: name ?? "", port: port, properties: properties, loop: loop)
         }
+        input.connection.details.withLock { $0.properties[.remoteHost] = host }
     }
 }
 
@@ -26,5 +25,5 @@ extension StreamProperty where Value == HostLookup {
     /// The host that the pair was made with, as it was then; nil if it was made otherwise.
     ///
     /// Replaces `kCFStreamPropertySocketRemoteHost`.
-    public static var remoteHost: Self { .init("StreamKit.remoteHost", access: .readOnly) }
+    public static var remoteHost: Self { .init(setting: "StreamKit.remoteHost", access: .readOnly) }
 }

@@ -1,4 +1,5 @@
-/// What Apple's platforms know of the cost of an interface. Linux does not: these are kept and returned, and change nothing.
+/// What Apple's platforms know of the cost of an interface. Linux does not: every stream keeps these for the caller and returns
+/// them, and they change nothing.
 extension StreamProperty where Value == Bool {
     /// Do without cellular interfaces. No effect. Default false.
     ///

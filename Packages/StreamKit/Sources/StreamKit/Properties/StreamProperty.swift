@@ -27,11 +27,54 @@ public struct StreamProperty<Value: Sendable>: Sendable {
     /// What reading gives while nobody has set it.
     public let defaultValue: Value?
 
-    /// Makes a property; give it a name that begins with your package's.
+    /// True for a key of the caller's own, which every stream keeps and returns and which changes nothing. False for a
+    /// setting: a stream accepts it only if its ``StreamKind`` lists it.
+    public let isNote: Bool
+
+    /// Makes a key of the caller's own; give it a name that begins with your package's.
+    ///
+    /// Every stream keeps the value and returns it, unless a ``StreamTransport`` of yours does more with it.
     public init(_ name: String, access: Access, default defaultValue: Value? = nil) {
         self.name = name
         self.access = access
         self.defaultValue = defaultValue
+        isNote = true
+    }
+
+    /// Makes a setting: a property that changes what a stream does, and that a stream which does not honour it refuses.
+    ///
+    /// A stream honours it if its ``StreamKind`` has a row for it, or its transport takes it
+    /// (``StreamTransport/setProperty(_:named:)``). All properties of StreamKit, FTPStream and NetKit are settings, except
+    /// those that say otherwise.
+    public init(setting name: String, access: Access, default defaultValue: Value? = nil) {
+        self.name = name
+        self.access = access
+        self.defaultValue = defaultValue
+        isNote = false
+    }
+
+    /// The property without the type of its values.
+    @usableFromInline
+    var key: StreamPropertyKey {
+        StreamPropertyKey(name: name, isReadOnly: access == .readOnly, isAlways: access == .always, isNote: isNote)
+    }
+}
+
+/// A property without the type of its values.
+@usableFromInline
+struct StreamPropertyKey: Sendable {
+    let name: String
+    let isReadOnly: Bool
+    /// It may be set on an open stream.
+    let isAlways: Bool
+    let isNote: Bool
+
+    @usableFromInline
+    init(name: String, isReadOnly: Bool, isAlways: Bool, isNote: Bool) {
+        self.name = name
+        self.isReadOnly = isReadOnly
+        self.isAlways = isAlways
+        self.isNote = isNote
     }
 }
 
@@ -42,9 +85,12 @@ public struct StreamProperty<Value: Sendable>: Sendable {
 /// properties[.openLimit] = .seconds(10)
 /// let pair = StreamPair(host: "localhost", port: 80, properties: properties)
 /// ```
+///
+/// A stream that is made with properties checks them as `set(_:to:)` does: opening one that was given a property of another
+/// kind of stream fails, before anything is done.
 public struct StreamProperties: Sendable {
     private struct Entry: Sendable {
-        let name: String
+        let key: StreamPropertyKey
         var value: any Sendable
     }
 
@@ -65,7 +111,7 @@ public struct StreamProperties: Sendable {
             guard let value = value(named: property.name) else { return property.defaultValue }
             return value as? Value ?? property.defaultValue
         }
-        set { set(newValue, named: property.name) }
+        set { set(newValue, for: property.key) }
     }
 
     /// A value by its property's name, for transports; nil if none was set.
@@ -75,23 +121,33 @@ public struct StreamProperties: Sendable {
 
     /// Takes over all values of `other`.
     mutating func merge(_ other: StreamProperties) {
-        for entry in other.entries { set(entry.value, named: entry.name) }
+        for entry in other.entries { set(entry.value, for: entry.key) }
     }
 
-    /// A value by its property's name, for transports.
+    /// A value by its property's name, for transports: of a setting.
     public mutating func set(_ value: (any Sendable)?, named name: String) {
-        switch (index(of: name), value) {
+        set(value, for: StreamPropertyKey(name: name, isReadOnly: false, isAlways: false, isNote: false))
+    }
+
+    @usableFromInline
+    mutating func set(_ value: (any Sendable)?, for key: StreamPropertyKey) {
+        switch (index(of: key.name), value) {
         case (let index?, let value?): entries[index].value = value
         case (let index?, nil): entries.remove(at: index)
-        case (nil, let value?): entries.append(Entry(name: name, value: value))
+        case (nil, let value?): entries.append(Entry(key: key, value: value))
         case (nil, nil): break
         }
+    }
+
+    /// Calls `body` with each property that is set.
+    func forEach(_ body: (StreamPropertyKey, any Sendable) -> Void) {
+        for entry in entries { body(entry.key, entry.value) }
     }
 
     private func index(of name: String) -> Int? {
         // Not firstIndex(where:), which would copy each value to show it.
         entries.withUnsafeBufferPointer { entries in
-            entries.indices.first { entries[$0].name == name }
+            entries.indices.first { entries[$0].key.name == name }
         }
     }
 }

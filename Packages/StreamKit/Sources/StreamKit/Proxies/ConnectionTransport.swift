@@ -44,7 +44,7 @@ final class ConnectionTransport: StreamTransport {
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
-        try connection.setValue(value, named: name, isReadOnly: false, isAlways: true)
+        try connection.setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
         return true
     }
 

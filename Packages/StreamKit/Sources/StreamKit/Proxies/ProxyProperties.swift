@@ -5,7 +5,7 @@ extension StreamProperty where Value == SOCKSProxy {
     ///
     /// The same as ``StreamProperty/proxies`` with that one hop; if both are set, that one counts. Replaces
     /// `kCFStreamPropertySOCKSProxy`.
-    public static var socksProxy: Self { .init("StreamKit.socksProxy", access: .beforeOpen) }
+    public static var socksProxy: Self { .init(setting: "StreamKit.socksProxy", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == [ProxyRoute] {
@@ -14,17 +14,17 @@ extension StreamProperty where Value == [ProxyRoute] {
     ///
     /// Empty (default): directly. Proxies are never used unless set here; ``ProxySettings`` tells which. Replaces
     /// `kCFStreamPropertySOCKSProxy`, `kCFStreamPropertyHTTPProxy` and `kCFStreamPropertyFTPProxy`.
-    public static var proxies: Self { .init("StreamKit.proxies", access: .beforeOpen, default: []) }
+    public static var proxies: Self { .init(setting: "StreamKit.proxies", access: .beforeOpen, default: []) }
 }
 
 extension StreamProperty where Value == ProxyRoute {
     /// Which of ``StreamProperty/proxies`` was taken, once open. Nil before, and if none were set.
-    public static var proxyRoute: Self { .init("StreamKit.proxyRoute", access: .readOnly) }
+    public static var proxyRoute: Self { .init(setting: "StreamKit.proxyRoute", access: .readOnly) }
 }
 
 extension StreamProperty where Value == SocketAddress {
     /// The address from which the last SOCKS proxy connects to the target, if it tells one.
-    public static var socksBoundAddress: Self { .init("StreamKit.socksBoundAddress", access: .readOnly) }
+    public static var socksBoundAddress: Self { .init(setting: "StreamKit.socksBoundAddress", access: .readOnly) }
 }
 
 extension StreamProperties {

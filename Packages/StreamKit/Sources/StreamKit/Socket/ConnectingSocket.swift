@@ -69,7 +69,11 @@ struct ConnectingSocket {
 
     private static func apply(_ options: Options, to descriptor: CInt, family: CInt) throws(StreamError) {
         configure(descriptor, options, family: family)
-        if let local = options.localAddress, local.family == family {
+        if let local = options.localAddress {
+            // Connecting from another address than was asked for would reveal it.
+            guard local.family == family else {
+                throw StreamError(posix: EAFNOSUPPORT, .otherFamily(local.description))
+            }
             guard local.withSockAddr({ bind(descriptor, $0, $1) }) == 0 else {
                 throw StreamError(
                     posix: errno, Sentence("bind.failed", "The own address %1 cannot be used.", local.description))
@@ -92,5 +96,12 @@ struct ConnectingSocket {
         // Each is a wish: a connection without it still is what was asked for.
         var value = value
         _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
+    }
+}
+
+extension Sentence {
+    fileprivate static func otherFamily(_ local: String) -> Sentence {
+        Sentence(
+            "bind.otherFamily", "The address cannot be connected to from %1, which is of another family.", local)
     }
 }

@@ -33,8 +33,10 @@ enum ChannelBinding {
 
 extension StreamProperty where Value == [UInt8] {
     /// The channel binding `tls-server-end-point` (RFC 5929 §4), once TLS is up: the hash of the server's certificate.
-    public static var serverEndPointBinding: Self { .init("StreamKit.serverEndPointBinding", access: .readOnly) }
+    public static var serverEndPointBinding: Self {
+        .init(setting: "StreamKit.serverEndPointBinding", access: .readOnly)
+    }
 
     /// The channel binding `tls-exporter` (RFC 9266), once TLS is up: a value that only the two ends know.
-    public static var exporterBinding: Self { .init("StreamKit.exporterBinding", access: .readOnly) }
+    public static var exporterBinding: Self { .init(setting: "StreamKit.exporterBinding", access: .readOnly) }
 }

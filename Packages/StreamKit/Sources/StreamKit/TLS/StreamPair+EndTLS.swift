@@ -118,6 +118,15 @@ private final class PlainAgain: StreamTransport {
         pair.close()
     }
 
+    var kind: StreamKind { .layer }
+
+    /// The descriptor is the lower pair's.
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
+        try pair.input.setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
+        return true
+    }
+
     /// As the old pair's, but for what was so only with TLS.
     func property(named name: String) -> (any Sendable)? {
         switch name {

@@ -73,6 +73,15 @@ private final class PairLayer: StreamTransport {
         pair.close()
     }
 
+    var kind: StreamKind { .layer }
+
+    /// The descriptor is the lower pair's.
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
+        try pair.input.setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
+        return true
+    }
+
     func property(named name: String) -> (any Sendable)? {
         pair.input.value(named: name)
     }

@@ -75,6 +75,9 @@ final class TLSTransport: StreamTransport {
     /// What was agreed, in a few words for reports.
     var summary: String { endpoint.withLock { $0.summary } }
 
+    /// That of what it stands on: TLS takes no property away, and is turned on already.
+    var kind: StreamKind { lower.transport.kind }
+
     func property(named name: String) -> (any Sendable)? {
         switch name {
         case StreamProperty<TLSInformation>.tlsInformation.name:

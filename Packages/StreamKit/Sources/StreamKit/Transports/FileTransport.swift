@@ -10,23 +10,37 @@ final class FileTransport: StreamTransport {
         case read
         case truncate
         case append
+        /// The file keeps what it has, except what is written over.
+        case overwrite
     }
 
     let waitPoint: WaitPoint
     /// A FIFO or a device: it may have nothing to read yet.
     private let mayBlock: Bool
+    private let appends: Bool
 
     /// Opens the file; creates it (0666 less the umask) when writing.
-    init(path: String, mode: Mode, point: WaitPoint) throws(StreamError) {
+    ///
+    /// - Parameter offset: where to begin; nil for the beginning.
+    /// - Throws: `EINVAL` for an offset in a file that is appended to, or beyond what offsets can be; `ESPIPE` for one in
+    ///   what has none, such as a FIFO.
+    init(path: String, mode: Mode, from offset: UInt64? = nil, point: WaitPoint) throws(StreamError) {
+        appends = mode == .append
+        if appends, offset != nil { throw .offsetOfAppending }
         // Non-blocking, so that opening a FIFO does not wait for its other end; plain files do not care.
         let flags =
             switch mode {
             case .read: O_RDONLY
             case .truncate: O_WRONLY | O_CREAT | O_TRUNC
             case .append: O_WRONLY | O_CREAT | O_APPEND
+            case .overwrite: O_WRONLY | O_CREAT
             }
         let descriptor = Glibc.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
         guard descriptor >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        if let offset, let number = FileTransport.seek(descriptor, to: offset) {
+            Glibc.close(descriptor)
+            throw StreamError(posix: number, .fileNotOpened(path, number))
+        }
         var status = stat()
         mayBlock = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
         waitPoint = point
@@ -61,9 +75,23 @@ final class FileTransport: StreamTransport {
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         guard name == StreamProperty<UInt64>.fileOffset.name else { return false }
-        let offset = off_t(clamping: value as? UInt64 ?? 0)
-        let moved = waitPoint.withDescriptor { lseek($0, offset, SEEK_SET) >= 0 ? 0 : errno } ?? EBADF
-        if moved != 0 { throw StreamError(posix: moved) }
+        if appends { throw .offsetOfAppending }
+        let offset = value as? UInt64 ?? 0
+        guard let failure = waitPoint.withDescriptor({ FileTransport.seek($0, to: offset) }) else { throw .closed }
+        if let failure { throw StreamError(posix: failure) }
         return true
+    }
+
+    /// Moves to an offset; why not, or nil.
+    private static func seek(_ descriptor: CInt, to offset: UInt64) -> CInt? {
+        guard let offset = off_t(exactly: offset) else { return EINVAL }
+        return lseek(descriptor, offset, SEEK_SET) < 0 ? errno : nil
+    }
+}
+
+extension StreamError {
+    /// The kernel writes at the end of such a file, wherever one has moved to.
+    fileprivate static var offsetOfAppending: StreamError {
+        .refused(StreamProperty<UInt64>.fileOffset.name, "the file is appended to.")
     }
 }

@@ -1,5 +1,6 @@
-import StreamKit
 import Testing
+
+@testable import StreamKit
 
 @Suite struct StreamPropertyTests {
     private func pair() -> StreamPair { StreamPair(addresses: [], name: "www.example.org") }
@@ -14,7 +15,8 @@ import Testing
     }
 
     @Test("SK-055: some are set until open, some always") func access() throws {
-        let stream = ReadStream(bytes: [1])
+        let (wire, _) = TestWire.pair()
+        let stream = ReadStream(transport: wire)
         try stream.set(.openLimit, to: .seconds(1))
         #expect(stream[.openLimit] == .seconds(1))
         try stream.open()
