@@ -93,8 +93,8 @@ struct LimitTests {
         #expect(client.reader("x")[.readLimit] == nil)
         #expect(client.limited(client.reader("x"))[.readLimit] == FTPTimeLimits.idleData)
         #expect(client.limited(client.writer("x"))[.writeLimit] == FTPTimeLimits.idleData)
-        client.set(.readLimit, to: .seconds(1))
-        client.set(.writeLimit, to: .zero)
+        try client.set(.readLimit, to: .seconds(1))
+        try client.set(.writeLimit, to: .zero)
         #expect(client.limited(client.reader("x"))[.readLimit] == .seconds(1))
         #expect(client.limited(client.writer("x"))[.writeLimit] == .zero)
     }
@@ -104,7 +104,7 @@ struct LimitTests {
         let (gate, opening) = AsyncStream<Void>.makeStream()
         let server = try CommandServer(mayGive: { for await _ in gate { break } })
         let client = try client(server)
-        client.set(.readLimit, to: .milliseconds(20))
+        try client.set(.readLimit, to: .milliseconds(20))
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect(error?.isPOSIX(ETIMEDOUT) == true)
         opening.finish()
@@ -118,7 +118,7 @@ struct LimitTests {
             line.hasPrefix("EPSV") || line.hasPrefix("EPRT") ? "522 Use (1)." : nil
         }
         let client = try client(server, isIPv6: true)
-        client.set(.ftpUsesPassiveMode, to: isPassive)
+        try client.set(.ftpUsesPassiveMode, to: isPassive)
         for _ in 0..<2 {
             let error = await #expect(throws: StreamError.self) { try await client.list() }
             #expect(error?.domain == .ftp && error?.code == 522)

@@ -9,16 +9,16 @@ struct OptionTests {
     private struct Row: Sendable {
         var mark: String
         /// Sets the option; the server is at the port.
-        var change: @Sendable (FTPClient, _ port: UInt16) -> Void
+        var change: @Sendable (FTPClient, _ port: UInt16) throws -> Void
         var answer: CommandServer.Answer = { _ in nil }
         var mayGive: @Sendable () async -> Void = {}
 
         init<Value: Sendable>(_ mark: String, _ property: StreamProperty<Value>, _ value: Value) {
             self.mark = mark
-            change = { client, _ in client.set(property, to: value) }
+            change = { client, _ in try client.set(property, to: value) }
         }
 
-        init(_ mark: String, _ change: @escaping @Sendable (FTPClient, UInt16) -> Void) {
+        init(_ mark: String, _ change: @escaping @Sendable (FTPClient, UInt16) throws -> Void) {
             self.mark = mark
             self.change = change
         }
@@ -30,7 +30,7 @@ struct OptionTests {
     private func outcome(_ row: Row) async throws -> [String] {
         let server = try CommandServer(answer: row.answer, mayGive: row.mayGive)
         let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
-        row.change(client, server.port)
+        try row.change(client, server.port)
         var lines: [String] = []
         do throws(StreamError) {
             let input = client.reader("x")
@@ -66,7 +66,7 @@ struct OptionTests {
             "offset": Row("REST 3", .ftpTransferOffset, 3),
             "security": Row("AUTH TLS", .ftpSecurity, .preferred),
             "proxy": Row("USER anonymous@127.0.0.1") { client, port in
-                client.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: port))
+                try client.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: port))
             },
             "pool": Row("idle 0", .ftpPool, FTPSessionPool(limits: .init(total: 0))),
             "listing": Row("NLST", .ftpListingCommand, .names),
@@ -168,7 +168,7 @@ struct OptionTests {
         func kept(_ limits: FTPSessionPool.Limits) async throws -> Int {
             let server = try CommandServer()
             let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
-            client.set(.ftpPool, to: FTPSessionPool(limits: limits))
+            try client.set(.ftpPool, to: FTPSessionPool(limits: limits))
             let streams = [client.reader("a"), client.reader("b")]
             for stream in streams {
                 try stream.open()

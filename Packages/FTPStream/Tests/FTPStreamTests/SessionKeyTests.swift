@@ -43,6 +43,11 @@ struct SessionKeyTests {
             try Self.key { $0.passiveMode = false },
             try Self.key { $0.proxy = FTPProxy(host: "proxy") },
             try Self.key { $0.proxy = FTPProxy(host: "proxy", userName: "pat") },
+            try Self.key { $0.properties[.failsWhenAddressGoes] = true },
+            try Self.key {
+                $0.properties[.keepsAlive] = false
+                $0.properties[.serviceType] = .voice
+            },
             try Self.key { $0.properties[.localAddress] = .ip(.v4(.loopback), port: 0) },
             try Self.key { $0.properties[.socksProxy] = SOCKSProxy(host: "socks", port: 1080) },
             try Self.key { $0.properties[.proxies] = [ProxyRoute(SOCKSProxy(host: "socks", port: 1080))] },
@@ -58,5 +63,61 @@ struct SessionKeyTests {
         #expect(try Self.key() == Self.key { $0.offset = 5 })
         #expect(try Self.key() == Self.key { $0.replyLimit = .seconds(1) })
         #expect(try Self.key { $0.userName = nil } == Self.key({ $0.userName = nil }, url: "ftp://h:21/x"))
+    }
+
+    @Test("TLS on an ftp: stream means TLS, or the user name and password would go in the clear")
+    func tlsIsDemanded() throws {
+        var configuration = TLSConfiguration()
+        configuration.peerName = "other.test"
+        let key = try Self.key {
+            $0.security = nil
+            $0.set(configuration, named: StreamProperty<TLSConfiguration>.tls.name)
+        }
+        #expect(key.login.control == .required && key.login.data == .required && key.configuration == configuration)
+        #expect(try Self.key { $0.security = nil }.login.control == .off)
+        for stronger in [FTPSecurity.required, .implicit] {
+            let key = try Self.key {
+                $0.security = stronger
+                $0.properties[.tls] = configuration
+            }
+            #expect(key.login.control == stronger.control && key.configuration == configuration)
+        }
+        for url in ["ftps://h/x", "ftps://h:990/x"] {
+            let key = try Self.key(
+                {
+                    $0.security = nil
+                    $0.properties[.tls] = configuration
+                }, url: url)
+            #expect(key.login.control != .off && key.configuration == configuration)
+        }
+    }
+
+    @Test("TLS that is demanded and left open contradicts itself", arguments: [FTPSecurity.off, .preferred])
+    func contradictions(_ weaker: FTPSecurity) {
+        let error = #expect(throws: FTPError.self) {
+            try Self.key {
+                $0.security = weaker
+                $0.properties[.tls] = TLSConfiguration()
+            }
+        }
+        #expect(error?.code == .badArgument)
+    }
+
+    @Test("a client refuses what it does not honour, and what no command can carry")
+    func clients() throws {
+        let client = try FTPClient(try #require(URL(string: "ftp://ftp.example.org/")))
+        #expect(throws: StreamError.self) { try client.set(.fileOffset, to: 5) }
+        #expect(throws: StreamError.self) { try client.set(.ftpPassword, to: "a\r\nDELE x") }
+        #expect(client.reader("x", offset: 5)[.ftpTransferOffset] == 5)
+        #expect(client.writer("x", offset: 5)[.ftpTransferOffset] == 5)
+        #expect(client.appender("x")[.ftpAppends] == true)
+    }
+
+    @Test("a file is not both added to and written from an offset")
+    func appendsAtOffset() throws {
+        let stream = try WriteStream(ftpURL: try #require(URL(string: "ftp://127.0.0.1:9/x")))
+        try stream.set(.ftpAppends, to: true)
+        try stream.set(.ftpTransferOffset, to: 5)
+        #expect(throws: StreamError.self) { try stream.open() }
     }
 }

@@ -130,7 +130,7 @@ struct PropertyTests {
         let server = try await ServerKind.pyftpdlib.started()
         for number in 0..<10_000 { try server.write("\(number)", []) }
         let client = try server.client()
-        client.set(.ftpListingCommand, to: command)
+        try client.set(.ftpListingCommand, to: command)
         #expect(Set(try await client.list("files").map(\.name)).count == 10_000)
         // As CFFTPCreateParsedResourceListing was used: a small buffer, and what is left of it goes to its front.
         let stream = client.lister("files")
@@ -251,7 +251,7 @@ struct PropertyTests {
             try connection.readToEnd()
         }
         let client = try FTPClient(url("ftp://127.0.0.1:\(server.port)/"))
-        client.set(.readLimit, to: .milliseconds(100))
+        try client.set(.readLimit, to: .milliseconds(100))
         let stream = client.reader("x")
         let error = await #expect(throws: StreamError.self) { try await Style.async.readAll(stream) }
         #expect(error?.isPOSIX(ETIMEDOUT) == true)

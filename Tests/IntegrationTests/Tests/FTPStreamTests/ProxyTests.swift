@@ -21,12 +21,12 @@ struct ProxyTests {
         let dante = Dante()
         try await start(dante)
         let client = try server.client()
-        client.set(.socksProxy, to: SOCKSProxy(host: "127.0.0.1", port: UInt16(dante.port)))
+        try client.set(.socksProxy, to: SOCKSProxy(host: "127.0.0.1", port: UInt16(dante.port)))
         try await transfer(client, server)
         // The proxy's own log: the control connection, and each of the three data connections.
         let isCarried = await dante.logs { $0.split(separator: "\n").count { $0.contains("tcp/connect [") } >= 4 }
         #expect(isCarried, "\(dante.log)")
-        client.set(.ftpUsesPassiveMode, to: false)
+        try client.set(.ftpUsesPassiveMode, to: false)
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect((error?.underlying as? FTPError)?.code == .badArgument)
     }
@@ -38,10 +38,10 @@ struct ProxyTests {
         try await start(proxy)
         let client = try server.client()
         var socks = SOCKSProxy(host: "127.0.0.1", port: UInt16(proxy.port), user: "alice", password: "open sesame")
-        client.set(.socksProxy, to: socks)
+        try client.set(.socksProxy, to: socks)
         try await transfer(client, server)
         socks.password = "wrong"
-        client.set(.socksProxy, to: socks)
+        try client.set(.socksProxy, to: socks)
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect(error?.domain == .socks)
     }
@@ -52,7 +52,7 @@ struct ProxyTests {
         let squid = Squid()
         try await start(squid)
         let client = try server.client()
-        client.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: UInt16(squid.port)))])
+        try client.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: UInt16(squid.port)))])
         try await transfer(client, server)
         client.pool.drain()
         // squid logs a tunnel when it ends: both connections went through it.
@@ -67,12 +67,12 @@ struct ProxyTests {
         let client = try server.client()
         var description = FTPProxy(host: "127.0.0.1", port: UInt16(proxy.port))
         if hasUser { (description.userName, description.password) = ("pat", "let me out") }
-        client.set(.ftpProxy, to: description)
+        try client.set(.ftpProxy, to: description)
         try await transfer(client, server)
         #expect(proxy.requests == ["ann@127.0.0.1:\(server.port)"])
         guard hasUser else { return }
         description.password = "wrong"
-        client.set(.ftpProxy, to: description)
+        try client.set(.ftpProxy, to: description)
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect((error?.underlying as? FTPError)?.code == .loginRefused)
     }

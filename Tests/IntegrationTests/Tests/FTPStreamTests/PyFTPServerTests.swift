@@ -7,7 +7,7 @@ import Testing
 struct PyFTPServerTests {
     private func client(_ server: PyFTPServer) throws -> FTPClient {
         let client = try FTPClient(url(server.url(user: "ann")))
-        client.set(.ftpPassword, to: "open sesame")
+        try client.set(.ftpPassword, to: "open sesame")
         return client
     }
 
@@ -27,7 +27,7 @@ struct PyFTPServerTests {
         let server = PyFTPServer()
         try await start(server)
         let client = try client(server)
-        client.set(.ftpListingCommand, to: command)
+        try client.set(.ftpListingCommand, to: command)
         try await client.makeDirectory("files/sub dir")
         try await Style.async.writeAll([1], to: client.writer("files/sub dir/a b"))
         #expect(try await client.list("files/sub dir").map(\.name) == ["a b"])

@@ -47,8 +47,8 @@ extension FTPServer {
     /// A client who logs in as `ann` and trusts the tests' authority.
     func client(_ version: StreamKit.TLSVersion? = nil) throws -> FTPClient {
         let client = try FTPClient(address())
-        client.set(.ftpPassword, to: FTPServerAccount.password)
-        client.set(.ftpSecurity, to: try protection(version))
+        try client.set(.ftpPassword, to: FTPServerAccount.password)
+        try client.set(.ftpSecurity, to: try protection(version))
         return client
     }
 

@@ -28,7 +28,7 @@ struct ServerTests {
         let bytes = patterned(100_000)
         for isPassive in [true, false] {
             let client = try server.client()
-            client.set(.ftpUsesPassiveMode, to: isPassive)
+            try client.set(.ftpUsesPassiveMode, to: isPassive)
             let path = FTPPath("files/a b \(isPassive).bin")
             try await Style.async.writeAll(bytes, to: client.writer(path))
             #expect(try await Style.async.readAll(client.reader(path)) == bytes)
@@ -59,7 +59,7 @@ struct ServerTests {
     func aWrongPassword(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let client = try server.client()
-        client.set(.ftpPassword, to: "wrong")
+        try client.set(.ftpPassword, to: "wrong")
         let error = await #expect(throws: StreamError.self) { try await client.list() }
         #expect(error?.code == 530)
         #expect((error?.underlying as? FTPError)?.code == .loginRefused)
@@ -90,7 +90,7 @@ struct ServerTests {
             #expect(stream[.ftpDataTLSInformation]?.isResumed == isResumed)
         }
         #expect(try await client.list("files").count == 4)
-        client.set(.ftpUsesPassiveMode, to: false)
+        try client.set(.ftpUsesPassiveMode, to: false)
         for number in 0..<2 {
             let stream = client.writer(FTPPath("files/\(number).bin"))
             try await Style.async.writeAll(bytes, to: stream)
@@ -108,10 +108,10 @@ struct ServerTests {
         let client = try server.client(isNewest ? .tls13 : .tls12)
         var security = try server.protection(isNewest ? .tls13 : .tls12)
         security.clearsControl = true
-        client.set(.ftpSecurity, to: security)
+        try client.set(.ftpSecurity, to: security)
         let bytes = patterned(100_000)
         for isPassive in [true, false] {
-            client.set(.ftpUsesPassiveMode, to: isPassive)
+            try client.set(.ftpUsesPassiveMode, to: isPassive)
             let output = client.writer("files/a.bin")
             try await Style.async.writeAll(bytes, to: output)
             #expect(output[.ftpDataTLSInformation]?.version == (isNewest ? .tls13 : .tls12))
@@ -271,7 +271,7 @@ struct ServerTests {
         let names = ["été 日本.txt", "two  blanks", "dash-", "-R", "a -> b", "%41", "x;y=z", "q\"q", "[a]*?"]
         for name in names { try await Style.async.writeAll([7], to: client.writer(FTPPath("files/" + name))) }
         for command in [FTPListingCommand.list, .names] + (kind.hasFacts ? [.facts] : []) {
-            client.set(.ftpListingCommand, to: command)
+            try client.set(.ftpListingCommand, to: command)
             let found = try await client.list("files").map(\.name)
             #expect(found.sorted() == names.sorted(), "\(command)")
         }
@@ -288,7 +288,7 @@ struct ServerTests {
         let client = try server.client()
         for (name, count) in [("a", 0), ("b", 1), ("c", 123_456)] { try server.write(name, patterned(count)) }
         try await client.makeDirectory("files/d")
-        client.set(.ftpListingCommand, to: .list)
+        try client.set(.ftpListingCommand, to: .list)
         let listed = try await client.list("files").sorted { $0.name < $1.name }
         #expect(listed.map(\.name) == ["a", "b", "c", "d"])
         #expect(listed.map(\.kind) == [.file, .file, .file, .directory])
@@ -296,7 +296,7 @@ struct ServerTests {
         let now = Date().timeIntervalSince1970
         #expect(listed.allSatisfy { abs(Double($0.date?.secondsSince1970() ?? 0) - now) < 86_400 })
         guard kind.hasFacts else { return }
-        client.set(.ftpListingCommand, to: .automatic)
+        try client.set(.ftpListingCommand, to: .automatic)
         let exact = try await client.list("files").sorted { $0.name < $1.name }
         #expect(exact.allSatisfy { $0.format == .facts && $0.date?.zone == .utc })
         #expect(exact.map(\.name) == listed.map(\.name) && exact.map(\.kind) == listed.map(\.kind))
@@ -331,7 +331,7 @@ struct ServerTests {
     func signsOfLife(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let client = try server.client()
-        client.set(.ftpKeepAlive, to: .milliseconds(1))
+        try client.set(.ftpKeepAlive, to: .milliseconds(1))
         let bytes = patterned(4_000_000)
         for round in 0..<2 {
             try await Style.async.writeAll(bytes, to: client.writer("files/a"))
@@ -362,7 +362,7 @@ struct ServerTests {
         let home = try #require(quoted.split(separator: "\"", omittingEmptySubsequences: false).dropFirst().first)
         #expect((home == "/") == (kind != .proftpd))
         let absolute = (home == "/" ? "" : String(home)) + "/files/a"
-        client.set(.ftpListingCommand, to: .list)  // changes the directory
+        try client.set(.ftpListingCommand, to: .list)  // changes the directory
         #expect(try await client.list("files").map(\.name) == ["a"])
         #expect(try await Style.async.readAll(client.reader(FTPPath(absolute))) == [1, 2])
         #expect(try await Style.async.readAll(client.reader("files/a")) == [1, 2])

@@ -6,9 +6,17 @@ import NetKit
 struct FTPOptions: ParsableArguments {
     enum TLS: String, ExpressibleByArgument, CaseIterable {
         case required, preferred, off
+
+        var security: FTPSecurity {
+            switch self {
+            case .required: .required
+            case .preferred: .preferred
+            case .off: .off
+            }
+        }
     }
 
-    @Option(help: ArgumentHelp("FTP: TLS after AUTH TLS. Default: off for ftp, required for ftps.", valueName: "WHEN"))
+    @Option(help: ArgumentHelp("FTP: TLS after AUTH TLS. Default: off for ftp without options for TLS, else required.", valueName: "WHEN"))
     var tls: TLS?
 
     @Flag(
@@ -26,24 +34,23 @@ struct FTPOptions: ParsableArguments {
     ) async throws -> (FTPClient, FTPPath) {
         let client = try FTPClient(address)
         try logIn(client, address, user, netrc)
-        switch tls {
-        case .required: client.set(.ftpSecurity, to: .required)
-        case .preferred: client.set(.ftpSecurity, to: .preferred)
-        case .off:
-            if address.scheme?.lowercased() == "ftps" {
-                throw ValidationError("--tls off contradicts ftps://; write ftp:// for a session without TLS.")
-            }
-            client.set(.ftpSecurity, to: .off)
-        case nil: break
+        if tls == .off, address.scheme?.lowercased() == "ftps" {
+            throw ValidationError("--tls off contradicts ftps://; write ftp:// for a session without TLS.")
         }
-        if let configuration = try connection.tls() { client.set(.tls, to: configuration) }
+        let configuration = try connection.tls()
+        if var security = tls?.security {
+            if let configuration { security.configuration = configuration }
+            try client.set(.ftpSecurity, to: security)
+        } else {
+            try client.set(.tls, to: configuration)
+        }
         if let routes = try connection.routes(to: address) {
-            client.set(.proxies, to: routes)
+            try client.set(.proxies, to: routes)
         } else {
             try await client.apply(try connection.settings(), for: address)
         }
-        client.set(.ftpUsesPassiveMode, to: active.map { !$0 })
-        if let timeout { client.set(.ftpReplyLimit, to: .seconds(timeout)) }
+        try client.set(.ftpUsesPassiveMode, to: active.map { !$0 })
+        if let timeout { try client.set(.ftpReplyLimit, to: .seconds(timeout)) }
         return (client, try FTPPath(address))
     }
 
@@ -52,19 +59,19 @@ struct FTPOptions: ParsableArguments {
         let words = login?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let user = words?.first ?? address.user(percentEncoded: false)
         if let words, words.count > 1 {
-            client.set(.ftpUserName, to: words[0])
-            return client.set(.ftpPassword, to: words[1])
+            try client.set(.ftpUserName, to: words[0])
+            return try client.set(.ftpPassword, to: words[1])
         }
         if words == nil, address.password() != nil { return }
         let host = address.host(percentEncoded: false) ?? ""
         let scheme = address.scheme?.lowercased() ?? "ftp"
         let port = address.port ?? (scheme == "ftps" ? 990 : 21)
         if let found = try netrc.file()?.login(forHost: host, port: port, scheme: scheme, user: user) {
-            client.set(.ftpUserName, to: found.user)
-            client.set(.ftpPassword, to: found.password.withBytes { String(decoding: $0, as: UTF8.self) })
+            try client.set(.ftpUserName, to: found.user)
+            try client.set(.ftpPassword, to: found.password.withBytes { String(decoding: $0, as: UTF8.self) })
         } else if let user {
-            client.set(.ftpUserName, to: user)
-            client.set(.ftpPassword, to: try password(of: user))
+            try client.set(.ftpUserName, to: user)
+            try client.set(.ftpPassword, to: try password(of: user))
         }
     }
 

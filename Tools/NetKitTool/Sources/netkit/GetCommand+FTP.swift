@@ -23,7 +23,7 @@ extension GetCommand {
     private func fetchFile(
         _ client: FTPClient, _ path: FTPPath, isDirectory: Bool
     ) async throws -> JSONOutput.Facts {
-        client.set(.ftpFetchesResourceInfo, to: true)
+        try client.set(.ftpFetchesResourceInfo, to: true)
         let offset = resume ? output.map(OutputFile.size(of:)) ?? 0 : 0
         let stream =
             isDirectory || path.bytes.isEmpty ? client.lister(path) : client.reader(path, offset: UInt64(offset))

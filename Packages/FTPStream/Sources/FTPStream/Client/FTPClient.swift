@@ -5,7 +5,7 @@ public import StreamKit
 ///
 /// ```swift
 /// let client = try FTPClient(URL(string: "ftps://ann@ftp.example.org/")!)
-/// client.set(.ftpPassword, to: password)
+/// try client.set(.ftpPassword, to: password)
 /// for entry in try await client.list("pub") where entry.kind == .file {
 ///     print(entry.name, entry.size ?? 0)
 /// }
@@ -32,7 +32,12 @@ public final class FTPClient: Sendable {
     }
 
     /// Sets a property of the streams that are made from now on.
-    public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) {
+    ///
+    /// - Throws: `EINVAL` for one that ``StreamKind/ftpClient`` does not honour, and `FTPError.Code.badArgument` for text
+    ///   that no command can carry.
+    public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
+        if let refusal = StreamKind.ftpClient.refusal(of: property) { throw refusal }
+        try FTPSettings.check(value, named: property.name)
         settings.withLock { $0.set(value, named: property.name) }
     }
 
@@ -43,10 +48,9 @@ public final class FTPClient: Sendable {
 
     /// A stream of a file, from `offset` on; nil for what ``StreamProperty/ftpTransferOffset`` says, which is 0 by default.
     public func reader(_ path: FTPPath, offset: UInt64? = nil) -> ReadStream {
-        let settings = settings.withLock { $0 }
-        return read(
-            .retrieve(
-                path.bytes, offset: offset ?? settings.offset, asksSize: settings.fetchesInfo, isASCII: false))
+        var settings = settings.withLock { $0 }
+        if let offset { settings.set(offset, named: StreamProperty<UInt64>.ftpTransferOffset.name) }
+        return read(.reading(path.bytes, at: location, isASCII: false, settings, loop: loop))
     }
 
     /// A stream into a file; see `WriteStream.init(ftpURL:loop:)` for its end.
@@ -56,21 +60,25 @@ public final class FTPClient: Sendable {
     ///   - offset: where to write; what the file has before that stays. Nil for what ``StreamProperty/ftpAppends`` and
     ///     ``StreamProperty/ftpTransferOffset`` say: by default, the file is replaced.
     public func writer(_ path: FTPPath, offset: UInt64? = nil) -> WriteStream {
-        let writing = settings.withLock { settings in
-            offset.map { $0 > 0 ? .resume($0) : .replace } ?? settings.writing
+        var settings = settings.withLock { $0 }
+        if let offset {
+            settings.set(offset, named: StreamProperty<UInt64>.ftpTransferOffset.name)
+            settings.set(nil, named: StreamProperty<Bool>.ftpAppends.name)
         }
-        return write(.store(path.bytes, writing, isASCII: false))
+        return write(.writing(path.bytes, at: location, isASCII: false, settings, loop: loop))
     }
 
     /// A stream that adds to the end of a file (APPE).
     public func appender(_ path: FTPPath) -> WriteStream {
-        write(.store(path.bytes, .append, isASCII: false))
+        var settings = settings.withLock { $0 }
+        settings.set(true, named: StreamProperty<Bool>.ftpAppends.name)
+        settings.set(nil, named: StreamProperty<UInt64>.ftpTransferOffset.name)
+        return write(.writing(path.bytes, at: location, isASCII: false, settings, loop: loop))
     }
 
     /// A stream of a directory's listing, as it comes.
     public func lister(_ path: FTPPath = "") -> ReadStream {
-        let listing = settings.withLock { $0.listing }
-        return read(.list(path.bytes, listing.kind))
+        read(.listing(path.bytes, at: location, settings.withLock { $0 }, loop: loop))
     }
 
     // MARK: Questions and changes
@@ -167,19 +175,15 @@ public final class FTPClient: Sendable {
 
     // MARK: Running
 
-    private func exchange(_ job: FTPJob) -> FTPExchange {
-        FTPExchange(location, settings: settings.withLock { $0 }, loop: loop) { _ in job }
-    }
-
-    private func read(_ job: FTPJob) -> ReadStream {
-        let stream = ReadStream(transport: exchange(job))
+    private func read(_ exchange: FTPExchange) -> ReadStream {
+        let stream = ReadStream(transport: exchange)
         // Cannot fail: it is settable always.
         try? stream.set(.readLimit, to: settings.withLock { $0.all[.readLimit] })
         return stream
     }
 
-    private func write(_ job: FTPJob) -> WriteStream {
-        let stream = WriteStream(transport: exchange(job))
+    private func write(_ exchange: FTPExchange) -> WriteStream {
+        let stream = WriteStream(transport: exchange)
         try? stream.set(.writeLimit, to: settings.withLock { $0.all[.writeLimit] })
         return stream
     }
@@ -209,7 +213,8 @@ public final class FTPClient: Sendable {
     }
 
     private nonisolated(nonsending) func run(_ job: FTPJob) async throws(StreamError) -> ReadStream {
-        let stream = ReadStream(transport: exchange(job))
+        let exchange = FTPExchange(.ftpClient, location, settings: settings.withLock { $0 }, loop: loop) { _ in job }
+        let stream = ReadStream(transport: exchange)
         defer { stream.close() }
         try stream.open()
         try await stream.opened()

@@ -95,6 +95,17 @@ extension FTPError {
                 reply.description))
     }
 
+    static let contradictorySecurity = FTPError(
+        .badArgument,
+        Sentence(
+            "ftp.contradictorySecurity",
+            "TLS is demanded by one property and left open by the other (tls, ftpSecurity): set ftpSecurity with the configuration."
+        ))
+
+    static let appendsAtOffset = FTPError(
+        .badArgument,
+        Sentence("ftp.appendsAtOffset", "A file is either added to at its end or written from an offset, not both."))
+
     static let activeThroughProxy = FTPError(
         .badArgument,
         Sentence("ftp.active", "The server cannot connect to us through a proxy: use passive mode, or no proxy."))
@@ -105,7 +116,4 @@ extension FTPError {
 }
 
 extension StreamError {
-    static func cannotSetOnFTP(_ property: String) -> StreamError {
-        StreamError(posix: 22, Sentence("ftp.cannotSet", "%1 cannot be set on an FTP stream.", property))  // EINVAL
-    }
 }

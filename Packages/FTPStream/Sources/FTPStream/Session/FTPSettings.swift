@@ -49,6 +49,37 @@ struct FTPSettings: Sendable {
         }
     }
 
+    /// Throws for a value that no command can carry.
+    static func check(_ value: (any Sendable)?, named name: String) throws(StreamError) {
+        let isSecret = [
+            StreamProperty<String>.ftpUserName, StreamProperty<String>.ftpPassword, StreamProperty<String>.ftpAccount,
+        ].contains { $0.name == name }
+        if isSecret, let text = value as? String, text.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) {
+            throw StreamError(.badArgument("\(name) contains a line end or NUL."))
+        }
+    }
+
+    /// How much is encrypted. A TLS configuration for the connections is a demand for TLS, whatever the scheme: user name and
+    /// password never go in the clear because somebody set ``StreamProperty/tls`` instead of ``StreamProperty/ftpSecurity``.
+    ///
+    /// - Throws: ``FTPError/Code/badArgument`` for one together with a security under which TLS may not take place.
+    func security(at location: FTPLocation) throws(FTPError) -> FTPSecurity {
+        let configuration = properties[.tls]
+        var security: FTPSecurity
+        if let explicit = self.security {
+            security = explicit
+            if configuration != nil, explicit.control == .off || explicit.control == .preferred {
+                throw .contradictorySecurity
+            }
+        } else if location.isSecure {
+            security = location.port == FTPLocation.securePort ? .implicit : .required
+        } else {
+            security = configuration == nil ? .off : .required
+        }
+        if let configuration { security.configuration = configuration }
+        return security
+    }
+
     var isPassive: Bool { passiveMode ?? passiveModeDefault }
 
     /// How an upload treats what the file has.
@@ -56,10 +87,9 @@ struct FTPSettings: Sendable {
 
     /// Which session this needs: everything that must be equal for two jobs to share one.
     func key(for location: FTPLocation, loop: EventLoop) throws(FTPError) -> FTPSessionKey {
-        let fallback: FTPSecurity =
-            !location.isSecure ? .off : location.port == FTPLocation.securePort ? .implicit : .required
-        var security = security ?? fallback
-        if let configuration = properties[.tls] { security.configuration = configuration }
+        let security = try security(at: location)
+        var shaping = properties
+        shaping[.tls] = nil  // a part of the security
         var user = userName.map { Array($0.utf8) } ?? location.user
         // Anonymous (RFC 1635): the password is an address by custom, and ours says nothing about anybody.
         let password =
@@ -88,8 +118,7 @@ struct FTPSettings: Sendable {
         }
         return FTPSessionKey(
             host: location.host, port: location.port, proxy: proxy, login: login, configuration: security.configuration,
-            localAddress: properties[.localAddress], socks: properties[.socksProxy],
-            routes: properties[.proxies] ?? [], loop: ObjectIdentifier(loop))
+            shape: ConnectionShape(of: shaping, in: .connection), loop: ObjectIdentifier(loop))
     }
 }
 
@@ -100,9 +129,8 @@ struct FTPSessionKey: Sendable, Hashable {
     var proxy: FTPProxy?
     var login: FTPMachine.Login
     var configuration: TLSConfiguration
-    var localAddress: SocketAddress?
-    var socks: SOCKSProxy?
-    var routes: [ProxyRoute]
+    /// How the control connection is made.
+    var shape: ConnectionShape
     var loop: ObjectIdentifier
 
     /// Hashing a TLS configuration with its certificates would cost more than the few keys that differ in nothing else.

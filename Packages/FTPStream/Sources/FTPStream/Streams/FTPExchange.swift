@@ -25,13 +25,18 @@ final class FTPExchange: StreamTransport {
         }
     }
 
+    let kind: StreamKind
     private let location: FTPLocation
     private let plan: Plan
     let loop: EventLoop
     private let point: WaitPoint
     private let state: Locked<State>
 
-    init(_ location: FTPLocation, settings: FTPSettings = FTPSettings(), loop: EventLoop, plan: @escaping Plan) {
+    init(
+        _ kind: StreamKind, _ location: FTPLocation, settings: FTPSettings = FTPSettings(), loop: EventLoop,
+        plan: @escaping Plan
+    ) {
+        self.kind = kind
         self.location = location
         self.plan = plan
         self.loop = loop
@@ -183,6 +188,8 @@ extension FTPExchange {
         state.withLock { state in
             let conversation = state.running?.conversation
             switch name {
+            // The stream's own.
+            case StreamProperty<Duration>.readLimit.name, StreamProperty<Duration>.writeLimit.name: return nil
             case StreamProperty<UInt64>.ftpResourceSize.name: return conversation?.resourceSize
             case StreamProperty<Bool>.ftpUsesPassiveMode.name: return state.settings.isPassive
             case StreamProperty<FTPReply>.ftpLastReply.name: return conversation?.lastReply
@@ -203,13 +210,9 @@ extension FTPExchange {
     }
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        if name == StreamProperty<Bool>.closesDescriptor.name { throw .cannotSetOnFTP(name) }
-        let isSecret = [
-            StreamProperty<String>.ftpUserName, StreamProperty<String>.ftpPassword, StreamProperty<String>.ftpAccount,
-        ].contains { $0.name == name }
-        if isSecret, let text = value as? String, text.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) {
-            throw StreamError(.badArgument("\(name) contains a line end or NUL."))
-        }
+        let isStreams = [StreamProperty<Duration>.readLimit.name, StreamProperty<Duration>.writeLimit.name]
+        guard kind.properties.honours(name), !isStreams.contains(name) else { return false }
+        try FTPSettings.check(value, named: name)
         return state.withLock { state in
             guard state.running == nil else { return false }
             state.settings.set(value, named: name)

@@ -5,13 +5,13 @@ extension StreamProperty where Value == String {
     /// The user name; wins over one in the URL. Without any, the log-in is anonymous.
     ///
     /// One with a line end or NUL is refused. Replaces `kCFStreamPropertyFTPUserName`.
-    public static var ftpUserName: Self { .init("FTPStream.userName", access: .beforeOpen) }
+    public static var ftpUserName: Self { .init(setting: "FTPStream.userName", access: .beforeOpen) }
 
     /// The password; wins over one in the URL. Replaces `kCFStreamPropertyFTPPassword`.
-    public static var ftpPassword: Self { .init("FTPStream.password", access: .beforeOpen) }
+    public static var ftpPassword: Self { .init(setting: "FTPStream.password", access: .beforeOpen) }
 
     /// The account, for servers that want one besides the password (ACCT).
-    public static var ftpAccount: Self { .init("FTPStream.account", access: .beforeOpen) }
+    public static var ftpAccount: Self { .init(setting: "FTPStream.account", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == Bool {
@@ -20,7 +20,7 @@ extension StreamProperty where Value == Bool {
     ///
     /// Replaces `kCFStreamPropertyFTPUsePassiveMode`.
     public static var ftpUsesPassiveMode: Self {
-        .init("FTPStream.usesPassiveMode", access: .beforeOpen, default: true)
+        .init(setting: "FTPStream.usesPassiveMode", access: .beforeOpen, default: true)
     }
 
     /// What ``StreamProperty/ftpUsesPassiveMode`` is unless it is set itself: for what a machine's settings demand
@@ -28,7 +28,7 @@ extension StreamProperty where Value == Bool {
     ///
     /// Replaces the key `kCFNetworkProxiesFTPPassive` of a dictionary for `kCFStreamPropertyFTPProxy`.
     public static var ftpPassiveModeDefault: Self {
-        .init("FTPStream.passiveModeDefault", access: .beforeOpen, default: true)
+        .init(setting: "FTPStream.passiveModeDefault", access: .beforeOpen, default: true)
     }
 
     /// Ask for the size before the transfer, so that ``StreamProperty/ftpResourceSize`` is there once the stream is open.
@@ -36,46 +36,48 @@ extension StreamProperty where Value == Bool {
     ///
     /// Replaces `kCFStreamPropertyFTPFetchResourceInfo`.
     public static var ftpFetchesResourceInfo: Self {
-        .init("FTPStream.fetchesResourceInfo", access: .beforeOpen, default: false)
+        .init(setting: "FTPStream.fetchesResourceInfo", access: .beforeOpen, default: false)
     }
 
     /// Use a session that is logged in already, and leave this one to others afterwards. Default true.
     ///
     /// Replaces `kCFStreamPropertyFTPAttemptPersistentConnection`.
     public static var ftpKeepsConnection: Self {
-        .init("FTPStream.keepsConnection", access: .beforeOpen, default: true)
+        .init(setting: "FTPStream.keepsConnection", access: .beforeOpen, default: true)
     }
 
     /// Add to the end of the file (APPE) instead of replacing it. Default false.
-    public static var ftpAppends: Self { .init("FTPStream.appends", access: .beforeOpen, default: false) }
+    public static var ftpAppends: Self { .init(setting: "FTPStream.appends", access: .beforeOpen, default: false) }
 }
 
 extension StreamProperty where Value == UInt64 {
     /// How many bytes the file has, as far as the server said; nil while unknown, and for uploads.
     ///
     /// Replaces `kCFStreamPropertyFTPResourceSize`.
-    public static var ftpResourceSize: Self { .init("FTPStream.resourceSize", access: .readOnly) }
+    public static var ftpResourceSize: Self { .init(setting: "FTPStream.resourceSize", access: .readOnly) }
 
     /// How many bytes of the file to leave out at its beginning: a download begins there, an upload writes there. Default 0.
     ///
     /// A server that cannot (REST refused) is an error, never a transfer from the beginning. Replaces
     /// `kCFStreamPropertyFTPFileTransferOffset`.
-    public static var ftpTransferOffset: Self { .init("FTPStream.transferOffset", access: .beforeOpen, default: 0) }
+    public static var ftpTransferOffset: Self {
+        .init(setting: "FTPStream.transferOffset", access: .beforeOpen, default: 0)
+    }
 }
 
 extension StreamProperty where Value == FTPSecurity {
-    /// TLS. Default: none for `ftp`; for `ftps` required, from the first byte on port 990, after AUTH TLS on another.
-    public static var ftpSecurity: Self { .init("FTPStream.security", access: .beforeOpen) }
+    /// TLS. Default: none for `ftp`, unless `StreamProperty.tls` is set, which demands it; for `ftps` required, from the first byte on port 990, after AUTH TLS on another.
+    public static var ftpSecurity: Self { .init(setting: "FTPStream.security", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == FTPProxy {
     /// A proxy that speaks FTP. Default none. Replaces `kCFStreamPropertyFTPProxy` and its keys.
-    public static var ftpProxy: Self { .init("FTPStream.proxy", access: .beforeOpen) }
+    public static var ftpProxy: Self { .init(setting: "FTPStream.proxy", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == FTPSessionPool {
     /// Where idle sessions are kept. Default ``FTPSessionPool/shared``.
-    public static var ftpPool: Self { .init("FTPStream.pool", access: .beforeOpen) }
+    public static var ftpPool: Self { .init(setting: "FTPStream.pool", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == Duration {
@@ -83,7 +85,7 @@ extension StreamProperty where Value == Duration {
     /// extend it. Connecting counts with the greeting; the confirmation of a transfer counts from the end of its data. Default
     /// ``FTPTimeLimits/reply``; zero for no limit.
     public static var ftpReplyLimit: Self {
-        .init("FTPStream.replyLimit", access: .beforeOpen, default: FTPTimeLimits.reply)
+        .init(setting: "FTPStream.replyLimit", access: .beforeOpen, default: FTPTimeLimits.reply)
     }
 
     /// How often a NOOP goes over the control connection during a transfer, lest firewalls forget it. Default
@@ -91,20 +93,20 @@ extension StreamProperty where Value == Duration {
     ///
     /// That data must keep moving, too, is said with `StreamProperty.readLimit` and `StreamProperty.writeLimit`.
     public static var ftpKeepAlive: Self {
-        .init("FTPStream.keepAlive", access: .beforeOpen, default: FTPTimeLimits.keepAlive)
+        .init(setting: "FTPStream.keepAlive", access: .beforeOpen, default: FTPTimeLimits.keepAlive)
     }
 }
 
 extension StreamProperty where Value == FTPListingCommand {
     /// How a directory is listed. Default ``FTPListingCommand/automatic``.
     public static var ftpListingCommand: Self {
-        .init("FTPStream.listingCommand", access: .beforeOpen, default: .automatic)
+        .init(setting: "FTPStream.listingCommand", access: .beforeOpen, default: .automatic)
     }
 }
 
 extension StreamProperty where Value == FTPReply {
     /// What the server said last; nil before it said anything.
-    public static var ftpLastReply: Self { .init("FTPStream.lastReply", access: .readOnly) }
+    public static var ftpLastReply: Self { .init(setting: "FTPStream.lastReply", access: .readOnly) }
 }
 
 /// How a directory is listed.
@@ -123,5 +125,5 @@ extension StreamProperty where Value == TLSInformation {
     /// What TLS agreed on for the data connection, once it has ended; whether it resumed the control connection's session.
     ///
     /// That of the control connection is `StreamProperty.tlsInformation`.
-    public static var ftpDataTLSInformation: Self { .init("FTPStream.dataTLSInformation", access: .readOnly) }
+    public static var ftpDataTLSInformation: Self { .init(setting: "FTPStream.dataTLSInformation", access: .readOnly) }
 }

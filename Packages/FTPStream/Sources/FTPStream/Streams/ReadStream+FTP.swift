@@ -21,13 +21,11 @@ extension ReadStream {
     /// - Throws: an error whose `StreamError.underlying` is an ``FTPError`` with code ``FTPError/Code/badURL``.
     public convenience init(ftpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
         let location = try FTPConversation.converting { () throws(FTPError) in try FTPLocation(url) }
-        self.init(
-            transport: FTPExchange(location, loop: loop) { settings in
-                if location.isDirectory { return .list(location.path, settings.listing.kind) }
-                return .retrieve(
-                    location.path, offset: settings.offset, asksSize: settings.fetchesInfo,
-                    isASCII: location.type == "a")
-            })
+        let exchange: FTPExchange =
+            location.isDirectory
+            ? .listing(location.path, at: location, loop: loop)
+            : .reading(location.path, at: location, isASCII: location.type == "a", loop: loop)
+        self.init(transport: exchange)
     }
 }
 
@@ -55,17 +53,52 @@ extension WriteStream {
             if location.path.isEmpty { throw .badURL("it names no file or directory.") }
             return location
         }
-        self.init(
-            transport: FTPExchange(location, loop: loop) { (settings) throws(StreamError) in
-                if location.isDirectory {
-                    return .commands([
-                        try FTPConversation.converting { () throws(FTPError) in
-                            try FTPCommand("MKD", bytes: location.path)
-                        }
-                    ])
-                }
-                return .store(location.path, settings.writing, isASCII: location.type == "a")
-            })
+        if location.isDirectory {
+            let exchange = FTPExchange(.madeFTPDirectory, location, loop: loop) { (_) throws(StreamError) in
+                .commands([
+                    try FTPConversation.converting { () throws(FTPError) in
+                        try FTPCommand("MKD", bytes: location.path)
+                    }
+                ])
+            }
+            self.init(transport: exchange)
+        } else {
+            self.init(
+                transport: FTPExchange.writing(
+                    location.path, at: location, isASCII: location.type == "a", loop: loop))
+        }
+    }
+}
+
+/// The three transfers, as the properties say when the stream is opened.
+extension FTPExchange {
+    static func reading(
+        _ path: [UInt8], at location: FTPLocation, isASCII: Bool, _ settings: FTPSettings = FTPSettings(),
+        loop: EventLoop
+    ) -> FTPExchange {
+        FTPExchange(.readFTPFile, location, settings: settings, loop: loop) { settings in
+            .retrieve(path, offset: settings.offset, asksSize: settings.fetchesInfo, isASCII: isASCII)
+        }
+    }
+
+    static func writing(
+        _ path: [UInt8], at location: FTPLocation, isASCII: Bool, _ settings: FTPSettings = FTPSettings(),
+        loop: EventLoop
+    ) -> FTPExchange {
+        FTPExchange(.writtenFTPFile, location, settings: settings, loop: loop) { (settings) throws(StreamError) in
+            if settings.appends, settings.offset > 0 {
+                throw StreamError(.appendsAtOffset)
+            }
+            return .store(path, settings.writing, isASCII: isASCII)
+        }
+    }
+
+    static func listing(
+        _ path: [UInt8], at location: FTPLocation, _ settings: FTPSettings = FTPSettings(), loop: EventLoop
+    ) -> FTPExchange {
+        FTPExchange(.ftpListing, location, settings: settings, loop: loop) { settings in
+            .list(path, settings.listing.kind)
+        }
     }
 }
 

@@ -24,8 +24,8 @@ extension FTPClient {
     public nonisolated(nonsending) func apply(
         _ settings: ProxySettings, for url: URL, scripts: ProxyScriptStore = .shared
     ) async throws(StreamError) {
-        set(.proxies, to: try await settings.resolvedRoutes(for: url, scripts: scripts))
-        set(.ftpPassiveModeDefault, to: settings.usesPassiveFTP)
+        try set(.proxies, to: try await settings.resolvedRoutes(for: url, scripts: scripts))
+        try set(.ftpPassiveModeDefault, to: settings.usesPassiveFTP)
     }
 }
 
