@@ -1,12 +1,11 @@
 internal import EventLoops
 internal import HTTPAuth
-internal import HostResolver
 internal import StreamKit
 
 /// Everything that must be equal for two requests to share a connection.
 ///
-/// Not only whom it leads to, but how it was made: any difference in TLS (trust, names, identity), in the proxies
-/// (who, as whom, in which order), in the own address, in the resolver or in the loop is a different connection.
+/// Not only whom it leads to, but how it was made: any difference in the loop or in a property that makes a connection
+/// another one (`ConnectionShape`: TLS, proxies, the own address, …) is a different connection.
 ///
 /// A connection that ends at a proxy, which is told of each request whom it is for, is one for all such origins: a login
 /// that belongs to the connection then takes place once, and not for each origin anew.
@@ -60,47 +59,20 @@ extension HTTPConnectionKey {
     /// What was asked for beyond the usual. A class because it is kept in several places, and a TLS configuration is large.
     private final class Manner: Equatable, Sendable {
         let tls: TLSConfiguration?
-        let localAddress: SocketAddress?
-        let serviceType: NetworkServiceType?
-        let keepsAlive: Bool
-        let sendsAtOnce: Bool
-        let resolver: Identity?
         let proxies: [ProxyRoute]
-        let socksProxy: SOCKSProxy?
+        private let shape: ConnectionShape
 
         /// Nil if nothing that is set makes a difference.
         init?(_ properties: StreamProperties, isSecure: Bool) {
-            tls = isSecure ? properties[.tls] : nil
-            localAddress = properties[.localAddress]
-            serviceType = properties[.serviceType]
-            keepsAlive = properties[.keepsAlive] ?? false
-            sendsAtOnce = properties[.sendsAtOnce] ?? true
-            resolver = properties[.resolver].map(Identity.init)
+            var properties = properties
+            if !isSecure { properties[.tls] = nil }  // the scheme decides
+            tls = properties[.tls]
             proxies = properties[.proxies] ?? []
-            socksProxy = proxies.isEmpty ? properties[.socksProxy] : nil
-            let isUsual =
-                tls == nil && localAddress == nil && serviceType == nil && resolver == nil && proxies.isEmpty
-                && socksProxy == nil
-            if isUsual, !keepsAlive, sendsAtOnce { return nil }
+            if !proxies.isEmpty { properties[.socksProxy] = nil }  // they count
+            shape = ConnectionShape(of: properties, in: .connection)
+            if shape.isUsual { return nil }
         }
 
-        static func == (left: Manner, right: Manner) -> Bool {
-            left.tls == right.tls && left.localAddress == right.localAddress && left.serviceType == right.serviceType
-                && left.keepsAlive == right.keepsAlive && left.sendsAtOnce == right.sendsAtOnce
-                && left.resolver == right.resolver && left.proxies == right.proxies
-                && left.socksProxy == right.socksProxy
-        }
-    }
-
-    /// The object that looked the name up: another one may have found another host.
-    private struct Identity: Equatable, @unchecked Sendable {
-        // A Resolver is Sendable; as AnyObject loses that.
-        private let object: AnyObject
-
-        init(_ resolver: any Resolver) {
-            object = resolver as AnyObject
-        }
-
-        static func == (left: Identity, right: Identity) -> Bool { left.object === right.object }
+        static func == (left: Manner, right: Manner) -> Bool { left.shape == right.shape }
     }
 }

@@ -9,6 +9,7 @@ internal import StreamKit
 /// All state is one ``HTTPLoad`` inside a ``LoadPoint``; reading, looking and closing may come from different threads.
 final class HTTPExchange: StreamTransport {
     private let point: LoadPoint
+    var kind: StreamKind { .http }
 
     init(_ request: consuming HTTPRequest, body: HTTPBody?, loop: EventLoop) {
         let body = body ?? request.body.map { .bytes($0) }
@@ -107,10 +108,9 @@ extension HTTPExchange {
     }
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        if name == StreamProperty<Bool>.closesDescriptor.name { throw .cannotSet(name) }
-        return point.withLoad { (load, hasBegun) in
-            if !hasBegun { load.settings.set(value, named: name) }
-            return !hasBegun
+        point.withLoad { (load, hasBegun) in
+            if hasBegun, name != StreamProperty<Duration>.writeLimit.name { return false }
+            return load.settings.set(value, named: name)
         }
     }
 }

@@ -70,6 +70,7 @@ extension HTTPLoad {
         guard let connection else { throw .closed }
         while true {
             guard let progress = try sender?.advance(connection.pair.output) else { throw .closed }
+            if stall != nil, stall?.taken != sender?.taken { stall = nil }
             switch progress {
             case .done:
                 stopSending()
@@ -81,11 +82,22 @@ extension HTTPLoad {
                 restartResponseClock()
                 if hasAnswer { return .answered }
             case .connectionBlocks:
-                return hasAnswer ? .answered : .blocked(waiting(.connection([.readable, .writable])))
+                if hasAnswer { return .answered }
+                try noteStall()
+                return .blocked(waiting(.connection([.readable, .writable])))
             case .sourceBlocks:
                 return hasAnswer ? .answered : .blocked(waiting(.source))
             }
         }
+    }
+
+    /// The connection takes nothing: throws if that has lasted for longer than one write may wait.
+    private mutating func noteStall() throws(StreamError) {
+        guard stall != nil || !settings.properties.isEmpty, let limit = settings.properties[.writeLimit], limit > .zero,
+            let sender
+        else { return }
+        guard let stall else { return self.stall = WriteStall(taken: sender.taken, deadline: .now + limit) }
+        if Moment.now >= stall.deadline { throw .timedOut(step) }
     }
 
     /// True if reading from the connection would not wait.
@@ -217,4 +229,12 @@ extension HTTPLoad {
         let names = coding.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
         guard names.allSatisfy({ $0 == "chunked" || $0 == "identity" }) else { throw .transferCoded(coding) }
     }
+}
+
+/// A request's bytes wait for room, within `StreamProperty.writeLimit`.
+struct WriteStall: Sendable {
+    /// How many bytes the connection had taken when it began.
+    let taken: Int
+    /// When it has lasted too long.
+    let deadline: Moment
 }

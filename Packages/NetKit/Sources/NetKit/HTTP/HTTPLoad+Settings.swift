@@ -27,8 +27,8 @@ extension HTTPLoad {
             return properties.isEmpty
         }
 
-        /// Takes a property of HTTP streams, nil for its default; every other one is the connection's.
-        mutating func set(_ value: (any Sendable)?, named name: String) {
+        /// Takes a property of HTTP streams or of their connections, nil for its default; false for any other.
+        mutating func set(_ value: (any Sendable)?, named name: String) -> Bool {
             switch name {
             case StreamProperty<Bool>.httpKeepsConnection.name: keepsConnection = value as? Bool ?? false
             case StreamProperty<HTTPConnectionPool>.httpPool.name: pool = value as? HTTPConnectionPool
@@ -49,8 +49,13 @@ extension HTTPLoad {
             case StreamProperty<Duration>.httpContinueLimit.name:
                 continueLimit = value as? Duration ?? Settings().continueLimit
             case StreamProperty<HTTPLimits>.httpLimits.name: limits = value as? HTTPLimits ?? .default
-            default: properties.set(value, named: name)
+            // The time for reading is the stream's own.
+            case StreamProperty<Duration>.readLimit.name: return false
+            default:
+                guard StreamPropertyTable.connection.honours(name) else { return false }
+                properties.set(value, named: name)
             }
+            return true
         }
 
         /// What holds for a property: of HTTP streams, or as it was set for the connection.

@@ -68,6 +68,7 @@ extension HTTPLoad {
         }
         limit(by: leaveDeadline)
         limit(by: discardDeadline)
+        if case .connection = reason { limit(by: stall?.deadline) }
         // For its own body's stream the caller answers.
         if reason != .source { limit(by: responseDeadline) }
         return deadline

@@ -71,6 +71,8 @@ struct HTTPLoad: ~Copyable, Sendable {
     private var lastBinding: [UInt8]?
     /// When a body that waits for a 100 (Continue) goes out without.
     var leaveDeadline: Moment?
+    /// While the connection takes nothing of the request, and the time for that is limited.
+    var stall: WriteStall?
 
     /// At least a byte of the answer has come.
     var hasReceived = false
@@ -178,6 +180,7 @@ extension HTTPLoad {
     /// Ends it at once.
     mutating func close() {
         leaveDeadline = nil
+        stall = nil
         if let decision = proxies?.decision { departures.add(.decision(decision)) }
         stopSending()
         dropConnection()
@@ -219,6 +222,7 @@ extension HTTPLoad {
         hasSpentBody = hasSpentBody || sender.hasSpentBody
         self.sender = sender
         leaveDeadline = nil
+        stall = nil
         hasReceived = false
         phase = .sending
         restartResponseClock()
@@ -250,7 +254,7 @@ extension HTTPLoad {
             if tls.applicationProtocols.isEmpty { tls.applicationProtocols = ["http/1.1"] }
             properties[.tls] = tls
         }
-        properties[.readLimit] = nil  // the stream above has the limit
+        properties[.writeLimit] = nil  // the load has the limit
         let (host, port) = approach.proxy.map { ($0.host, $0.port) } ?? (key.origin.host, key.origin.port)
         let pair = StreamPair(host: host, port: port, properties: properties, loop: loop)
         log.beginConnection(pair)

@@ -22,11 +22,6 @@ extension StreamError {
         Sentence(
             "http.lengthNeeded", "HTTP/1.0 cannot carry a body of unknown length; tell its length, or use HTTP/1.1."))
 
-    static func cannotSet(_ property: String) -> StreamError {
-        StreamError(
-            posix: 22, Sentence("http.cannotSet", "%1 cannot be set on an HTTP stream.", property))  // EINVAL
-    }
-
     static func redirectLoop(_ url: String) -> StreamError {
         http(.redirectionLoop, Sentence("http.redirectLoop", "The redirects lead back to %1.", url))
     }

@@ -10,19 +10,19 @@ extension StreamProperty where Value == Bool {
     /// §15.4). What goes along to another origin is up to ``StreamProperty/httpCrossOriginPolicy``; https never leads to
     /// http. At most ``RedirectPolicy/limit``. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
     public static var httpFollowsRedirects: Self {
-        .init("NetKit.http.followsRedirects", access: .beforeOpen, default: false)
+        .init(setting: "NetKit.http.followsRedirects", access: .beforeOpen, default: false)
     }
 
     /// Use an idle connection if there is one, and keep this one for others afterwards. Default false.
     ///
     /// Replaces `kCFStreamPropertyHTTPAttemptPersistentConnection`.
     public static var httpKeepsConnection: Self {
-        .init("NetKit.http.keepsConnection", access: .beforeOpen, default: false)
+        .init(setting: "NetKit.http.keepsConnection", access: .beforeOpen, default: false)
     }
 
     /// Ask for gzip and deflate, and give the decoded body. Default false: the body is as the server encoded it.
     public static var httpDecodesContent: Self {
-        .init("NetKit.http.decodesContent", access: .beforeOpen, default: false)
+        .init(setting: "NetKit.http.decodesContent", access: .beforeOpen, default: false)
     }
 }
 
@@ -30,56 +30,56 @@ extension StreamProperty where Value == CrossOriginPolicy {
     /// Which fields, and whether a body, a redirect takes along to another origin. Default: fields that hold no secret, and no
     /// body.
     public static var httpCrossOriginPolicy: Self {
-        .init("NetKit.http.crossOriginPolicy", access: .beforeOpen, default: CrossOriginPolicy())
+        .init(setting: "NetKit.http.crossOriginPolicy", access: .beforeOpen, default: CrossOriginPolicy())
     }
 }
 
 extension StreamProperty where Value == Duration {
     /// The longest that a load may take from `open()` to the end of the body. Default none.
-    public static var httpTotalLimit: Self { .init("NetKit.http.totalLimit", access: .beforeOpen) }
+    public static var httpTotalLimit: Self { .init(setting: "NetKit.http.totalLimit", access: .beforeOpen) }
 
     /// The longest wait for the head of the answer, counted anew whenever more of the request has gone out. Default none: the
     /// wait is the caller's own. ``HTTPSession`` sets it to ``HTTPSession/Configuration/responseLimit``.
     ///
     /// Time in which the stream of the request's body has nothing does not count, and interim answers do not count anew.
-    public static var httpResponseLimit: Self { .init("NetKit.http.responseLimit", access: .beforeOpen) }
+    public static var httpResponseLimit: Self { .init(setting: "NetKit.http.responseLimit", access: .beforeOpen) }
 
     /// The longest time spent on the body of a redirect that is followed, to use its connection again. Default 5 s; then the
     /// connection is closed. At most 64 KiB are read.
     public static var httpDiscardLimit: Self {
-        .init("NetKit.http.discardLimit", access: .beforeOpen, default: .seconds(5))
+        .init(setting: "NetKit.http.discardLimit", access: .beforeOpen, default: .seconds(5))
     }
 
     /// How long to wait for a 100 (Continue) before sending the body anyway, if the request says `Expect: 100-continue`.
     /// Default 1 s.
     public static var httpContinueLimit: Self {
-        .init("NetKit.http.continueLimit", access: .beforeOpen, default: .seconds(1))
+        .init(setting: "NetKit.http.continueLimit", access: .beforeOpen, default: .seconds(1))
     }
 }
 
 extension StreamProperty where Value == Int64 {
     /// The most bytes that a decoded body may have. Default 1 GiB; see ``StreamProperty/httpDecodesContent``.
     public static var httpDecodedLimit: Self {
-        .init("NetKit.http.decodedLimit", access: .beforeOpen, default: 1 << 30)
+        .init(setting: "NetKit.http.decodedLimit", access: .beforeOpen, default: 1 << 30)
     }
 
     /// How many bytes of the request's body have been sent.
     ///
     /// Replaces `kCFStreamPropertyHTTPRequestBytesWrittenCount`.
-    public static var httpBodyBytesSent: Self { .init("NetKit.http.bodyBytesSent", access: .readOnly) }
+    public static var httpBodyBytesSent: Self { .init(setting: "NetKit.http.bodyBytesSent", access: .readOnly) }
 
     /// How many bytes the body of the answer will have, as far as the server says; nil while unknown.
-    public static var httpBodyLength: Self { .init("NetKit.http.bodyLength", access: .readOnly) }
+    public static var httpBodyLength: Self { .init(setting: "NetKit.http.bodyLength", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPLimits {
     /// What is accepted of the server's heads, trailers and chunks.
-    public static var httpLimits: Self { .init("NetKit.http.limits", access: .beforeOpen, default: .default) }
+    public static var httpLimits: Self { .init(setting: "NetKit.http.limits", access: .beforeOpen, default: .default) }
 }
 
 extension StreamProperty where Value == HTTPConnectionPool {
     /// Where idle connections are kept. Default ``HTTPConnectionPool/shared``.
-    public static var httpPool: Self { .init("NetKit.http.pool", access: .beforeOpen) }
+    public static var httpPool: Self { .init(setting: "NetKit.http.pool", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == HTTPResponse {
@@ -89,31 +89,31 @@ extension StreamProperty where Value == HTTPResponse {
     /// URL, and no field that would set a cookie or a policy for the origin.
     ///
     /// Replaces `kCFStreamPropertyHTTPResponseHeader`.
-    public static var httpResponse: Self { .init("NetKit.http.response", access: .readOnly) }
+    public static var httpResponse: Self { .init(setting: "NetKit.http.response", access: .readOnly) }
 }
 
 extension StreamProperty where Value == [HTTPResponse] {
     /// The interim answers (1xx) that came before the final one, at most ``HTTPLimits/interimResponses``.
-    public static var httpInterimResponses: Self { .init("NetKit.http.interimResponses", access: .readOnly) }
+    public static var httpInterimResponses: Self { .init(setting: "NetKit.http.interimResponses", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPFields {
     /// The fields after a chunked body, once it has ended; none that frames, routes or authenticates the message.
-    public static var httpTrailers: Self { .init("NetKit.http.trailers", access: .readOnly) }
+    public static var httpTrailers: Self { .init(setting: "NetKit.http.trailers", access: .readOnly) }
 
     /// The fields that were taken out of the trailers because they must not be trailers (RFC 9110 §6.5.1). A server that sends
     /// them is broken, or hopes that they are believed.
-    public static var httpDroppedTrailers: Self { .init("NetKit.http.droppedTrailers", access: .readOnly) }
+    public static var httpDroppedTrailers: Self { .init(setting: "NetKit.http.droppedTrailers", access: .readOnly) }
 }
 
 extension StreamProperty where Value == URL {
     /// The URL that answered last, after redirects. Replaces `kCFStreamPropertyHTTPFinalURL`.
-    public static var httpFinalURL: Self { .init("NetKit.http.finalURL", access: .readOnly) }
+    public static var httpFinalURL: Self { .init(setting: "NetKit.http.finalURL", access: .readOnly) }
 }
 
 extension StreamProperty where Value == HTTPRequest {
     /// The request as it was sent last: after redirects, with all fields. Replaces `kCFStreamPropertyHTTPFinalRequest`.
-    public static var httpFinalRequest: Self { .init("NetKit.http.finalRequest", access: .readOnly) }
+    public static var httpFinalRequest: Self { .init(setting: "NetKit.http.finalRequest", access: .readOnly) }
 }
 
 extension HTTPLimits {

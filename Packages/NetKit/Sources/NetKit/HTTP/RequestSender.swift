@@ -25,6 +25,8 @@ struct RequestSender: Sendable {
 
     /// How many bytes of the body the connection has taken.
     private(set) var bodyBytesSent: Int64 = 0
+    /// How many bytes the connection has taken, head and framing included.
+    private(set) var taken = 0
     /// Nothing is left to send, or nothing more will be sent.
     private(set) var isDone = false
     /// The request was sent to its end.
@@ -74,6 +76,7 @@ struct RequestSender: Sendable {
                     return .connectionBlocks
                 }
                 position += count
+                taken += count
                 hasBegun = true
             } catch {
                 return .failed(error)

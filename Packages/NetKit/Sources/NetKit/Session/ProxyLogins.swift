@@ -61,23 +61,23 @@ struct ProxyLogins: Sendable {
 }
 
 extension StreamProperty where Value == ProxyLogins {
-    static var httpProxyLogins: Self { .init("NetKit.http.proxyLogins", access: .beforeOpen) }
+    static var httpProxyLogins: Self { .init(setting: "NetKit.http.proxyLogins", access: .beforeOpen) }
 }
 
 extension StreamProperty where Value == [UInt8] {
     /// `tls-server-end-point` of the connection with that proxy, if it has TLS.
-    static var httpProxyBinding: Self { .init("NetKit.http.proxyBinding", access: .readOnly) }
+    static var httpProxyBinding: Self { .init(setting: "NetKit.http.proxyBinding", access: .readOnly) }
 }
 
 extension StreamProperty where Value == AuthenticationVerdict {
     /// What became of the credentials that the proxy was told which refused a tunnel.
-    static var httpTunnelVerdict: Self { .init("NetKit.http.tunnelVerdict", access: .readOnly) }
+    static var httpTunnelVerdict: Self { .init(setting: "NetKit.http.tunnelVerdict", access: .readOnly) }
 }
 
 extension StreamProperty where Value == Bool {
     /// Fail with ``ConnectionGone`` instead of making a new connection: what the request says is for the idle one.
     static var httpNeedsIdleConnection: Self {
-        .init("NetKit.http.needsIdleConnection", access: .beforeOpen, default: false)
+        .init(setting: "NetKit.http.needsIdleConnection", access: .beforeOpen, default: false)
     }
 }
 

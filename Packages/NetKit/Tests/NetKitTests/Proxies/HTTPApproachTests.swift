@@ -93,6 +93,9 @@ import Testing
         var properties = StreamProperties()
         properties[.socksProxy] = Self.socks
         keys.append(HTTPConnectionKey(origin, properties, loop: .shared))
+        properties = StreamProperties()
+        properties[.failsWhenAddressGoes] = true
+        keys.append(HTTPConnectionKey(origin, properties, loop: .shared))
         for (index, key) in keys.enumerated() {
             #expect(keys.firstIndex(of: key) == index)
         }
