@@ -51,8 +51,8 @@ extension Attack {
     private static func client(_ scene: AttackScene) throws -> FTPClient {
         guard let url = URL(string: "ftp://ann:secret@127.0.0.1:\(scene.port)/") else { throw StreamError.closed }
         let client = try FTPClient(url)
-        client.set(.ftpReplyLimit, to: AttackScene.limit)
-        client.set(.readLimit, to: AttackScene.limit)
+        try client.set(.ftpReplyLimit, to: AttackScene.limit)
+        try client.set(.readLimit, to: AttackScene.limit)
         return client
     }
 

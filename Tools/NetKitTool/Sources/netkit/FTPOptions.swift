@@ -16,7 +16,9 @@ struct FTPOptions: ParsableArguments {
         }
     }
 
-    @Option(help: ArgumentHelp("FTP: TLS after AUTH TLS. Default: off for ftp without options for TLS, else required.", valueName: "WHEN"))
+    @Option(
+        help: ArgumentHelp(
+            "FTP: TLS after AUTH TLS. Default: required for ftps or with options for TLS.", valueName: "WHEN"))
     var tls: TLS?
 
     @Flag(

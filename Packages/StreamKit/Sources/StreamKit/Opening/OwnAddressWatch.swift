@@ -53,6 +53,12 @@ final class OwnAddressWatch: Sendable {
         unused?.monitor?.close()
     }
 
+    /// Whether a connection with this own address, port included, is watched.
+    func watches(_ address: SocketAddress) -> Bool {
+        state.withLock { $0.connections.values.compactMap(\.connection) }
+            .contains { $0.point.withDescriptor(Syscalls.localAddress) == address }
+    }
+
     private func begin() {
         // Without a netlink socket there is nothing to be told; the stream works as others do.
         guard let monitor = try? NetworkMonitor() else { return }

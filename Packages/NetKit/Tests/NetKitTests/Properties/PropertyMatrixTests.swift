@@ -1,0 +1,185 @@
+import FTPStream
+import Foundation
+import Glibc
+import NetKit
+import Testing
+
+@testable import StreamKit
+
+/// Every public property × every kind of stream × before and after opening: honoured, refused, or kept for the caller.
+@Suite("the matrix of properties", .timeLimit(.minutes(5))) struct PropertyMatrixTests {
+    static let kinds = StreamKind.ofStreamKit + StreamKind.ofFTPStream + StreamKind.ofNetKit
+
+    // MARK: Nothing is left out
+
+    /// The packages that are at hand, with the sources of each.
+    private static func sources() throws -> [(package: String, text: String)] {
+        let packages = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../..")
+            .standardizedFileURL
+        return try ["StreamKit", "FTPStream", "NetKit"].compactMap { package in
+            let folder = packages.appendingPathComponent("\(package)/Sources/\(package)")
+            // A package alone, in a repository of its own, has no neighbours.
+            guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) else {
+                return nil
+            }
+            let swift = files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+            if swift.isEmpty { return nil }
+            return (package, try swift.map { try String(contentsOf: $0, encoding: .utf8) }.joined(separator: "\n"))
+        }
+    }
+
+    @Test("every public property of the sources is in the matrix, and is a setting unless it says otherwise")
+    func everyProperty() throws {
+        let sources = try Self.sources()
+        #expect(sources.contains { $0.package == "NetKit" })
+        let pattern =
+            /public static var (\w+): Self \{\s*\.init\(\s*(setting: )?"((?:StreamKit|FTPStream|NetKit)\.[\w.]+)"/
+        for (package, text) in sources {
+            var found: [String] = []
+            for match in text.matches(of: pattern) where match.3 != "StreamKit.logger" {
+                let property = PublicProperty.all.first { $0.name == match.3 }
+                #expect(property?.member == String(match.1), "\(match.3) has no row in PublicProperty.all")
+                #expect(property?.isNote == (match.2 == nil))
+                found.append(String(match.3))
+            }
+            let known = PublicProperty.all.map(\.name).filter { $0.hasPrefix("\(package).") }
+            #expect(Set(found) == Set(known) && found.count == known.count)
+        }
+        let notes = PublicProperty.all.filter(\.isNote).map(\.member)
+        #expect(
+            notes.sorted() == [
+                "allowsConstrainedAccess", "allowsExpensiveAccess", "extendsBackgroundIdle", "forbidsCellular",
+                "isCellular", "isExpensive",
+            ])
+    }
+
+    @Test("every kind of the sources is in the matrix, once")
+    func everyKind() throws {
+        let names = Self.kinds.map(\.name)
+        #expect(Set(names).count == names.count)
+        #expect(Set(KindFixture.all.map(\.kind.name)) == Set(names) && KindFixture.all.count == names.count)
+        for (package, text) in try Self.sources() {
+            for match in text.matches(of: /= StreamKind\(\s*"([^"]+)"/) where match.1 != "a mailbox" {
+                #expect(names.contains(String(match.1)), "\(package): the kind \(match.1) is in no list")
+            }
+        }
+    }
+
+    @Test("every row of a table is of a property that exists", arguments: PropertyMatrixTests.kinds.map(\.name))
+    func everyRow(_ name: String) throws {
+        let kind = try #require(Self.kinds.first { $0.name == name })
+        let known = Set(PublicProperty.all.map(\.name))
+        let own: Set = [
+            "StreamKit.logger", "NetKit.http.proxyLogins", "NetKit.http.proxyBinding", "NetKit.http.tunnelVerdict",
+            "NetKit.http.needsIdleConnection",
+        ]
+        for row in kind.properties.names {
+            #expect(known.union(own).contains(row))
+            let property = PublicProperty.all.first { $0.name == row }
+            // A socket tells its own address, which only one that connects can choose.
+            if property?.isReadOnly == true { #expect(kind.properties.role(of: row) == .telling) }
+        }
+    }
+
+    @Test(
+        "every property that a kind honours has an effect that a test observes",
+        arguments: PropertyMatrixTests.kinds.map(\.name))
+    func everyEffect(_ name: String) throws {
+        let kind = try #require(Self.kinds.first { $0.name == name })
+        for property in PublicProperty.all where kind.properties.honours(property.name) {
+            let effects = PropertyEffect.all.filter { $0.property == property.member && $0.kinds.contains(name) }
+            #expect(effects.count == 1, "\(property.member) of \(name)")
+        }
+        for effect in PropertyEffect.all where effect.kinds.contains(name) {
+            let property = PublicProperty.all.first { $0.member == effect.property }
+            #expect(kind.properties.honours(try #require(property).name), "\(effect.property) of \(name)")
+        }
+    }
+
+    // MARK: The cells
+
+    @Test(
+        "before opening, a property is honoured, refused with its name and the kind's, or kept",
+        arguments: KindFixture.all)
+    func before(_ fixture: KindFixture) throws {
+        for property in PublicProperty.all { try check(property, try fixture.make(), fixture.kind, isOpen: false) }
+    }
+
+    @Test("the same holds after opening, when only some may be set", arguments: KindFixture.all)
+    func after(_ fixture: KindFixture) throws {
+        let made = try fixture.make()
+        if made.subject.isClient { return }  // it is never opened
+        try made.subject.open()
+        for property in PublicProperty.all { try check(property, made, fixture.kind, isOpen: true) }
+    }
+
+    private func check(_ property: PublicProperty, _ made: Fixture, _ kind: StreamKind, isOpen: Bool) throws {
+        let cell = Comment(rawValue: "\(property.member) of \(kind.name)")
+        let isHonoured = kind.properties.honours(property.name)
+        var failure: StreamError?
+        let wasSet = property.isSet(made.subject)
+        do throws(StreamError) { try property.set(made.subject) } catch { failure = error }
+        if property.isReadOnly {
+            #expect(failure?.description.contains(property.name) == true, cell)
+        } else if !property.isNote, !isHonoured {
+            #expect(failure?.isPOSIX(EINVAL) == true, cell)
+            #expect(failure?.description.contains(property.name) == true, cell)
+            #expect(failure?.description.contains(kind.name) == true, cell)
+            #expect(property.isSet(made.subject) == wasSet, cell)
+        } else if isOpen, !property.isAlways {
+            #expect(failure?.description.contains(property.name) == true, cell)
+        } else {
+            #expect(failure == nil, cell)
+            #expect(property.isSet(made.subject) || made.subject.isClient, cell)
+        }
+    }
+
+    @Test("what is handed over is checked as what is set", arguments: ["host", "address", "found"])
+    func handedOver(_ which: String) throws {
+        let peer = try SilentPeer()
+        func make(_ properties: StreamProperties) -> StreamPair {
+            switch which {
+            case "host": StreamPair(host: "127.0.0.1", port: peer.port, properties: properties)
+            case "address": StreamPair(address: .ip(.v4(.loopback), port: peer.port), properties: properties)
+            default: StreamPair(finder: KnownPlace(port: peer.port), properties: properties)
+            }
+        }
+        for property in PublicProperty.all where !property.isReadOnly {
+            var properties = StreamProperties()
+            property.handOver(&properties)
+            let pair = make(properties)
+            defer { pair.close() }
+            if property.isNote || pair.input.kind.properties.honours(property.name) {
+                #expect(property.isSet(.pair(pair)), "\(property.member)")
+                try pair.open()
+            } else {
+                let error = #expect(throws: StreamError.self) { try pair.open() }
+                #expect(error?.description.contains(property.name) == true)
+                #expect(error?.description.contains(pair.input.kind.name) == true)
+            }
+        }
+    }
+
+    @Test("an honoured property has its effect", arguments: PropertyEffect.cells)
+    func effect(_ cell: PropertyEffect.Cell) async throws {
+        let effect = try #require(
+            PropertyEffect.all.first { $0.property == cell.property && $0.kinds.contains(cell.kind) })
+        #expect(try await effect.observe(cell.kind), "\(cell.property) of \(cell.kind)")
+    }
+
+    // MARK: The page
+
+    /// Writes the page anew with NETKIT_WRITE_PAGES=1; compares it otherwise.
+    @Test("the page of the documentation is this table")
+    func page() throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Sources/NetKit/NetKit.docc/HonouredProperties.md").standardizedFileURL
+        let text = PropertyPage.text(Self.kinds)
+        if ProcessInfo.processInfo.environment["NETKIT_WRITE_PAGES"] == "1" {
+            try text.write(to: page, atomically: true, encoding: .utf8)
+        }
+        #expect(
+            try String(contentsOf: page, encoding: .utf8) == text,
+            "run this test with NETKIT_WRITE_PAGES=1 and check the difference in")
+    }
+}

@@ -1,0 +1,251 @@
+import EventLoops
+import FTPStream
+import FoundationEssentials
+import HTTPMessage
+import HostResolver
+import NetKit
+import StreamKit
+
+/// A stream of any kind, and what makes such streams.
+enum Subject: Sendable {
+    case reader(ReadStream)
+    case writer(WriteStream)
+    case pair(StreamPair)
+    case client(FTPClient)
+
+    func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
+        switch self {
+        case .reader(let stream): try stream.set(property, to: value)
+        case .writer(let stream): try stream.set(property, to: value)
+        case .pair(let pair): try pair.set(property, to: value)
+        case .client(let client): try client.set(property, to: value)
+        }
+    }
+
+    /// A client tells nothing.
+    func value<Value>(_ property: StreamProperty<Value>) -> Value? {
+        switch self {
+        case .reader(let stream): stream[property]
+        case .writer(let stream): stream[property]
+        case .pair(let pair): pair[property]
+        case .client: nil
+        }
+    }
+
+    var isClient: Bool { if case .client = self { true } else { false } }
+
+    /// Begins to open; a client begins to ask for something.
+    func open() throws(StreamError) {
+        switch self {
+        case .reader(let stream): try stream.open()
+        case .writer(let stream): try stream.open()
+        case .pair(let pair): try pair.open()
+        case .client: break
+        }
+    }
+
+    func close() {
+        switch self {
+        case .reader(let stream): stream.close()
+        case .writer(let stream): stream.close()
+        case .pair(let pair): pair.close()
+        case .client(let client): client.pool.drain()
+        }
+    }
+
+    /// Reads, opening it if need be; why that failed.
+    func failureOfReading() async -> StreamError? {
+        do throws(StreamError) {
+            switch self {
+            case .reader(let stream): _ = try await stream.read(upTo: 1)
+            case .writer(let stream): try await stream.opened()
+            case .pair(let pair): _ = try await pair.input.read(upTo: 1)
+            case .client(let client):
+                let stream = client.reader("file")
+                try stream.open()
+                _ = try await stream.read(upTo: 1)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Writes more than anything on the way can hold; why that failed.
+    func failureOfWriting() async -> StreamError? {
+        let bytes = [UInt8](repeating: 7, count: 64 << 20)
+        do throws(StreamError) {
+            switch self {
+            case .reader(let stream): _ = try await stream.read(upTo: 1)  // a request has its body
+            case .writer(let stream): try await stream.writeAll(bytes)
+            case .pair(let pair): try await pair.output.writeAll(bytes)
+            case .client(let client):
+                let stream = client.writer("file")
+                try stream.open()
+                try await stream.writeAll(bytes)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Opens it to the end; why that failed.
+    func failureOfOpening() async -> StreamError? {
+        do throws(StreamError) {
+            switch self {
+            case .reader(let stream): try await stream.opened()
+            case .writer(let stream): try await stream.opened()
+            case .pair(let pair): try await pair.input.opened()
+            case .client(let client): _ = try await client.command(try Self.noop())
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    static func noop() throws(StreamError) -> FTPCommand {
+        do throws(FTPError) { return try FTPCommand("NOOP") } catch { throw .closed }
+    }
+}
+
+/// A public property without the type of its values, with a value to try it with.
+struct PublicProperty: Sendable {
+    let member: String
+    let name: String
+    let isReadOnly: Bool
+    let isAlways: Bool
+    let isNote: Bool
+    let set: @Sendable (Subject) throws(StreamError) -> Void
+    /// Whether reading gives the value that was tried.
+    let isSet: @Sendable (Subject) -> Bool
+    let handOver: @Sendable (inout StreamProperties) -> Void
+
+    private init<Value>(
+        _ member: String, _ property: StreamProperty<Value>, _ sample: Value?,
+        comparedBy areEqual: @escaping @Sendable (Value, Value) -> Bool
+    ) {
+        self.member = member
+        name = property.name
+        isReadOnly = property.access == .readOnly
+        isAlways = property.access == .always
+        isNote = property.isNote
+        set = { subject throws(StreamError) in try subject.set(property, to: sample) }
+        isSet = { subject in
+            guard let sample, let value = subject.value(property) else { return false }
+            return areEqual(sample, value)
+        }
+        handOver = { $0[property] = sample }
+    }
+
+    static func told<Value>(_ member: String, _ property: StreamProperty<Value>) -> PublicProperty {
+        PublicProperty(member, property, nil) { _, _ in false }
+    }
+
+    static func of<Value: Equatable>(
+        _ member: String, _ property: StreamProperty<Value>, _ sample: Value
+    ) -> PublicProperty {
+        PublicProperty(member, property, sample) { $0 == $1 }
+    }
+
+    static func object<Value>(
+        _ member: String, _ property: StreamProperty<Value>, _ sample: Value
+    ) -> PublicProperty {
+        PublicProperty(member, property, sample) { ($0 as AnyObject) === ($1 as AnyObject) }
+    }
+}
+
+extension PublicProperty {
+    /// Every public property; ``PropertyMatrixTests`` proves that none is missing.
+    static let all: [PublicProperty] = ofStreamKit + ofFTPStream + ofNetKit
+
+    private static let ofStreamKit: [PublicProperty] = [
+        .of("allowsConstrainedAccess", .allowsConstrainedAccess, false),
+        .of("allowsExpensiveAccess", .allowsExpensiveAccess, false),
+        .of("appendToFile", .appendToFile, true),
+        .of("attemptDelay", .attemptDelay, .milliseconds(77)),
+        .of("closesDescriptor", .closesDescriptor, true),
+        .told("dataWritten", .dataWritten),
+        .told("exporterBinding", .exporterBinding),
+        .of("extendsBackgroundIdle", .extendsBackgroundIdle, true),
+        .of("failsWhenAddressGoes", .failsWhenAddressGoes, true),
+        .of("fileOffset", .fileOffset, 3),
+        .of("forbidsCellular", .forbidsCellular, true),
+        .told("isCellular", .isCellular),
+        .told("isExpensive", .isExpensive),
+        .of("keepsAlive", .keepsAlive, true),
+        .of("localAddress", .localAddress, .ip(.v4(.loopback), port: 0)),
+        .told("nativeDescriptor", .nativeDescriptor),
+        .of("openLimit", .openLimit, .seconds(77)),
+        .of("proxies", .proxies, [ProxyRoute(SOCKSProxy(host: "127.0.0.1", port: 9))]),
+        .told("proxyRoute", .proxyRoute),
+        .of("readLimit", .readLimit, .seconds(77)),
+        .told("remoteAddress", .remoteAddress),
+        .told("remoteHost", .remoteHost),
+        .told("remoteHostName", .remoteHostName),
+        .told("remotePort", .remotePort),
+        .told("report", .report),
+        .object("resolver", .resolver, SystemResolver.shared as any Resolver),
+        .of("sendsAtOnce", .sendsAtOnce, false),
+        .told("serverEndPointBinding", .serverEndPointBinding),
+        .of("serviceType", .serviceType, .voice),
+        .told("socksBoundAddress", .socksBoundAddress),
+        .of("socksProxy", .socksProxy, SOCKSProxy(host: "127.0.0.1", port: 9)),
+        .of("tls", .tls, TLSConfiguration()),
+        .told("tlsInformation", .tlsInformation),
+        .of("writeLimit", .writeLimit, .seconds(77)),
+    ]
+
+    private static let ofFTPStream: [PublicProperty] = [
+        .of("ftpAccount", .ftpAccount, "books"),
+        .of("ftpAppends", .ftpAppends, true),
+        .told("ftpDataTLSInformation", .ftpDataTLSInformation),
+        .of("ftpFetchesResourceInfo", .ftpFetchesResourceInfo, true),
+        .of("ftpKeepAlive", .ftpKeepAlive, .seconds(77)),
+        .of("ftpKeepsConnection", .ftpKeepsConnection, false),
+        .told("ftpLastReply", .ftpLastReply),
+        .of("ftpListingCommand", .ftpListingCommand, .names),
+        .of("ftpPassiveModeDefault", .ftpPassiveModeDefault, false),
+        .of("ftpPassword", .ftpPassword, "secret"),
+        .object("ftpPool", .ftpPool, FTPSessionPool()),
+        .of("ftpProxy", .ftpProxy, FTPProxy(host: "127.0.0.1")),
+        .of("ftpReplyLimit", .ftpReplyLimit, .seconds(77)),
+        .told("ftpResourceSize", .ftpResourceSize),
+        .of("ftpSecurity", .ftpSecurity, .required),
+        .of("ftpTransferOffset", .ftpTransferOffset, 3),
+        .of("ftpUserName", .ftpUserName, "ann"),
+        .of("ftpUsesPassiveMode", .ftpUsesPassiveMode, false),
+    ]
+
+    private static let ofNetKit: [PublicProperty] = [
+        .told("httpAnsweringProxy", .httpAnsweringProxy),
+        .told("httpBodyBytesSent", .httpBodyBytesSent),
+        .told("httpBodyLength", .httpBodyLength),
+        .of("httpContinueLimit", .httpContinueLimit, .seconds(77)),
+        .of("httpCrossOriginPolicy", .httpCrossOriginPolicy, CrossOriginPolicy(sendsBody: true)),
+        .of("httpDecodedLimit", .httpDecodedLimit, 77),
+        .of("httpDecodesContent", .httpDecodesContent, true),
+        .of("httpDiscardLimit", .httpDiscardLimit, .seconds(77)),
+        .told("httpDroppedTrailers", .httpDroppedTrailers),
+        .told("httpFinalRequest", .httpFinalRequest),
+        .told("httpFinalURL", .httpFinalURL),
+        .of("httpFollowsRedirects", .httpFollowsRedirects, true),
+        .told("httpInterimResponses", .httpInterimResponses),
+        .of("httpKeepsConnection", .httpKeepsConnection, true),
+        .of(
+            "httpLimits", .httpLimits,
+            {
+                var limits = HTTPLimits.default
+                limits.headLength = 77
+                return limits
+            }()),
+        .object("httpPool", .httpPool, HTTPConnectionPool()),
+        .told("httpProxyResponse", .httpProxyResponse),
+        .of("httpProxySettings", .httpProxySettings, ProxySettings()),
+        .told("httpResponse", .httpResponse),
+        .of("httpResponseLimit", .httpResponseLimit, .seconds(77)),
+        .of("httpTotalLimit", .httpTotalLimit, .seconds(77)),
+        .told("httpTrailers", .httpTrailers),
+    ]
+}
