@@ -53,6 +53,8 @@ public final class Vsftpd: FTPServer {
                 ("local_umask", "022"), ("anon_root", scratch.file("root")),
                 ("write_enable", "YES"), ("anon_upload_enable", "YES"), ("anon_mkdir_write_enable", "YES"),
                 ("anon_other_write_enable", "YES"), ("anon_world_readable_only", "NO"), ("anon_umask", "022"),
+                // The default name "ftp" exists only where a package made that user, or in our own accounts.
+                ("ftp_username", hasUsers ? "ftp" : NSUserName()),
                 ("connect_from_port_20", "NO"), ("seccomp_sandbox", "NO"), ("isolate", "NO"), ("isolate_network", "NO"),
                 ("use_localtime", "NO"), ("xferlog_enable", "YES"), ("log_ftp_protocol", "YES"),
                 ("vsftpd_log_file", scratch.file("vsftpd.log")), ("ssl_enable", isSecure),
