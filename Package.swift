@@ -63,7 +63,10 @@ let rows: [Row] = [
         ["ServiceDiscovery", "EventLoops", "RunLoopDelivery"]),
     Row(
         "ServiceDiscovery", .tests, "ServiceDiscoveryTests",
-        ["ServiceDiscovery", "ServiceDiscoveryFoundation", "EventLoops", "HostResolver", "RunLoopDelivery"]),
+        [
+            "CServiceDaemon", "ServiceDiscovery", "ServiceDiscoveryFoundation", "EventLoops", "HostResolver",
+            "RunLoopDelivery",
+        ]),
 
     Row("NetDiag", .library, "NetDiag", ["HTTPMessage", "HostResolver", "StreamKit"]),
     Row(

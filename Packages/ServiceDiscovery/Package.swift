@@ -44,6 +44,7 @@ let package = Package(
         .testTarget(
             name: "ServiceDiscoveryTests",
             dependencies: [
+                "CServiceDaemon",
                 "ServiceDiscovery",
                 "ServiceDiscoveryFoundation",
                 .product(name: "EventLoops", package: "EventLoops"),

@@ -10,53 +10,61 @@ extension NetService {
     /// Publishes the service until ``stop()``. Returns at once; the delegate is told the rest.
     public func publish(options: Options) {
         do throws(ServiceDiscoveryError) {
-            try begin(.publishing)
+            let number = try begin(.publishing)
             do throws(ServiceDiscoveryError) {
-                try startPublishing(options)
+                try startPublishing(options, number)
             } catch {
-                state.withLock { $0.activity = .none }
-                throw error
+                end { state in
+                    guard state.isUnderWay(number) else { return false }
+                    state.outbox.append(.didNotPublish(error))
+                    return true
+                }
             }
+            loops.ring()
         } catch {
             post(.didNotPublish(error))
         }
     }
 
-    private func startPublishing(_ options: Options) throws(ServiceDiscoveryError) {
+    private func startPublishing(_ options: Options, _ number: Int) throws(ServiceDiscoveryError) {
         guard options.isSubset(of: [.noAutoRename, .listenForConnections]) else {
             throw ServiceDiscoveryError(.badArgument, name: "options", detail: "\(options.rawValue)")
         }
-        let (name, number, record) = state.withLock { ($0.name, $0.port, $0.record) }
-        guard let port = UInt16(exactly: number) else {
-            throw ServiceDiscoveryError(.badArgument, name: "port", detail: "\(number)")
+        let (name, wanted, record) = state.withLock { ($0.name, $0.port, $0.record) }
+        guard let port = UInt16(exactly: wanted) else {
+            throw ServiceDiscoveryError(.badArgument, name: "port", detail: "\(wanted)")
         }
         var advertisement = ServiceAdvertisement(
             name: name, type: try ServiceType(type), port: port, record: record ?? TXTRecord())
         if !domain.isEmpty { advertisement.domain = try ServiceDomain(domain) }
         advertisement.renamesOnConflict = !options.contains(.noAutoRename)
         if options.contains(.listenForConnections) {
-            advertisement.port = try listen(advertisement)
+            advertisement.port = try listen(advertisement, number)
         }
-        let publisher: ServicePublisher
-        do throws(ServiceDiscoveryError) {
-            publisher = try ServicePublisher(advertisement, engine: engine)
-        } catch {
-            state.withLock { $0.listener.take() }?.close()
-            throw error
-        }
-        post(.willPublish)
+        let publisher = try ServicePublisher(advertisement, engine: engine)
         let names = RunningFeed(publisher.names) { [weak self] in self?.loops.ring() }
-        let isWanted = state.withLock { state in
-            // Somebody may have stopped it meanwhile.
-            guard state.activity == .publishing else { return false }
-            (state.publisher, state.names) = (publisher, names)
-            return true
+        var given = advertisement.record
+        // Until the record that it was published with is the one that was set last.
+        while true {
+            let (isWanted, missing) = state.withLock { state -> (Bool, TXTRecord?) in
+                // It may have been stopped meanwhile.
+                guard state.isUnderWay(number) else { return (false, nil) }
+                let record = state.record ?? TXTRecord()
+                if record != given { return (true, record) }
+                (state.publisher, state.names) = (publisher, names)
+                state.outbox.append(.willPublish)
+                return (true, nil)
+            }
+            guard isWanted else { return publisher.stop() }
+            guard let missing else { return }
+            try publisher.update(missing)
+            given = missing
         }
-        if !isWanted { publisher.stop() }
-        loops.ring()
     }
 
-    private func listen(_ advertisement: ServiceAdvertisement) throws(ServiceDiscoveryError) -> UInt16 {
+    private func listen(
+        _ advertisement: ServiceAdvertisement, _ number: Int
+    ) throws(ServiceDiscoveryError) -> UInt16 {
         guard advertisement.type.transport == .tcp else {
             throw ServiceDiscoveryError(.badArgument, name: type, detail: "only TCP has connections")
         }
@@ -69,7 +77,12 @@ extension NetService {
             guard let self, self.take(connection) else { return }
             self.loops.ring()
         }
-        state.withLock { state in (state.listener, state.port) = (listener, Int(listener.port)) }
+        let isWanted = state.withLock { state in
+            guard state.isUnderWay(number) else { return false }
+            (state.listener, state.port) = (listener, Int(listener.port))
+            return true
+        }
+        if !isWanted { listener.close() }
         return listener.port
     }
 
@@ -94,14 +107,19 @@ extension NetService {
     public func setTXTRecord(_ recordData: Data?) -> Bool {
         let record = recordData.map { TXTRecord(wire: $0) } ?? TXTRecord()
         guard recordData.map({ Data(record.wireForm) == $0 }) ?? true else { return false }
-        let (publisher, isResolving) = state.withLock { ($0.publisher, $0.activity == .resolving) }
-        if isResolving { return false }
+        let old = state.withLock { state -> (publisher: ServicePublisher?, record: TXTRecord?)? in
+            if state.activity == .resolving { return nil }
+            // Publishing that is about to begin takes it from here.
+            defer { state.record = record }
+            return (state.publisher, state.record)
+        }
+        guard let old else { return false }
         do throws(ServiceDiscoveryError) {
-            try publisher?.update(record)
+            try old.publisher?.update(record)
         } catch {
+            state.withLock { if $0.record == record { $0.record = old.record } }
             return false
         }
-        state.withLock { $0.record = record }
         return true
     }
 

@@ -19,19 +19,22 @@ extension NetService {
                 throw ServiceDiscoveryError(.badArgument, name: "timeout", detail: "\(timeout)")
             }
             let service = try instance()
-            try begin(.resolving)
-            post(.willResolve)
+            let number = try begin(.resolving, telling: .willResolve)
             let places: RunningFeed<ResolvedService>
             do throws(ServiceDiscoveryError) {
                 let feed = try ServiceResolver(service, engine: engine).start()
                 places = RunningFeed(feed) { [weak self] in self?.loops.ring() }
             } catch {
-                state.withLock { $0.activity = .none }
-                throw error
+                end { state in
+                    guard state.isUnderWay(number) else { return false }
+                    state.outbox.append(.didNotResolve(error))
+                    return true
+                }
+                return loops.ring()
             }
             let isWanted = state.withLock { state in
-                // Somebody may have stopped it meanwhile.
-                guard state.activity == .resolving else { return false }
+                // It may have been stopped meanwhile.
+                guard state.isUnderWay(number) else { return false }
                 (state.places, state.anchor, state.hasResolved) = (places, self, false)
                 return true
             }
@@ -54,40 +57,23 @@ extension NetService {
     }
 
     private func expire(_ places: RunningFeed<ResolvedService>) {
-        let isCurrent = state.withLock { $0.places === places }
-        guard isCurrent else { return }
-        let listener = end { state in
+        end { state in
+            guard state.places === places else { return false }
             state.outbox.append(
                 state.hasResolved ? .didStop : .didNotResolve(ServiceDiscoveryError(.timedOut, name: state.name)))
+            return true
         }
-        listener?.close()
-        loops.ring()
-    }
-
-    /// Tells the delegate of the TXT record, and of each change, until ``stopMonitoring()``. Resolving has nothing to do with
-    /// it.
-    public func startMonitoring() {
-        guard let service = try? instance(), state.withLock({ $0.records == nil }),
-            let feed = try? ServiceMonitor(service, engine: engine).start()
-        else { return }
-        let records = RunningFeed(feed) { [weak self] in self?.loops.ring() }
-        state.withLock { $0.records = records }
-        loops.ring()
-    }
-
-    /// Ends that.
-    public func stopMonitoring() {
-        state.withLock { $0.records.take() }?.stop()
         loops.ring()
     }
 
     /// Ends publishing, which takes the service back, or resolving. The delegate is told; nothing happens if neither is under
     /// way.
     public func stop() {
-        let listener = end { state in
-            if state.activity != .none { state.outbox.append(.didStop) }
+        end { state in
+            guard state.activity != .none else { return false }
+            state.outbox.append(.didStop)
+            return true
         }
-        listener?.close()
         loops.ring()
     }
 

@@ -3,28 +3,30 @@ internal import Foundation
 internal import ServiceDiscovery
 
 extension NetService {
-    /// Tells the delegate everything there is to tell; on a run loop.
-    func deliver() {
-        while let event = nextEvent() {
-            let delegate = delegate
-            switch event {
-            case .willPublish: delegate?.netServiceWillPublish(self)
-            case .didPublish: delegate?.netServiceDidPublish(self)
-            case .didNotPublish(let error): delegate?.netService(self, didNotPublish: Self.dictionary(of: error))
-            case .willResolve: delegate?.netServiceWillResolve(self)
-            case .didResolve: delegate?.netServiceDidResolveAddress(self)
-            case .didNotResolve(let error): delegate?.netService(self, didNotResolve: Self.dictionary(of: error))
-            case .didStop: delegate?.netServiceDidStop(self)
-            case .didUpdate(let data): delegate?.netService(self, didUpdateTXTRecord: data)
-            case .didAccept(let connection):
-                let (input, output) = connection()
-                delegate?.netService(self, didAcceptConnectionWith: input, outputStream: output)
+    /// Tells the delegate one thing; on a run loop.
+    func tell() -> RunLoopPlaces.Step {
+        guard let event = nextEvent() else {
+            let isIdle = state.withLock { state in
+                state.activity == .none && state.monitoring == nil && state.outbox.isEmpty
             }
+            return isIdle ? .idle : .nothing
         }
-        let isIdle = state.withLock { state in
-            state.activity == .none && state.records == nil && state.outbox.isEmpty
+        let delegate = delegate
+        switch event {
+        case .willPublish: delegate?.netServiceWillPublish(self)
+        case .didPublish: delegate?.netServiceDidPublish(self)
+        case .didNotPublish(let error): delegate?.netService(self, didNotPublish: Self.dictionary(of: error))
+        case .willResolve: delegate?.netServiceWillResolve(self)
+        case .didResolve: delegate?.netServiceDidResolveAddress(self)
+        case .didNotResolve(let error): delegate?.netService(self, didNotResolve: Self.dictionary(of: error))
+        case .didStop: delegate?.netServiceDidStop(self)
+        case .didUpdate(let data): delegate?.netService(self, didUpdateTXTRecord: data)
+        case .didNotMonitor(let error): delegate?.netService(self, didNotMonitor: Self.dictionary(of: error))
+        case .didAccept(let connection):
+            let (input, output) = connection()
+            delegate?.netService(self, didAcceptConnectionWith: input, outputStream: output)
         }
-        if isIdle { loops.rest() }
+        return .told
     }
 
     private func nextEvent() -> NetServiceEvent? {
@@ -40,7 +42,7 @@ extension NetService {
             if state.isVisible, !state.accepted.isEmpty {
                 return (.didAccept(state.accepted.removeFirst()), (nil, nil, nil))
             }
-            return (nil, (state.names, state.places, state.records))
+            return (nil, (state.names, state.places, state.monitoring?.feed))
         }
         if let event { return event }
         return nextPublished(feeds.names) ?? nextResolved(feeds.places) ?? nextRecord(feeds.records)
@@ -50,13 +52,13 @@ extension NetService {
         switch names?.next() {
         case .success(let instance)?:
             return state.withLock { state -> NetServiceEvent? in
-                guard state.names === names else { return nil }
+                // A link that comes back makes the service visible again, under the name that is known.
+                guard state.names === names, !state.isVisible || state.name != instance.name else { return nil }
                 (state.name, state.isVisible) = (instance.name, true)
                 return .didPublish
             }
         case .failure(let error)?:
-            end { _ in }?.close()
-            return .didNotPublish(error)
+            return end { $0.names === names } ? .didNotPublish(error) : nil
         case nil: return nil
         }
     }
@@ -75,15 +77,8 @@ extension NetService {
                 return .didResolve
             }
         case .failure(let error)?:
-            end { _ in }?.close()
-            return .didNotResolve(error)
+            return end { $0.places === places } ? .didNotResolve(error) : nil
         case nil: return nil
         }
-    }
-
-    private func nextRecord(_ records: RunningFeed<TXTRecord>?) -> NetServiceEvent? {
-        guard case .success(let record)? = records?.next() else { return nil }
-        state.withLock { $0.record = record }
-        return .didUpdate(Data(record.wireForm))
     }
 }

@@ -54,14 +54,13 @@ open class NetService: NSObject, @unchecked Sendable {
         self.engine = engine
         state = Locked(NetServiceState(name: name, port: Int(port)))
         super.init()
-        loops.onDelivery { [weak self] in self?.deliver() }
+        loops.onDelivery { [weak self] in self?.tell() ?? .idle }
         loops.add(RunLoopTarget(RunLoop.current))
     }
 
     deinit {
-        let listener = end { _ in }
-        state.withLock { $0.records.take() }?.stop()
-        listener?.close()
+        end { _ in true }
+        state.withLock { $0.monitoring.take() }?.end()
     }
 
     // MARK: What it is
@@ -126,14 +125,21 @@ open class NetService: NSObject, @unchecked Sendable {
 // MARK: - Inside
 
 extension NetService {
-    /// Begins something, unless something else is under way.
-    func begin(_ activity: NetServiceState.Activity) throws(ServiceDiscoveryError) {
-        let isFree = state.withLock { state in
-            guard state.activity == .none else { return false }
-            state.activity = activity
-            return true
+    /// Begins something, unless something else is under way; `event` is the first that the delegate is told of it.
+    ///
+    /// - Returns: the number that tells it from what begins later.
+    func begin(
+        _ activity: NetServiceState.Activity, telling event: NetServiceEvent? = nil
+    ) throws(ServiceDiscoveryError) -> Int {
+        let number = state.withLock { state -> Int? in
+            guard state.activity == .none else { return nil }
+            state.lastNumber += 1
+            (state.activity, state.activityNumber) = (activity, state.lastNumber)
+            if let event { state.outbox.append(event) }
+            return state.lastNumber
         }
-        if !isFree { throw ServiceDiscoveryError(.busy, name: name) }
+        guard let number else { throw ServiceDiscoveryError(.busy, name: name) }
+        return number
     }
 
     /// Has the delegate told.
@@ -142,23 +148,12 @@ extension NetService {
         loops.ring()
     }
 
-    /// Ends what is under way; `body` sees the state before. Gives the listener, which is to be closed.
-    func end(_ body: (inout NetServiceState) -> Void) -> (any NetServiceListener)? {
-        let (publisher, names, places, timer, listener, accepted, anchor) = state.withLock { state in
-            body(&state)
-            state.activity = .none
-            state.isVisible = false
-            defer { state.accepted = [] }
-            return (
-                state.publisher.take(), state.names.take(), state.places.take(), state.timer.take(),
-                state.listener.take(), state.accepted, state.anchor.take()
-            )
-        }
-        timer?.cancel()
-        names?.stop()
-        places?.stop()
-        publisher?.stop()
-        withExtendedLifetime((accepted, anchor)) {}  // let go of after the lock
-        return listener
+    /// Ends what is under way if `isMeant` says so, which is asked under the same lock and may add to the outbox: what
+    /// begins meanwhile in its place is not ended. True if it was.
+    @discardableResult
+    func end(if isMeant: @Sendable (inout NetServiceState) -> Bool) -> Bool {
+        let work = state.withLock { isMeant(&$0) ? $0.takeWork() : nil }
+        work?.end()
+        return work != nil
     }
 }

@@ -27,6 +27,15 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
         case services(RunningFeed<DiscoveryChange<ServiceInstance>>)
         case types(RunningFeed<DiscoveryChange<ServiceType>>)
         case domains(RunningFeed<DiscoveryChange<ServiceDomain>>)
+
+        /// What tells one search from another.
+        var feed: AnyObject {
+            switch self {
+            case .services(let feed): feed
+            case .types(let feed): feed
+            case .domains(let feed): feed
+            }
+        }
     }
 
     private enum Event {
@@ -53,11 +62,11 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     public init(engine: DiscoveryEngine) {
         self.engine = engine
         super.init()
-        loops.onDelivery { [weak self] in self?.deliver() }
+        loops.onDelivery { [weak self] in self?.tell() ?? .idle }
         loops.add(RunLoopTarget(RunLoop.current))
     }
 
-    deinit { endSearch { _ in } }
+    deinit { endSearch { _ in true } }
 
     /// Told what is found. Not kept alive.
     open weak var delegate: (any NetServiceBrowserDelegate)? {
@@ -115,7 +124,9 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     /// Ends the search. The delegate is told; nothing happens if there is none. The browser can search again.
     open func stop() {
         endSearch { state in
-            if state.search != nil { state.outbox.append(.didStop) }
+            guard state.search != nil else { return false }
+            state.outbox.append(.didStop)
+            return true
         }
         loops.ring()
     }
@@ -149,10 +160,12 @@ extension NetServiceBrowser {
         loops.ring()
     }
 
-    private func endSearch(_ body: (inout State) -> Void) {
-        let search = state.withLock { state in
-            body(&state)
-            return state.search.take()
+    /// Ends the search if `isMeant` says so, which is asked under the same lock and may add to the outbox: a search that has
+    /// begun meanwhile is not ended. True if it was.
+    @discardableResult
+    private func endSearch(if isMeant: @Sendable (inout State) -> Bool) -> Bool {
+        let (search, isEnded) = state.withLock { state -> (Search?, Bool) in
+            isMeant(&state) ? (state.search.take(), true) : (nil, false)
         }
         switch search {
         case .services(let feed)?: feed.stop()
@@ -160,32 +173,34 @@ extension NetServiceBrowser {
         case .domains(let feed)?: feed.stop()
         case nil: break
         }
+        return isEnded
     }
 }
 
 // MARK: - Telling
 
 extension NetServiceBrowser {
-    /// Tells the delegate everything there is to tell; on a run loop.
-    private func deliver() {
-        while let event = nextEvent() {
-            let delegate = delegate
-            switch event {
-            case .willSearch: delegate?.netServiceBrowserWillSearch(self)
-            case .didNotSearch(let error):
-                delegate?.netServiceBrowser(self, didNotSearch: NetService.dictionary(of: error))
-            case .didStop: delegate?.netServiceBrowserDidStopSearch(self)
-            case .service(let service, true, let moreComing):
-                delegate?.netServiceBrowser(self, didFind: service, moreComing: moreComing)
-            case .service(let service, false, let moreComing):
-                delegate?.netServiceBrowser(self, didRemove: service, moreComing: moreComing)
-            case .domain(let domain, true, let moreComing):
-                delegate?.netServiceBrowser(self, didFindDomain: domain, moreComing: moreComing)
-            case .domain(let domain, false, let moreComing):
-                delegate?.netServiceBrowser(self, didRemoveDomain: domain, moreComing: moreComing)
-            }
+    /// Tells the delegate one thing; on a run loop.
+    private func tell() -> RunLoopPlaces.Step {
+        guard let event = nextEvent() else {
+            return state.withLock { $0.search == nil && $0.outbox.isEmpty } ? .idle : .nothing
         }
-        if state.withLock({ $0.search == nil && $0.outbox.isEmpty }) { loops.rest() }
+        let delegate = delegate
+        switch event {
+        case .willSearch: delegate?.netServiceBrowserWillSearch(self)
+        case .didNotSearch(let error):
+            delegate?.netServiceBrowser(self, didNotSearch: NetService.dictionary(of: error))
+        case .didStop: delegate?.netServiceBrowserDidStopSearch(self)
+        case .service(let service, true, let moreComing):
+            delegate?.netServiceBrowser(self, didFind: service, moreComing: moreComing)
+        case .service(let service, false, let moreComing):
+            delegate?.netServiceBrowser(self, didRemove: service, moreComing: moreComing)
+        case .domain(let domain, true, let moreComing):
+            delegate?.netServiceBrowser(self, didFindDomain: domain, moreComing: moreComing)
+        case .domain(let domain, false, let moreComing):
+            delegate?.netServiceBrowser(self, didRemoveDomain: domain, moreComing: moreComing)
+        }
+        return .told
     }
 
     private func nextEvent() -> Event? {
@@ -208,7 +223,7 @@ extension NetServiceBrowser {
             case .success(let change)?:
                 return .domain(
                     "\(change.value)", isFound: change.kind == .found, moreComing: change.moreComing)
-            case .failure(let error)?: return failed(error)
+            case .failure(let error)?: return failed(feed, error)
             case nil: return nil
             }
         case nil: return nil
@@ -224,13 +239,13 @@ extension NetServiceBrowser {
             let (name, type, domain) = parts(change)
             let service = NetService(domain: domain, type: type, name: name, engine: engine)
             return .service(service, isFound: change.kind == .found, moreComing: change.moreComing)
-        case .failure(let error)?: return failed(error)
+        case .failure(let error)?: return failed(feed, error)
         case nil: return nil
         }
     }
 
-    private func failed(_ error: ServiceDiscoveryError) -> Event {
-        endSearch { _ in }
-        return .didNotSearch(error)
+    private func failed(_ feed: AnyObject, _ error: ServiceDiscoveryError) -> Event? {
+        let failed = ObjectIdentifier(feed)
+        return endSearch { $0.search.map { ObjectIdentifier($0.feed) } == failed } ? .didNotSearch(error) : nil
     }
 }

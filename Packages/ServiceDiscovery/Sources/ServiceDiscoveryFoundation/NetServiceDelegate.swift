@@ -20,6 +20,9 @@ public protocol NetServiceDelegate: AnyObject {
     func netServiceDidStop(_ sender: NetService)
     /// The TXT record, when monitoring begins, and each time that it changes.
     func netService(_ sender: NetService, didUpdateTXTRecord data: Data)
+    /// Monitoring could not begin, or has ended, for a reason that will not pass; why stands under ``NetService/errorCode``. It can
+    /// be started again. Foundation on other platforms has no such call, and is silent.
+    func netService(_ sender: NetService, didNotMonitor errorDict: [String: NSNumber])
     /// Somebody has connected to a service that was published with ``NetService/Options/listenForConnections``. The streams are
     /// not open. Letting them go refuses the connection.
     func netService(
@@ -43,6 +46,8 @@ extension NetServiceDelegate {
     public func netServiceDidStop(_ sender: NetService) {}
     /// Nothing.
     public func netService(_ sender: NetService, didUpdateTXTRecord data: Data) {}
+    /// Nothing.
+    public func netService(_ sender: NetService, didNotMonitor errorDict: [String: NSNumber]) {}
     /// Refuses the connection.
     public func netService(
         _ sender: NetService, didAcceptConnectionWith inputStream: InputStream, outputStream: OutputStream

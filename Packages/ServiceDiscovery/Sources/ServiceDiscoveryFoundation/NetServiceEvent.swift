@@ -11,5 +11,6 @@ enum NetServiceEvent {
     case didNotResolve(ServiceDiscoveryError)
     case didStop
     case didUpdate(Data)
+    case didNotMonitor(ServiceDiscoveryError)
     case didAccept(@Sendable () -> (InputStream, OutputStream))
 }

@@ -12,6 +12,10 @@ struct NetServiceState {
     var record: TXTRecord?
     var includesPeerToPeer = false
     var activity = Activity.none
+    /// Counts publishing, resolving and monitoring as they begin, to tell each from the next.
+    var lastNumber = 0
+    /// Of ``activity``.
+    var activityNumber = 0
     /// What the delegate is to be told.
     var outbox: [NetServiceEvent] = []
     var publisher: ServicePublisher?
@@ -23,7 +27,7 @@ struct NetServiceState {
     var places: RunningFeed<ResolvedService>?
     var timer: LoopTimer?
     var hasResolved = false
-    var records: RunningFeed<TXTRecord>?
+    var monitoring: MonitoringState?
     /// Itself, while it resolves.
     var anchor: NetService?
 
@@ -32,5 +36,38 @@ struct NetServiceState {
         case none
         case publishing
         case resolving
+    }
+
+    /// True while what began under this number is under way.
+    func isUnderWay(_ number: Int) -> Bool {
+        activity != .none && activityNumber == number
+    }
+
+    /// What was under way, to be ended without the lock.
+    struct Work: Sendable {
+        let publisher: ServicePublisher?
+        let names: RunningFeed<ServiceInstance>?
+        let places: RunningFeed<ResolvedService>?
+        let timer: LoopTimer?
+        let listener: (any NetServiceListener)?
+        let accepted: [@Sendable () -> (InputStream, OutputStream)]
+        let anchor: NetService?
+
+        func end() {
+            timer?.cancel()
+            names?.stop()
+            places?.stop()
+            publisher?.stop()
+            listener?.close()
+        }
+    }
+
+    /// Nothing is under way from now on.
+    mutating func takeWork() -> Work {
+        (activity, isVisible) = (.none, false)
+        defer { accepted = [] }
+        return Work(
+            publisher: publisher.take(), names: names.take(), places: places.take(), timer: timer.take(),
+            listener: listener.take(), accepted: accepted, anchor: anchor.take())
     }
 }

@@ -11,15 +11,19 @@ struct BrowseMachine: FeedMachine {
     ///   - type: what is looked for; its first subtype, if it has one.
     ///   - domain: where; nil for `local` and the domains that are listed.
     ///   - listed: whose lists of domains count.
+    ///   - limit: most changes that wait for a reader.
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidDomain`` if the domain leaves no room for the type.
-    init(_ type: ServiceType, in domain: ServiceDomain?, listed: [ServiceDomain]) throws(ServiceDiscoveryError) {
+    init(
+        _ type: ServiceType, in domain: ServiceDomain?, listed: [ServiceDomain],
+        limit: Int = EngineLimits().waitingChanges
+    ) throws(ServiceDiscoveryError) {
         self.type = type
         let first = domain ?? .local
         domains = [first]
         guard let name = type.listName(in: first) else {
             throw ServiceDiscoveryError(.invalidDomain, name: first.description)
         }
-        services = PointerMachine([name]) { ServiceInstance(fullName: $0) }
+        services = PointerMachine([name], limit: limit) { ServiceInstance(fullName: $0) }
         let names = domain == nil ? ServiceDomain.lists(["lb"], in: listed.filter { !$0.isLocal }) : []
         lists = PointerMachine(names, optional: names) { ServiceDomain(name: $0) }
     }

@@ -10,7 +10,9 @@ protocol DiscoveryBackend: Sendable {
         _ advertisement: ServiceAdvertisement, sink: any DiscoverySink
     ) throws(ServiceDiscoveryError) -> Int
 
-    /// Gives a published service another TXT record.
+    /// Gives a published service another TXT record, however soon after ``publish(_:sink:)``.
+    ///
+    /// - Throws: ``ServiceDiscoveryError`` if the record cannot be announced; the old one stands.
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError)
 
     /// Says that a record may be gone.
@@ -19,10 +21,14 @@ protocol DiscoveryBackend: Sendable {
     /// Tells the other programs of this machine, and nobody else, that a record has gone.
     func tellThisMachine(hasGone record: DNSRecord)
 
+    /// Most changes that wait for a reader who does not read.
+    var waitingChanges: Int { get }
+
     /// Ends an operation; a published service is gone when this returns. Unknown numbers are passed over.
     func end(_ operation: Int)
 }
 
 extension DiscoveryBackend {
     func tellThisMachine(hasGone record: DNSRecord) {}
+    var waitingChanges: Int { EngineLimits().waitingChanges }
 }

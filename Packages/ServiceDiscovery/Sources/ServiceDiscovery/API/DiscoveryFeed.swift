@@ -33,8 +33,11 @@ public final class DiscoveryFeed<Element: Sendable>: Sendable {
         try enter()
         defer { point.leave(.reader) }
         while true {
-            if let element = try source.take() { return element }
-            if source.isOver { return nil }
+            switch try source.take() {
+            case .element(let element): return element
+            case .over: return nil
+            case .nothing: break
+            }
             try check(await point.readerWait(for: .readable, until: deadline.map(Moment.init)))
         }
     }
@@ -45,8 +48,11 @@ public final class DiscoveryFeed<Element: Sendable>: Sendable {
         try enter()
         defer { point.leave(.reader) }
         while true {
-            if let element = try source.take() { return element }
-            if source.isOver { return nil }
+            switch try source.take() {
+            case .element(let element): return element
+            case .over: return nil
+            case .nothing: break
+            }
             try check(point.block(.reader, for: .readable, until: deadline.map(Moment.init)))
         }
     }
@@ -55,7 +61,7 @@ public final class DiscoveryFeed<Element: Sendable>: Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the search has failed.
     public func tryNext() throws(ServiceDiscoveryError) -> Element? {
-        try source.take()
+        try source.take().element
     }
 
     /// Has `handler` called on a queue, loop or run loop whenever there is something to take with ``tryNext()``. Keep the

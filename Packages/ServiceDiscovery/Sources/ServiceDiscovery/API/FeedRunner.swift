@@ -15,6 +15,12 @@ final class FeedRunner<Machine: FeedMachine>: DiscoveryFeedSource, DiscoverySink
         var isOver = false
         var isAdapting = false
         var bell: (any DeliverySignal)?
+
+        /// Takes an event of the operation that asks `key`.
+        mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
+            guard case .failed(let failure) = event else { return machine.receive(event, of: key) }
+            if !machine.passesOver(failure, of: key) { (error, isOver) = (failure, true) }
+        }
     }
 
     let point: WaitPoint
@@ -34,16 +40,12 @@ final class FeedRunner<Machine: FeedMachine>: DiscoveryFeedSource, DiscoverySink
 
     deinit { stop() }
 
-    var isOver: Bool { state.withLock { $0.isOver } }
-
-    func take() throws(ServiceDiscoveryError) -> Machine.Element? {
-        let (element, error) = state.withLock { state -> (Machine.Element?, ServiceDiscoveryError?) in
-            if let element = state.machine.take() { return (element, nil) }
-            defer { state.error = nil }
-            return (nil, state.error)
-        }
-        if let error { throw error }
-        return element
+    func take() throws(ServiceDiscoveryError) -> DiscoveryStep<Machine.Element> {
+        try state.withLock { state -> Result<DiscoveryStep<Machine.Element>, ServiceDiscoveryError> in
+            if let element = state.machine.take() { return .success(.element(element)) }
+            if let error = state.error.take() { return .failure(error) }
+            return .success(state.isOver ? .over : .nothing)
+        }.get()
     }
 
     func deliver(to signal: any DeliverySignal) {
@@ -63,12 +65,8 @@ final class FeedRunner<Machine: FeedMachine>: DiscoveryFeedSource, DiscoverySink
 
     func put(_ event: DiscoveryEvent, of operation: Int) {
         state.withLock { state in
-            if case .failed(let error) = event {
-                let key = state.keys[operation] ?? state.beginning
-                if let key, state.machine.passesOver(error, of: key) { return }
-                (state.error, state.isOver) = (error, true)
-            } else if let key = state.keys[operation] {
-                state.machine.receive(event, of: key)
+            if let key = state.keys[operation] {
+                state.receive(event, of: key)
             } else if state.beginning != nil {
                 state.early.append((operation, event))
             }
@@ -143,7 +141,7 @@ final class FeedRunner<Machine: FeedMachine>: DiscoveryFeedSource, DiscoverySink
             if state.isOver { return false }
             state.operations[key] = operation
             state.keys[operation] = key
-            for (early, event) in state.early where early == operation { state.machine.receive(event, of: key) }
+            for (early, event) in state.early where early == operation { state.receive(event, of: key) }
             return true
         }
     }

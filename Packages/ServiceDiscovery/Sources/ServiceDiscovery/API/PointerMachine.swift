@@ -56,7 +56,7 @@ struct PointerMachine<Thing: Hashable & Sendable>: FeedMachine {
         case .removed(let record, let interface):
             let place = Place(key: key, interface: interface)
             if let thing = thing(record), known.remove(thing, in: place) { append(.removed, thing) }
-        case .absent, .published, .failed: break
+        case .absent, .published, .hidden, .failed: break
         }
     }
 

@@ -4,7 +4,8 @@ internal import EventLoops
 final class PublicationRunner: DiscoveryFeedSource, DiscoverySink {
     private struct State {
         var operation: Int?
-        var names: [ServiceInstance] = []
+        /// The newest name, until it is taken: it need not be read, and the newest counts.
+        var name: ServiceInstance?
         var current: ServiceInstance?
         var error: ServiceDiscoveryError?
         var isOver = false
@@ -23,15 +24,14 @@ final class PublicationRunner: DiscoveryFeedSource, DiscoverySink {
 
     deinit { stop() }
 
-    var isOver: Bool { state.withLock { $0.isOver } }
     var current: ServiceInstance? { state.withLock { $0.current } }
 
-    func take() throws(ServiceDiscoveryError) -> ServiceInstance? {
-        let (name, error) = state.withLock { state -> (ServiceInstance?, ServiceDiscoveryError?) in
-            state.names.isEmpty ? (nil, state.error) : (state.names.removeFirst(), nil)
-        }
-        if name == nil, let error { throw error }
-        return name
+    func take() throws(ServiceDiscoveryError) -> DiscoveryStep<ServiceInstance> {
+        try state.withLock { state -> Result<DiscoveryStep<ServiceInstance>, ServiceDiscoveryError> in
+            if let name = state.name.take() { return .success(.element(name)) }
+            if let error = state.error { return .failure(error) }
+            return .success(state.isOver ? .over : .nothing)
+        }.get()
     }
 
     func deliver(to signal: any DeliverySignal) {
@@ -60,9 +60,9 @@ final class PublicationRunner: DiscoveryFeedSource, DiscoverySink {
         state.withLock { state in
             switch event {
             case .published(let instance):
-                state.current = instance
-                // Nobody need read them: the newest counts.
-                state.names = [instance]
+                (state.current, state.name) = (instance, instance)
+            case .hidden:
+                (state.current, state.name) = (nil, nil)
             case .failed(let error):
                 (state.error, state.current, state.isOver) = (error, nil, true)
             case .added, .removed, .absent: break

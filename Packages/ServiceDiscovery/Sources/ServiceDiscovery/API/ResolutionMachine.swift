@@ -43,7 +43,7 @@ struct ResolutionMachine: FeedMachine {
         case .added(let record, let interface): add(record.data, of: key, on: interface)
         case .removed(let record, let interface): remove(record.data, of: key, on: interface)
         case .absent: absent.insert(key.type)
-        case .published, .failed: break
+        case .published, .hidden, .failed: break
         }
     }
 

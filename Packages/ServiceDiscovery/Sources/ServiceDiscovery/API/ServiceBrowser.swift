@@ -40,7 +40,8 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
     public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<Element> {
-        let machine = try BrowseMachine(type, in: domain, listed: engine.searchDomains)
+        let machine = try BrowseMachine(
+            type, in: domain, listed: engine.searchDomains, limit: engine.backend.waitingChanges)
         return DiscoveryFeed(try FeedRunner(machine, backend: engine.backend, interface: interface))
     }
 

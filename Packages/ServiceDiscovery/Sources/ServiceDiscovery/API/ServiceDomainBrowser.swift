@@ -49,7 +49,8 @@ public struct ServiceDomainBrowser: AsyncSequence, Sendable {
         let names = ServiceDomain.lists(labels, in: domains)
         if names.isEmpty { throw ServiceDiscoveryError(.invalidDomain, name: listedIn?.description) }
         let machine = PointerMachine<ServiceDomain>(
-            names, optional: listedIn == nil ? names : [], initial: listedIn?.isLocal ?? true ? [.local] : []
+            names, optional: listedIn == nil ? names : [], initial: listedIn?.isLocal ?? true ? [.local] : [],
+            limit: engine.backend.waitingChanges
         ) { ServiceDomain(name: $0) }
         return DiscoveryFeed(try FeedRunner(machine, backend: engine.backend, interface: interface))
     }

@@ -13,8 +13,8 @@
 public final class ServicePublisher: Sendable {
     /// What was asked for.
     public let advertisement: ServiceAdvertisement
-    /// The name each time that the service becomes visible: once in the beginning, and again if a later conflict brings
-    /// another name (RFC 6762 §9). Throws what stopped it.
+    /// The name each time that the service becomes visible: in the beginning, again if a later conflict brings another name
+    /// (RFC 6762 §9), and again when a link comes back after the service was on none. Throws what stopped it.
     public let names: DiscoveryFeed<ServiceInstance>
     private let runner: PublicationRunner
 

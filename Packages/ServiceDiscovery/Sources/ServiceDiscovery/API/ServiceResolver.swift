@@ -18,7 +18,7 @@ public struct ServiceResolver: AsyncSequence, Sendable {
 
     /// Which service.
     public let service: ServiceInstance
-    /// The only interface looked at; nil for all.
+    /// The only interface looked at in `local`; nil for all.
     public let interface: String?
     private let engine: DiscoveryEngine
 

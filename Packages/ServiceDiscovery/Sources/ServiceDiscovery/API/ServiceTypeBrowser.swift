@@ -14,7 +14,7 @@ public struct ServiceTypeBrowser: AsyncSequence, Sendable {
 
     /// Where; nil for the default domain, `local`.
     public let domain: ServiceDomain?
-    /// The only interface looked at; nil for all.
+    /// The only interface looked at in `local`; nil for all.
     public let interface: String?
     private let engine: DiscoveryEngine
 
@@ -33,7 +33,7 @@ public struct ServiceTypeBrowser: AsyncSequence, Sendable {
         guard let name = DNSName(labels: ServiceRecords.enumeration + domain.name.labels) else {
             throw ServiceDiscoveryError(.invalidDomain, name: domain.description)
         }
-        let machine = PointerMachine<ServiceType>([name]) { name in
+        let machine = PointerMachine<ServiceType>([name], limit: engine.backend.waitingChanges) { name in
             let labels = name.labels
             return labels.count > 2 ? ServiceType(labels: labels[..<2]) : nil
         }

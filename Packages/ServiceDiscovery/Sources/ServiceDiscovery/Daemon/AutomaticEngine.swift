@@ -75,6 +75,9 @@ final class AutomaticEngine: DiscoveryBackend, Sendable {
         }
     }
 
+    /// Those of the engine that can be told how many.
+    var waitingChanges: Int { embedded.waitingChanges }
+
     func end(_ operation: Int) {
         state.withLock { $0.relays.removeValue(forKey: operation) }?.end()
     }

@@ -18,6 +18,9 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
     private struct Operation {
         weak var sink: (any DiscoverySink)?
         var subject: DaemonQuery.Subject?
+        /// What is published, with the TXT record last given.
+        var advertisement: ServiceAdvertisement?
+        /// What publishes it; nil until the daemon has begun with the record last given.
         var watch: DaemonWatch?
     }
 
@@ -82,17 +85,29 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
         let interface = try Self.index(of: advertisement.interface)
         let id = state.withLock { state in
             state.lastID += 1
-            state.operations[state.lastID] = Operation(sink: sink)
+            state.operations[state.lastID] = Operation(sink: sink, advertisement: advertisement)
             return state.lastID
         }
-        Self.loop.execute { self.begin(id, advertisement, interface, library) }
+        Self.loop.execute { self.begin(id, interface, library) }
         return id
     }
 
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
-        guard let watch = state.withLock({ $0.operations[operation]?.watch }) else { return }
-        let error = watch.update(record)
-        if error != 0 { throw DaemonNumber.error(error) }
+        let (old, watch) = try state.withLock { state -> Result<(TXTRecord, DaemonWatch?), ServiceDiscoveryError> in
+            guard let old = state.operations[operation]?.advertisement?.record else {
+                return .failure(ServiceDiscoveryError(.invalidated))
+            }
+            // Where nothing publishes yet, what begins takes the newest record.
+            state.operations[operation]?.advertisement?.record = record
+            return .success((old, state.operations[operation]?.watch))
+        }.get()
+        let error = watch?.update(record) ?? 0
+        guard error != 0 else { return }
+        state.withLock { state in
+            guard state.operations[operation]?.advertisement?.record == record else { return }
+            state.operations[operation]?.advertisement?.record = old
+        }
+        throw DaemonNumber.error(error)
     }
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
@@ -154,38 +169,55 @@ extension DaemonEngine {
         }
     }
 
-    private func begin(
-        _ id: Int, _ advertisement: ServiceAdvertisement, _ interface: UInt32, _ library: DaemonLibrary
-    ) {
-        guard state.withLock({ $0.operations[id] != nil }) else { return }
-        var name = advertisement.name
-        while true {
+    private func begin(_ id: Int, _ interface: UInt32, _ library: DaemonLibrary) {
+        var takenName: String?
+        while let advertisement = state.withLock({ $0.operations[id]?.advertisement }) {
+            let name = takenName.map(NameSuccession.afterService) ?? advertisement.name
             do throws(ServiceDiscoveryError) {
                 let reference = try DaemonReference(
                     publishing: advertisement, name: name, interface: interface, library: library)
                 let watch = DaemonWatch(reference, loop: Self.loop) { [weak self] in
                     self?.take($0, of: id, advertisement)
                 }
-                let isWanted = state.withLock { state in
-                    guard state.operations[id] != nil else { return false }
-                    state.operations[id]?.watch = watch
-                    return true
+                do throws(ServiceDiscoveryError) {
+                    if try !adopt(watch, of: id, publishing: advertisement.record) { watch.end() }
+                } catch {
+                    watch.end()
+                    fail(id, error)
                 }
-                if !isWanted { watch.end() }
                 return
             } catch {
                 // Avahi takes another name if another host has this one, not if this host has.
                 guard error.code == .collision, advertisement.renamesOnConflict else {
                     return fail(id, error)
                 }
-                name = NameSuccession.afterService(name)
+                takenName = name
             }
+        }
+    }
+
+    /// Takes what publishes `record`, after handing it the record last given; false if the operation is over.
+    private func adopt(
+        _ watch: DaemonWatch, of id: Int, publishing record: TXTRecord
+    ) throws(ServiceDiscoveryError) -> Bool {
+        var given = record
+        while true {
+            let (isWanted, missing) = state.withLock { state -> (Bool, TXTRecord?) in
+                guard let wanted = state.operations[id]?.advertisement?.record else { return (false, nil) }
+                if wanted != given { return (true, wanted) }
+                state.operations[id]?.watch = watch
+                return (true, nil)
+            }
+            guard isWanted, let missing else { return isWanted }
+            let error = watch.update(missing)
+            if error != 0 { throw DaemonNumber.error(error) }
+            given = missing
         }
     }
 
     /// What was said of a question, for all who ask it.
     private func take(_ replies: [DaemonReply], of subject: DaemonQuery.Subject) {
-        var failure: Int32?
+        var failure: ServiceDiscoveryError?
         let sinks = state.withLock { state -> [any DiscoverySink] in
             var told: [Int: any DiscoverySink] = [:]
             for reply in replies {
@@ -198,7 +230,7 @@ extension DaemonEngine {
                         sink.put(event, of: id)
                         told[id] = sink
                     }
-                case .failed(let number): failure = number
+                case .failed(let error): failure = error
                 case .registered: break
                 }
             }
@@ -210,7 +242,7 @@ extension DaemonEngine {
             return []
         }
         for sink in sinks { sink.ring() }
-        if let failure { fail(subject, DaemonNumber.error(failure, name: subject.key.name.description)) }
+        if let failure { fail(subject, failure.about(subject.key.name.description)) }
     }
 
     private func take(_ replies: [DaemonReply], of id: Int, _ advertisement: ServiceAdvertisement) {
@@ -221,7 +253,7 @@ extension DaemonEngine {
                     name: name, type: advertisement.type, domain: advertisement.domain ?? .local)
                 guard let instance else { continue }
                 tell(.published(instance), to: id)
-            case .failed(let number): fail(id, DaemonNumber.error(number, name: advertisement.name))
+            case .failed(let error): fail(id, error.about(advertisement.name))
             case .record: break
             }
         }

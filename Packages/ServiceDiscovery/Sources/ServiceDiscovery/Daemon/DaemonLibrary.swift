@@ -8,6 +8,11 @@ struct DaemonLibrary: Sendable {
 
     let functions: netkit_daemon
 
+    /// A library with these functions.
+    init(_ functions: netkit_daemon) {
+        self.functions = functions
+    }
+
     private init?() {
         var functions = netkit_daemon()
         guard netkit_daemon_load(&functions) else { return nil }

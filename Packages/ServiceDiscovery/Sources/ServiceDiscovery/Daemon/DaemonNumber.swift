@@ -29,3 +29,11 @@ enum DaemonNumber {
         }
     }
 }
+
+extension ServiceDiscoveryError {
+    /// The same error, about `name` if it names nothing yet.
+    func about(_ name: String) -> ServiceDiscoveryError {
+        ServiceDiscoveryError(
+            code, name: self.name ?? name, detail: detail, domain: domain, number: number, daemonNumber: daemonNumber)
+    }
+}

@@ -36,7 +36,7 @@ final class DaemonReference: Sendable {
                 { _, flags, interface, error, _, type, _, length, data, _, context in
                     let bytes = UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : Int(length))
                     if error != 0 {
-                        Inbox.put(.failed(error), context)
+                        Inbox.put(.failed(DaemonNumber.error(error)), context)
                     } else if let data = DNSRecordData(wire: Array(bytes), type: DNSRecordType(rawValue: type)) {
                         let isAdded = flags & DaemonNumber.add != 0
                         Inbox.put(.record(data, interface: interface, isAdded: isAdded), context)
@@ -50,11 +50,11 @@ final class DaemonReference: Sendable {
     }
 
     /// Begins to publish. Waits for the daemon.
-    ///
     init(
         publishing advertisement: ServiceAdvertisement, name: String, interface: UInt32, library: DaemonLibrary
     ) throws(ServiceDiscoveryError) {
         let flags = advertisement.renamesOnConflict ? 0 : DaemonNumber.noAutoRename
+        // At most `TXTRecord.largestSize` bytes, so that their count is a UInt16.
         let text = advertisement.record.wireForm
         let inbox = Inbox()
         let pointer = try Self.begin(library, inbox) { pointer, context in
@@ -63,8 +63,9 @@ final class DaemonReference: Sendable {
                 nil, advertisement.port.bigEndian, UInt16(text.count), text,
                 { _, _, error, name, _, _, context in
                     Inbox.put(
-                        error == 0 ? .registered(name: name.map { String(cString: $0) } ?? "") : .failed(error),
-                        context)
+                        error == 0
+                            ? .registered(name: name.map { String(cString: $0) } ?? "")
+                            : .failed(DaemonNumber.error(error)), context)
                 }, context)
         }
         descriptor = library.functions.descriptor(pointer)
@@ -94,7 +95,7 @@ final class DaemonReference: Sendable {
         }
         return inbox.replies.withLock { replies in
             defer { replies = [] }
-            return replies + (error == 0 ? [] : [.failed(error)])
+            return replies + (error == 0 ? [] : [.failed(DaemonNumber.error(error))])
         }
     }
 

@@ -6,5 +6,8 @@ enum DaemonReply: Sendable {
     case record(DNSRecordData, interface: UInt32, isAdded: Bool)
     /// The service is visible under this name.
     case registered(name: String)
-    case failed(Int32)
+    /// The operation is over.
+    case failed(ServiceDiscoveryError)
+
+    var isFailure: Bool { if case .failed = self { true } else { false } }
 }

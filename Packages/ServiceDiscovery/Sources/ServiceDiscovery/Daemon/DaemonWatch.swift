@@ -1,11 +1,13 @@
 internal import EventLoops
 
 /// Watches one ``DaemonReference`` on a loop.
+///
+/// Each turn of the watch takes replies, suspends, or ends it; it ends when it is closed, and after the first failure.
 final class DaemonWatch: Sendable {
     private let reference: DaemonReference
     private let point: WaitPoint
 
-    /// - Parameter take: told, on the loop, what the daemon says, in batches.
+    /// - Parameter take: called on the loop with the replies of the daemon, in batches; a failure is the last of all.
     init(_ reference: DaemonReference, loop: EventLoop, take: @escaping @Sendable ([DaemonReply]) -> Void) {
         self.reference = reference
         let point = WaitPoint(descriptor: reference.descriptor, ownership: .borrowed, loop: loop)
@@ -15,10 +17,14 @@ final class DaemonWatch: Sendable {
             defer { point.leave(.reader) }
             while !point.isClosed(.reader) {
                 let replies = reference.replies()
-                if replies.isEmpty {
-                    _ = await point.readerWait(for: .readable, until: nil)
-                } else {
-                    take(replies)
+                if !replies.isEmpty { take(replies) }
+                if replies.contains(where: \.isFailure) { return }
+                guard replies.isEmpty else { continue }
+                switch await point.readerWait(for: .readable, until: nil) {
+                case .ready: continue
+                case .failed(let number): return take([.failed(MulticastSocket.failure(number))])
+                // Nothing but closing ends it otherwise: there is no deadline, no other reader, and no one has the task.
+                case .closed, .cancelled, .timedOut, .busy: return
                 }
             }
         }

@@ -47,7 +47,8 @@ public final class EmbeddedEngine: Sendable {
     /// Makes an engine; nothing is opened yet.
     ///
     /// - Parameters:
-    ///   - interfaces: the only interfaces to use; nil for all that can multicast, or loopback if there is none.
+    ///   - interfaces: the only interfaces to use, each of which has to exist when an operation begins; nil for all that can
+    ///     multicast, or loopback if there is none.
     ///   - hostName: the label wanted for this host under `local`; nil for the machine's name. Another one is taken if it
     ///     is somebody else's.
     ///   - limits: how much it keeps and sends at most.
@@ -78,15 +79,26 @@ public final class EmbeddedEngine: Sendable {
 
     /// Ends all operations, with goodbyes for what is published. Their readers are told that they were cancelled.
     public func close() {
-        let sinks = perform { state in
+        endAll(ServiceDiscoveryError(.cancelled)) { _ in true }
+    }
+
+    /// Ends all operations with `error`; the next one opens the sockets anew.
+    private func endAll(_ error: ServiceDiscoveryError, if isMeant: (State) -> Bool) {
+        let sinks = perform { state -> [any DiscoverySink] in
+            guard isMeant(state) else { return [] }
             // Kept alive until the lock is left: who goes inside of it would want it too.
             let sinks = state.sinks.compactMap { id, sink in sink.sink.map { (id, $0) } }
-            for (id, sink) in sinks { sink.put(.failed(ServiceDiscoveryError(.cancelled)), of: id) }
+            for (id, sink) in sinks { sink.put(.failed(error), of: id) }
             state.machine.close(now: .now)
             state.sinks = [:]
             return sinks.map(\.1)
         }
         for sink in sinks { sink.ring() }
+    }
+
+    /// A socket of the engine can no longer be read: its operations fail rather than hear nothing for ever.
+    func fail(_ error: ServiceDiscoveryError, of socket: MulticastSocket) {
+        endAll(error) { $0.transport?.sockets.contains { $0 === socket } ?? false }
     }
 
     deinit {
@@ -101,7 +113,7 @@ public final class EmbeddedEngine: Sendable {
 
 extension EmbeddedEngine: DiscoveryBackend {
     func ask(_ key: RecordKey, interface: String?, sink: any DiscoverySink) throws(ServiceDiscoveryError) -> Int {
-        try begin(sink) { machine throws(ServiceDiscoveryError) in
+        try begin(sink, on: interface) { machine throws(ServiceDiscoveryError) in
             try machine.ask(key, interface: interface, now: .now)
         }
     }
@@ -109,14 +121,20 @@ extension EmbeddedEngine: DiscoveryBackend {
     func publish(
         _ advertisement: ServiceAdvertisement, sink: any DiscoverySink
     ) throws(ServiceDiscoveryError) -> Int {
-        try begin(sink) { machine throws(ServiceDiscoveryError) in
+        try begin(sink, on: advertisement.interface) { machine throws(ServiceDiscoveryError) in
             try machine.publish(advertisement, now: .now)
         }
     }
 
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
-        perform { $0.machine.update(operation, record: record, now: .now) }
+        try perform { state in
+            Result { () throws(ServiceDiscoveryError) in
+                try state.machine.update(operation, record: record, now: .now)
+            }
+        }.get()
     }
+
+    var waitingChanges: Int { limits.waitingChanges }
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) {
         perform { $0.machine.reconfirm(key, data, now: .now) }
@@ -131,7 +149,7 @@ extension EmbeddedEngine: DiscoveryBackend {
             guard let socket = try? MulticastSocket(family: family, loop: loop) else { continue }
             defer { socket.close() }
             socket.stayOnThisMachine()
-            for link in InterfaceList.current(names: names) {
+            for link in InterfaceList.links(names: names) {
                 socket.send(Transmission(bytes: bytes, destination: .group, interface: link.index))
             }
         }
@@ -145,8 +163,10 @@ extension EmbeddedEngine: DiscoveryBackend {
     }
 
     private func begin(
-        _ sink: any DiscoverySink, _ body: (inout DiscoveryMachine) throws(ServiceDiscoveryError) -> Int
+        _ sink: any DiscoverySink, on interface: String?,
+        _ body: (inout DiscoveryMachine) throws(ServiceDiscoveryError) -> Int
     ) throws(ServiceDiscoveryError) -> Int {
+        try InterfaceList.check(interface, engine: names)
         let result = perform { state -> Result<Int, ServiceDiscoveryError> in
             do throws(ServiceDiscoveryError) {
                 try self.open(&state)
@@ -232,8 +252,12 @@ extension EmbeddedEngine {
         for socket in sockets {
             // The task knows the socket, not the engine: letting the engine go ends it.
             Task(executorPreference: loop) { [weak self] in
-                await socket.receive(limit: limit) { datagram in
-                    self?.perform { $0.machine.receive(datagram, now: .now) }
+                do throws(ServiceDiscoveryError) {
+                    try await socket.receive(limit: limit) { datagram in
+                        self?.perform { $0.machine.receive(datagram, now: .now) }
+                    }
+                } catch {
+                    self?.fail(error, of: socket)
                 }
             }
         }
@@ -242,7 +266,7 @@ extension EmbeddedEngine {
     /// Looks at the interfaces anew.
     private func refresh(_ state: inout State) {
         guard let transport = state.transport else { return }
-        var links = InterfaceList.current(names: names)
+        var links = InterfaceList.links(names: names)
         for index in links.indices { links[index].hearsUnicast = transport.hearsUnicast }
         for socket in transport.sockets {
             let members = links.filter { link in

@@ -72,10 +72,19 @@ final class MulticastSocket: Sendable {
         }
     }
 
-    /// Hands over each packet until the socket is closed.
-    nonisolated(nonsending) func receive(limit: Int, _ take: (Datagram) -> Void) async {
+    /// Most errors of the kernel in a row, such as those that an interface leaves behind when it goes, before receiving ends
+    /// with the last of them.
+    static let mostErrors = 16
+
+    /// Hands over each packet until the socket is closed. Each turn takes a packet or an error, or suspends.
+    ///
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system`` if the socket cannot be waited for or read any more.
+    nonisolated(nonsending) func receive(
+        limit: Int, _ take: (Datagram) -> Void
+    ) async throws(ServiceDiscoveryError) {
         guard point.enter(.reader) == .entered else { return }
         defer { point.leave(.reader) }
+        var errors = 0
         // One byte more, so that what is too large is seen to be.
         var buffer = [UInt8](repeating: 0, count: limit + 1)
         while !point.isClosed(.reader) {
@@ -85,6 +94,7 @@ final class MulticastSocket: Sendable {
             let count = netkit_multicast_receive(
                 point.descriptor, &buffer, buffer.count, &source, &interface, &isMulticast)
             if count >= 0 {
+                errors = 0
                 let address = withUnsafeBytes(of: source) { try? SocketAddress(sockaddr: $0.prefixing(family)) }
                 if case .ip(let address, let port)? = address {
                     take(
@@ -94,8 +104,19 @@ final class MulticastSocket: Sendable {
                 }
                 // A flood must not keep the loop from its other work.
                 await Task.yield()
-            } else if errno == EAGAIN {
-                if await point.readerWait(for: .readable, until: nil) == .closed { return }
+                continue
+            }
+            let number = errno
+            guard number == EAGAIN else {
+                errors += 1
+                if errors == Self.mostErrors { throw Self.failure(number) }
+                continue
+            }
+            switch await point.readerWait(for: .readable, until: nil) {
+            case .ready: continue
+            case .failed(let number): throw Self.failure(number)
+            // There is no deadline and no other reader; the engine closes the socket rather than cancel its task.
+            case .closed, .cancelled, .timedOut, .busy: return
             }
         }
     }

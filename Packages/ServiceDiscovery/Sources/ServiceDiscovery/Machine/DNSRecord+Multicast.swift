@@ -48,8 +48,17 @@ extension DNSQuestion {
 
     /// Class IN or ANY.
     var isInternet: Bool { [1, 255].contains(recordClass & ~Self.unicastWanted) }
+}
 
-    func isAnswered(by record: DNSRecord) -> Bool {
-        (type == record.type || type == .any) && name == record.name
+extension DNSMessage {
+    /// The questions of the Internet class, each once: a packet may repeat one hundreds of times.
+    var distinctQuestions: [DNSQuestion] {
+        var seen: Set<DNSQuestion> = []
+        return questions.filter { question in
+            guard question.isInternet else { return false }
+            let plain = DNSQuestion(
+                question.name, question.type, recordClass: question.wantsUnicast ? 1 | DNSQuestion.unicastWanted : 1)
+            return seen.insert(plain).inserted
+        }
     }
 }

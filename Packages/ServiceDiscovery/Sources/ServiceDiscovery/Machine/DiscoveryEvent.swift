@@ -9,6 +9,8 @@ enum DiscoveryEvent: Hashable, Sendable {
     case absent(interface: UInt32)
     /// The service is published under this name, which may not be the one asked for.
     case published(ServiceInstance)
+    /// The published service is on no link: none is up that it is meant for. It is published again when one is.
+    case hidden
     /// The operation is over.
     case failed(ServiceDiscoveryError)
 }

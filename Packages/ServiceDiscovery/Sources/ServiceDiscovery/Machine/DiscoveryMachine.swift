@@ -76,7 +76,7 @@ struct DiscoveryMachine {
             if !registrations.isEmpty { publishHost(on: index, pause: .zero, now: now) }
         }
         collect(now: now)
-        for id in registrations.keys.sorted() { tellIfPublished(id) }
+        for id in registrations.keys.sorted() { tellVisibility(id) }
     }
 
     /// A packet came in.
@@ -111,11 +111,7 @@ struct DiscoveryMachine {
             throw ServiceDiscoveryError(
                 .unsupported, name: advertisement.domain?.description, detail: "publishing outside of local.")
         }
-        let size = advertisement.record.size
-        guard size + 512 <= MulticastRules.largestPayload else {
-            throw ServiceDiscoveryError(
-                .invalidRecord, detail: "\(size) bytes do not fit into a packet of multicast DNS")
-        }
+        try Self.check(advertisement.record)
         var instance = try ServiceInstance(name: advertisement.name, type: advertisement.type)
         if isTaken(instance, by: nil) {
             guard advertisement.renamesOnConflict else {
@@ -124,8 +120,7 @@ struct DiscoveryMachine {
             instance = successor(of: instance, for: nil)
         }
         lastID += 1
-        registrations[lastID] = Registration(
-            advertisement: advertisement, instance: instance, waiting: Set(links.keys))
+        registrations[lastID] = Registration(advertisement: advertisement, instance: instance)
         for index in links.keys.sorted() {
             if registrations.count == 1 { publishHost(on: index, pause: .zero, now: now) }
             publish(lastID, on: index, pause: .zero, now: now)
@@ -134,8 +129,12 @@ struct DiscoveryMachine {
     }
 
     /// Announces another TXT record for a service that is published.
-    mutating func update(_ id: Int, record: TXTRecord, now: DiscoveryTime) {
-        guard registrations[id] != nil else { return }
+    ///
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` for a record too large to send, after which the
+    ///   old one stands; ``ServiceDiscoveryError/Code-swift.struct/invalidated`` if the operation is over.
+    mutating func update(_ id: Int, record: TXTRecord, now: DiscoveryTime) throws(ServiceDiscoveryError) {
+        guard registrations[id] != nil else { throw ServiceDiscoveryError(.invalidated) }
+        try Self.check(record)
         registrations[id]?.advertisement.record = record
         for index in links.keys.sorted() { publish(id, on: index, pause: .zero, now: now) }
         collect(now: now)
@@ -203,6 +202,14 @@ struct DiscoveryMachine {
 // MARK: - Inside
 
 extension DiscoveryMachine {
+    /// Refuses a TXT record that does not fit into a packet together with the names and the other records of its service.
+    private static func check(_ record: TXTRecord) throws(ServiceDiscoveryError) {
+        guard record.size + 512 <= MulticastRules.largestPayload else {
+            throw ServiceDiscoveryError(
+                .invalidRecord, detail: "\(record.size) bytes do not fit into a packet of multicast DNS")
+        }
+    }
+
     private func isMeant(_ interface: String?, _ index: UInt32) -> Bool {
         interface == nil || links[index]?.link.name == interface
     }
@@ -211,7 +218,6 @@ extension DiscoveryMachine {
         links[index]?.close(now: now)
         collect(index, now: now)
         if let link = links.removeValue(forKey: index) { closed += link.statistics }
-        for id in registrations.keys { registrations[id]?.waiting.remove(index) }
     }
 
     private mutating func publishHost(on index: UInt32, pause: Duration, now: DiscoveryTime) {
@@ -223,12 +229,8 @@ extension DiscoveryMachine {
 
     private mutating func publish(_ id: Int, on index: UInt32, pause: Duration, now: DiscoveryTime) {
         guard let registration = registrations[id] else { return }
-        guard isMeant(registration.advertisement.interface, index) else {
-            registrations[id]?.waiting.remove(index)
-            return
-        }
+        guard isMeant(registration.advertisement.interface, index) else { return }
         let (advertisement, instance) = (registration.advertisement, registration.instance)
-        if registration.told != instance { registrations[id]?.waiting.insert(index) }
         let unique = ServiceRecords.unique(advertisement, instance, host: hostName)
         links[index]?.publish(
             id, name: instance.fullName, unique: unique,
@@ -248,9 +250,7 @@ extension DiscoveryMachine {
             case .added(let record): report(.added(record, interface: index), record.key, index)
             case .removed(let record): report(.removed(record, interface: index), record.key, index)
             case .absent(let key): report(.absent(interface: index), key, index)
-            case .established(let id):
-                registrations[id]?.waiting.remove(index)
-                tellIfPublished(id)
+            case .established(let id): tellVisibility(id)
             case .conflict(Self.hostID): renameHost(now: now)
             case .conflict(let id): conflict(id, now: now)
             }
@@ -261,12 +261,19 @@ extension DiscoveryMachine {
         for id in (byKey[key] ?? []).sorted() where isMeant(asked[id]?.interface, index) { reports.append((id, event)) }
     }
 
-    private mutating func tellIfPublished(_ id: Int) {
-        guard let registration = registrations[id], registration.waiting.isEmpty, !links.isEmpty,
-            registration.told != registration.instance
-        else { return }
-        registrations[id]?.told = registration.instance
-        reports.append((id, .published(registration.instance)))
+    /// Reports that a service has become visible, or is no longer. It is visible when its name is won on all links that it is
+    /// meant for, of which there must be one.
+    private mutating func tellVisibility(_ id: Int) {
+        guard let registration = registrations[id] else { return }
+        let (instance, name) = (registration.instance, registration.instance.fullName)
+        let meant = links.filter { isMeant(registration.advertisement.interface, $0.key) }
+        if meant.isEmpty {
+            if registration.told != nil { reports.append((id, .hidden)) }
+            registrations[id]?.told = nil
+        } else if registration.told != instance, meant.values.allSatisfy({ $0.hasPublished(id, name) }) {
+            registrations[id]?.told = instance
+            reports.append((id, .published(instance)))
+        }
     }
 
     private mutating func conflict(_ id: Int, now: DiscoveryTime) {

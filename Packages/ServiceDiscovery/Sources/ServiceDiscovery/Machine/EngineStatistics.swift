@@ -6,7 +6,7 @@ public struct EngineStatistics: Hashable, Sendable {
     public var packetsSent = 0
     /// Packets dropped: too large, no DNS messages, from another link, from a port that answers do not come from.
     public var packetsRefused = 0
-    /// Records not kept because a limit of ``EngineLimits`` was reached.
+    /// Records not kept, or given up for others, because a limit of ``EngineLimits`` was reached.
     public var recordsRefused = 0
     /// Replies not sent because a limit of ``EngineLimits`` was reached.
     public var repliesRefused = 0

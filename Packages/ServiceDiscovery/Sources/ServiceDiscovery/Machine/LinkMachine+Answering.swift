@@ -2,9 +2,20 @@ internal import HostResolver
 
 /// Answers (RFC 6762 §6, §7).
 extension LinkMachine {
+    /// The records of one name that is ours, looked up once for all questions of a packet.
+    private struct OwnedName {
+        let all: [DNSRecord]
+        let byType: [DNSRecordType: [DNSRecord]]
+
+        init(_ records: [DNSRecord]) {
+            all = records
+            byType = Dictionary(grouping: records, by: \.type)
+        }
+    }
+
     /// Answers a whole query, now or after the delays that the standard asks for.
     mutating func answer(
-        _ query: DNSMessage, known: [DNSRecord], _ datagram: Datagram, isComplete: Bool, now: DiscoveryTime
+        _ query: DNSMessage, known: KnownAnswers, _ datagram: Datagram, isComplete: Bool, now: DiscoveryTime
     ) {
         let isLegacy = datagram.sourcePort != MulticastRules.port
         let isProbe = !query.authorities.isEmpty
@@ -13,9 +24,11 @@ extension LinkMachine {
         var byMulticast: [DNSRecord] = []
         var byUnicast: [DNSRecord] = []
         var isShared = false
-        let known = KnownAnswers(known)
-        for question in query.questions where question.isInternet {
-            let records = self.records(for: question)
+        var names: [DNSName: OwnedName] = [:]
+        for question in query.distinctQuestions {
+            let name = names[question.name] ?? OwnedName(ownedRecords(question.name))
+            names[question.name] = name
+            let records = self.records(for: question, of: name)
             let wantsUnicast = isLegacy || question.wantsUnicast || !datagram.isMulticast
             for record in records {
                 if known.suppresses(record) { continue }
@@ -29,7 +42,9 @@ extension LinkMachine {
                 }
             }
         }
-        if !byUnicast.isEmpty {
+        if !byUnicast.isEmpty, replies.isSpent(now) {
+            statistics.repliesRefused += 1
+        } else if !byUnicast.isEmpty {
             let answers = Self.distinct(byUnicast)
             let extra = additional(to: answers)
             let packets =
@@ -47,10 +62,9 @@ extension LinkMachine {
     }
 
     /// The records that answer a question; for a name that is ours without such a record, one that says so (§6.1).
-    private func records(for question: DNSQuestion) -> [DNSRecord] {
-        let ours = ownedRecords(question.name)
-        if ours.isEmpty { return [] }
-        let records = ours.filter { question.isAnswered(by: $0) }
+    private func records(for question: DNSQuestion, of name: OwnedName) -> [DNSRecord] {
+        if name.all.isEmpty { return [] }
+        let records = question.type == .any ? name.all : name.byType[question.type] ?? []
         if !records.isEmpty { return records }
         return denial(of: question.name).map { [$0] } ?? []
     }
@@ -96,7 +110,7 @@ extension LinkMachine {
     mutating func sendPending(_ now: DiscoveryTime) {
         let due = pending.values.filter { $0.due <= now }.sorted { $0.number < $1.number }.map(\.record)
         for record in due { pending[record.identity] = nil }
-        pendingAlarm.reset()
+        pendingAlarm.reset(now)
         for answer in pending.values { pendingAlarm.note(answer.due) }
         guard !due.isEmpty else { return }
         let extra = additional(to: due)
@@ -173,11 +187,11 @@ extension LinkMachine {
     mutating func answerHeld(_ now: DiscoveryTime) {
         let due = held.filter { $0.due <= now }
         held.removeAll { $0.due <= now }
-        heldAlarm.reset()
+        heldAlarm.reset(now)
         for query in held { heldAlarm.note(query.due) }
         for query in due {
             let message = DNSMessage(header: DNSHeader(id: 0), questions: query.questions)
-            answer(message, known: query.known, query.datagram, isComplete: true, now: now)
+            answer(message, known: KnownAnswers(query.known), query.datagram, isComplete: true, now: now)
         }
     }
 }

@@ -11,16 +11,15 @@ extension LinkMachine {
         if firstRound.map({ $0 <= now }) ?? true {
             firstRound = now + random.milliseconds(MulticastRules.firstQueryDelay)
         }
-        question.next = firstRound
+        if let firstRound { question.restart(at: firstRound) }
         cache.setWanted(true, key, random: &random)
         if cache.hasUniqueAnswer(key) { question.next = nil }
         questions[key] = question
-        questionAlarm.note(question.next)
+        questionAlarm.note(question.deadline)
     }
 
     mutating func end(_ key: RecordKey) {
         questions[key] = nil
-        urgent.removeAll { $0 == key }
         cache.setWanted(false, key, random: &random)
     }
 
@@ -28,81 +27,70 @@ extension LinkMachine {
         cache.records(key).map(\.record)
     }
 
-    /// RFC 6762 §10.4: asks twice, and takes the record for gone if nobody answers.
+    /// RFC 6762 §10.4: asks twice, and takes the record for gone if nobody answers. What no question asks for just goes, if
+    /// nobody says meanwhile that it stands.
     mutating func doubt(_ key: RecordKey, _ data: DNSRecordData?, now: DiscoveryTime) {
         guard cache.doubt(key, data, until: now + MulticastRules.doubtTime) else { return }
-        urgent.append(key)
-        let again = now + MulticastRules.doubtInterval
-        doubts.append((key, again))
-        doubtAlarm.note(again)
+        questions[key]?.doubt(now)
+        questionAlarm.note(questions[key]?.deadline)
     }
 
-    mutating func advanceDoubts(_ now: DiscoveryTime) {
-        doubtAlarm.reset()
-        urgent += doubts.filter { $0.due <= now }.map(\.key)
-        doubts.removeAll { $0.due <= now }
-        for doubt in doubts { doubtAlarm.note(doubt.due) }
+    /// Asks out of turn, as soon as the interval between two queries allows, if the question is asked at all.
+    mutating func expedite(_ key: RecordKey, now: DiscoveryTime) {
+        questions[key]?.expedite(now)
+        questionAlarm.note(questions[key]?.deadline)
     }
 
     /// Asks again soon for what is not known any more.
     mutating func resumeAsking(_ key: RecordKey, now: DiscoveryTime) {
         guard var question = questions[key], question.next == nil else { return }
-        question.interval = MulticastRules.firstQueryInterval
-        question.next = now + random.milliseconds(MulticastRules.firstQueryDelay)
+        question.restart(at: now + random.milliseconds(MulticastRules.firstQueryDelay))
         questions[key] = question
-        questionAlarm.note(question.next)
+        questionAlarm.note(question.deadline)
     }
 
     /// Sends the questions that are due, with what is known already.
     mutating func ask(_ now: DiscoveryTime) {
-        var keys: [(key: RecordKey, wantsUnicast: Bool)] = []
-        var seen: Set<RecordKey> = []
-        for key in urgent where seen.insert(key).inserted { keys.append((key, false)) }
-        urgent = []
-        if questionAlarm.isDue(now) {
-            questionAlarm.reset()
-            var due: [RecordKey] = []
-            for (key, question) in questions {
-                if let next = question.next, next <= now { due.append(key) } else { questionAlarm.note(question.next) }
-            }
-            // In an order that does not depend on chance.
-            due.sort { $0.name.wireForm.lexicographicallyPrecedes($1.name.wireForm) }
-            for key in due {
-                guard var question = questions[key] else { continue }
-                if cache.hasUniqueAnswer(key) {
-                    question.next = nil
-                } else {
-                    // RFC 6762 §5.4: only at the beginning, and only if the answer reaches us.
-                    let wantsUnicast = question.sent == 0 && link.hearsUnicast
-                    if seen.insert(key).inserted { keys.append((key, wantsUnicast)) }
-                    question.noteSent(now)
-                }
-                questions[key] = question
-                questionAlarm.note(question.next)
-            }
+        questionAlarm.reset(now)
+        var due: [RecordKey] = []
+        for (key, question) in questions {
+            if question.isDue(now) { due.append(key) } else { questionAlarm.note(question.deadline) }
         }
-        guard !keys.isEmpty else { return }
-        let questions = keys.map { key, wantsUnicast in
-            DNSQuestion(key.name, key.type, recordClass: wantsUnicast ? 1 | DNSQuestion.unicastWanted : 1)
-        }
+        // In an order that does not depend on chance.
+        due.sort { $0.name.wireForm.lexicographicallyPrecedes($1.name.wireForm) }
+        var asked: [DNSQuestion] = []
         // A record that is about to die is not listed: its owner would keep quiet.
-        let known = keys.flatMap { cache.knownAnswers($0.key, now: now) }
-        multicast(PacketComposer.queries(questions, known: known), now: now)
+        var known: [DNSRecord] = []
+        for key in due {
+            guard var question = questions[key] else { continue }
+            let isFirst = question.sent == 0 && question.isScheduled(now)
+            if cache.hasUniqueAnswer(key) { question.next = nil }
+            if question.isDue(now) {
+                // RFC 6762 §5.4: only at the beginning, and only if the answer reaches us.
+                let unicast = isFirst && link.hearsUnicast ? DNSQuestion.unicastWanted : 0
+                asked.append(DNSQuestion(key.name, key.type, recordClass: 1 | unicast))
+                known += cache.knownAnswers(key, now: now)
+                question.noteSent(now)
+            }
+            questions[key] = question
+            questionAlarm.note(question.deadline)
+        }
+        guard !asked.isEmpty else { return }
+        known.removeLast(known.count - listing.take(known.count, now: now))
+        multicast(PacketComposer.queries(asked, known: known), now: now)
     }
 
-    /// RFC 6762 §7.3: somebody else has just asked what we are about to ask. `known` is what he listed of it.
-    mutating func noteForeignQuestion(_ foreign: DNSQuestion, known: [DNSRecord], now: DiscoveryTime) {
+    /// RFC 6762 §7.3: another host has just asked what we are about to ask. `known` is what it listed.
+    mutating func noteForeignQuestion(_ foreign: DNSQuestion, known: KnownAnswers, now: DiscoveryTime) {
         guard !foreign.wantsUnicast else { return }
-        if var question = questions[foreign.key], let next = question.next, next - now < .seconds(1) {
-            let ours = KnownAnswers(cache.knownAnswers(foreign.key, now: now))
-            if known.allSatisfy({ $0.key != foreign.key || ours.contains($0) }) {
-                question.noteSent(now)
-                questions[foreign.key] = question
-                questionAlarm.note(question.next)
-            }
+        let key = foreign.key
+        if var question = questions[key], let next = question.next, next - now < .seconds(1),
+            known.data(key).allSatisfy({ cache.lists(key, $0, now: now) })
+        {
+            question.noteScheduled(now)
+            questions[key] = question
+            questionAlarm.note(question.deadline)
         }
-        for record in cache.noteQuery(foreign.key, known: KnownAnswers(known), now: now) {
-            doubt(record.key, record.data, now: now)
-        }
+        for record in cache.noteQuery(key, known: known, now: now) { doubt(record.key, record.data, now: now) }
     }
 }

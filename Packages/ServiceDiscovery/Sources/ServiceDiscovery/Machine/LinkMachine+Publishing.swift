@@ -31,6 +31,11 @@ extension LinkMachine {
         sayGoodbye(releaseAll(old, old.records, now: now), now: now)
     }
 
+    /// True if the publication has won `name` here.
+    func hasPublished(_ id: Int, _ name: DNSName) -> Bool {
+        publications[id].map { $0.isLive && $0.name == name } ?? false
+    }
+
     private mutating func forget(_ publication: Publication) {
         publications[publication.id] = nil
         byName[publication.name]?.remove(publication.id)
@@ -52,7 +57,7 @@ extension LinkMachine {
     }
 
     mutating func advancePublications(_ now: DiscoveryTime) {
-        publicationAlarm.reset()
+        publicationAlarm.reset(now)
         var probes: [(question: DNSQuestion, records: [DNSRecord])] = []
         var due: [Int] = []
         for (id, publication) in publications {
@@ -168,11 +173,11 @@ extension LinkMachine {
 
     /// §8.2: two hosts are after the same name at once; the one whose records are later in order gets it.
     mutating func breakTies(_ probe: DNSMessage, now: DiscoveryTime) {
-        let names = Set(probe.authorities.map(\.name))
-        for id in names.flatMap({ byName[$0] ?? [] }).sorted() {
+        let authorities = Dictionary(grouping: probe.authorities.filter(\.isInternet), by: \.name)
+        let asked = Set(probe.questions.map(\.name))
+        for id in authorities.keys.flatMap({ byName[$0] ?? [] }).sorted() {
             guard var publication = publications[id], case .probing = publication.phase else { continue }
-            let theirs = probe.authorities.filter { $0.name == publication.name && $0.isInternet }
-            guard !theirs.isEmpty, probe.questions.contains(where: { $0.name == publication.name }) else { continue }
+            guard let theirs = authorities[publication.name], asked.contains(publication.name) else { continue }
             let ours = Self.sorted(publication.unique)
             guard Self.precedes(ours, Self.sorted(theirs)) else { continue }
             publication.phase = .probing(0)

@@ -30,17 +30,13 @@ extension LinkMachine {
             _ = continueHeld(query, datagram)
             return
         }
-        if !isLegacy, datagram.isMulticast, !query.header.isTruncated {
-            for question in query.questions where question.isInternet {
-                noteForeignQuestion(question, known: query.answers, now: now)
-            }
+        if !isLegacy, query.header.isTruncated { return hold(query, datagram, now: now) }
+        // §7.1: a plain resolver has no list of known answers.
+        let known = KnownAnswers(isLegacy ? [] : query.answers)
+        if !isLegacy, datagram.isMulticast {
+            for question in query.distinctQuestions { noteForeignQuestion(question, known: known, now: now) }
         }
-        if !isLegacy, query.header.isTruncated {
-            hold(query, datagram, now: now)
-        } else {
-            // §7.1: a plain resolver has no list of known answers.
-            answer(query, known: isLegacy ? [] : query.answers, datagram, isComplete: false, now: now)
-        }
+        answer(query, known: known, datagram, isComplete: false, now: now)
     }
 
     private mutating func receiveResponse(_ response: DNSMessage, _ datagram: Datagram, now: DiscoveryTime) {
@@ -71,8 +67,9 @@ extension LinkMachine {
             // §7.4: said already.
             if record.timeToLive >= ours.record.timeToLive { pending[record.identity] = nil }
         } else {
-            // §6.6, §10.1: it is still ours and as good as ever; tell everybody before they forget it.
-            schedule(ours.record, at: now, pause: .zero)
+            // §6.6, §10.1: it is still ours and as good as ever; tell everybody before they forget it, which takes a second, but
+            // not more often than §6 allows, however many goodbyes are forged.
+            schedule(ours.record, at: now, pause: MulticastRules.repeatInterval)
         }
     }
 
@@ -80,12 +77,15 @@ extension LinkMachine {
         let key = record.key
         if record.timeToLive == 0 {
             // The second that is left is used to ask whether it is true: anybody can say goodbye for anybody.
-            if cache.goodbye(record, now: now), questions[key] != nil { urgent.append(key) }
+            if cache.goodbye(record, now: now) { expedite(key, now: now) }
             return
         }
         let isWanted = questions[key] != nil
-        switch cache.insert(record, from: sender, now: now, isWanted: isWanted, random: &random) {
-        case .added: if isWanted { events.append(.added(record)) }
+        switch cache.insert(record, from: sender, now: now, random: &random) {
+        case .added(let displaced):
+            statistics.recordsRefused += displaced.count
+            for record in displaced { lost(record, now: now) }
+            if isWanted { events.append(.added(record)) }
         case .refreshed: break
         case .refused: statistics.recordsRefused += 1
         }

@@ -6,6 +6,10 @@ internal import HostResolver
 /// taken by ``DiscoveryMachine``. Each concern has a list of its own with deadlines, looked through when its alarm says
 /// so: publications (`+Publishing`), questions (`+Asking`), answers that wait and queries that are not complete
 /// (`+Answering`), and the cache. Packets come in by `+Receiving`. Nothing here knows what a service is.
+///
+/// What strangers can cause is bounded in rate as well as in size. A question is sent at most once in a second
+/// (``LinkQuestion``), queries list a bounded number of known answers in a minute, and one packet costs time in proportion to
+/// its size: its questions and known answers are looked up by name and type, never compared pair by pair.
 struct LinkMachine {
     var link: MulticastLink
     let limits: EngineLimits
@@ -27,39 +31,40 @@ struct LinkMachine {
     var claimed = 0
 
     var questions: [RecordKey: LinkQuestion] = [:]
-    var questionAlarm = Alarm()
+    var questionAlarm = Alarm(pause: MulticastRules.searchInterval)
     /// When the questions begun just now are asked, all together.
     var firstRound: DiscoveryTime?
-    /// To be asked now whatever their turn is: records about to die, and doubted ones.
-    var urgent: [RecordKey] = []
-    var doubts: [(key: RecordKey, due: DiscoveryTime)] = []
-    var doubtAlarm = Alarm()
+    /// The known answers that queries may list.
+    var listing: Budget
 
     var pending: [RecordIdentity: PendingAnswer] = [:]
     var scheduled = 0
     var pendingAlarm = Alarm()
     var held: [HeldQuery] = []
     var heldAlarm = Alarm()
-    var replyBudget: (second: DiscoveryTime?, sent: Int) = (nil, 0)
+    /// The packets that may go to single hosts.
+    var replies: Budget
 
     init(_ link: MulticastLink, limits: EngineLimits, seed: UInt64) {
         self.link = link
         self.limits = limits
         random = DelayRandom(seed: seed)
         cache = RecordCache(limits: limits)
+        listing = Budget(limits.listedAnswersPerMinute, in: .seconds(60))
+        replies = Budget(limits.unicastRepliesPerSecond, in: .seconds(1))
     }
 
     /// When ``advance(_:)`` has something to do next.
     var deadline: DiscoveryTime? {
         let alarms = [
-            publicationAlarm.earliest, questionAlarm.earliest, doubtAlarm.earliest, pendingAlarm.earliest,
-            heldAlarm.earliest, cache.deadline,
+            publicationAlarm.earliest, questionAlarm.earliest, pendingAlarm.earliest, heldAlarm.earliest,
+            cache.deadline,
         ]
         return alarms.compactMap { $0 }.min()
     }
 
     func isDue(_ now: DiscoveryTime) -> Bool {
-        !urgent.isEmpty || deadline.map { $0 <= now } ?? false
+        deadline.map { $0 <= now } ?? false
     }
 
     /// What is to be sent and told; it is not kept.
@@ -75,12 +80,11 @@ struct LinkMachine {
     mutating func advance(_ now: DiscoveryTime) {
         let (gone, stale) = cache.advance(now, random: &random)
         for record in gone { lost(record, now: now) }
-        urgent += stale
+        for key in stale { expedite(key, now: now) }
         if publicationAlarm.isDue(now) { advancePublications(now) }
         if heldAlarm.isDue(now) { answerHeld(now) }
         if pendingAlarm.isDue(now) { sendPending(now) }
-        if doubtAlarm.isDue(now) { advanceDoubts(now) }
-        if questionAlarm.isDue(now) || !urgent.isEmpty { ask(now) }
+        if questionAlarm.isDue(now) { ask(now) }
     }
 
     /// The link goes: everything known through it goes too, after a goodbye for what was published.
@@ -101,12 +105,10 @@ struct LinkMachine {
     /// Sends to one host, within the budget.
     mutating func reply(_ packets: [[UInt8]], to source: IPAddress, port: UInt16, now: DiscoveryTime) {
         for bytes in packets {
-            if replyBudget.second.map({ now - $0 >= .seconds(1) }) ?? true { replyBudget = (now, 0) }
-            guard replyBudget.sent < limits.unicastRepliesPerSecond else {
+            guard replies.take(1, now: now) == 1 else {
                 statistics.repliesRefused += 1
                 continue
             }
-            replyBudget.sent += 1
             transmit(bytes, to: .host(source, port: port))
         }
     }

@@ -39,6 +39,9 @@ enum MulticastRules {
     static let firstQueryDelay: ClosedRange<Int64> = 20...120
     static let firstQueryInterval: Duration = .seconds(1)
     static let longestQueryInterval: Duration = .seconds(3600)
+    /// The least time between two searches of a link's questions or cache for what is due. Not a rule of the standard, which has
+    /// no finer delays than this one: it bounds the work that deadlines chosen by strangers make.
+    static let searchInterval: Duration = .milliseconds(10)
     /// §5.2: percents of a record's life at which it is asked for again, each plus 0–2.
     static let refreshPercents: [Int64] = [80, 85, 90, 95]
     /// §10.4: when doubted, asked for twice and gone after this if nobody answers.

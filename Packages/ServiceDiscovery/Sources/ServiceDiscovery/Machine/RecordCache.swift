@@ -1,27 +1,43 @@
 internal import HostResolver
 
-/// The records known on one link (RFC 6762 §5.2, §10). Bounded in all, for each sender, and for what nobody asked for.
+/// The records known on one link (RFC 6762 §5.2, §10). Bounded in all, for each sender, in time, and for what no question
+/// asks for.
 ///
-/// Theory of operation. Own records stand in it too, so that questions of this machine find services of this machine.
-/// Nothing is ever displaced: what was there first stays until its time is over, so a flood can keep new records out for
-/// a while, but cannot make services vanish.
+/// Theory of operation. Own records stand in it too, so that questions of this machine find services of this machine. A
+/// flood can keep new records out for a while, but cannot make services vanish: when the cache is full, an answer to a
+/// question displaces only records that no question asks for, and then those of senders that fill more than their share
+/// (``EngineLimits/percentWhenFull``), the newest first. Many are displaced at a time, so that the search costs little for
+/// each.
 struct RecordCache {
     /// What came of a record.
     enum Insertion: Hashable {
-        case added
+        /// It is new; the others were given up for it.
+        case added(displaced: [DNSRecord])
         case refreshed
         case refused
     }
 
+    /// What is known of one key.
+    private struct RecordSet {
+        var entries: [DNSRecordData: CachedRecord] = [:]
+        /// The number of entries that are not this machine's own.
+        var foreign = 0
+        /// When a query of another host was last counted (§10.5).
+        var lastQuery: DiscoveryTime?
+    }
+
     private let limits: EngineLimits
-    private var sets: [RecordKey: [DNSRecordData: CachedRecord]] = [:]
+    private var sets: [RecordKey: RecordSet] = [:]
+    /// The keys that questions ask for.
+    private var wanted: Set<RecordKey> = []
     private var inserted = 0
-    private var alarm = Alarm()
+    private var alarm = Alarm(pause: MulticastRules.searchInterval)
     /// Foreign records, all and those that answer no question.
     private(set) var count = 0
-    private var unasked: [RecordKey: Int] = [:]
     private var unaskedCount = 0
     private var bySender: [IPAddress: Int] = [:]
+    /// When a search for records to displace may be made again after one that found none.
+    private var nextSearch: DiscoveryTime?
 
     init(limits: EngineLimits) {
         self.limits = limits
@@ -30,7 +46,7 @@ struct RecordCache {
     var deadline: DiscoveryTime? { alarm.earliest }
 
     func records(_ key: RecordKey) -> [CachedRecord] {
-        (sets[key] ?? [:]).values.sorted { $0.number < $1.number }
+        (sets[key]?.entries ?? [:]).values.sorted { $0.number < $1.number }
     }
 
     func isEmpty(_ key: RecordKey) -> Bool {
@@ -39,38 +55,78 @@ struct RecordCache {
 
     /// RFC 6762 §5.2: a unique answer that is known needs no asking until it is about to die.
     func hasUniqueAnswer(_ key: RecordKey) -> Bool {
-        sets[key]?.values.contains { $0.record.isUnique && ($0.isOwn || $0.refresh != nil) } ?? false
+        sets[key]?.entries.values.contains { $0.record.isUnique && ($0.isOwn || $0.refresh != nil) } ?? false
     }
 
-    /// Takes a record in, or starts its life anew.
+    /// Takes a record in, or starts its life anew. It lives for ``EngineLimits/longestLife`` at most.
     mutating func insert(
-        _ record: DNSRecord, from sender: IPAddress, now: DiscoveryTime, isWanted: Bool, random: inout DelayRandom
+        _ record: DNSRecord, from sender: IPAddress, now: DiscoveryTime, random: inout DelayRandom
     ) -> Insertion {
+        let record = record.living(min(record.timeToLive, limits.longestLife))
         let key = record.key
+        let isWanted = wanted.contains(key)
         var entry = CachedRecord(
             record: record, received: now, expires: now + .seconds(Int64(record.timeToLive)), sender: sender)
         entry.schedule(isWanted: isWanted, random: &random)
-        if let old = sets[key]?[record.data] {
+        if let old = sets[key]?.entries[record.data] {
             if old.isOwn { return .refreshed }
             (entry.sender, entry.number) = (old.sender, old.number)
-            sets[key]?[record.data] = entry
+            sets[key]?.entries[record.data] = entry
             alarm.note(entry.deadline)
             return .refreshed
         }
-        guard count < limits.cachedRecords, isWanted || unaskedCount < limits.unaskedRecords,
-            bySender[sender, default: 0] < max(1, limits.cachedRecords * limits.percentOfOneSender / 100)
-        else { return .refused }
+        guard let displaced = makeRoom(for: sender, isWanted: isWanted, now: now) else { return .refused }
         count += 1
         bySender[sender, default: 0] += 1
-        if !isWanted {
-            unasked[key, default: 0] += 1
-            unaskedCount += 1
-        }
+        if !isWanted { unaskedCount += 1 }
         inserted += 1
         entry.number = inserted
-        sets[key, default: [:]][record.data] = entry
+        sets[key, default: RecordSet()].foreign += 1
+        sets[key]?.entries[record.data] = entry
         alarm.note(entry.deadline)
-        return .added
+        return .added(displaced: displaced)
+    }
+
+    /// Finds room for one more record; what it displaces, or nil if there is no room.
+    private mutating func makeRoom(for sender: IPAddress, isWanted: Bool, now: DiscoveryTime) -> [DNSRecord]? {
+        func share(_ percent: Int) -> Int { max(1, limits.cachedRecords * percent / 100) }
+        let filled = bySender[sender, default: 0]
+        guard isWanted || unaskedCount < limits.unaskedRecords, filled < share(limits.percentOfOneSender) else {
+            return nil
+        }
+        if count < limits.cachedRecords { return [] }
+        guard isWanted, filled < share(limits.percentWhenFull), nextSearch.map({ $0 <= now }) ?? true else {
+            return nil
+        }
+        let kept = share(limits.percentWhenFull)
+        let displaced = displace(atMost: max(1, limits.cachedRecords / 16), keeping: kept)
+        nextSearch = displaced.isEmpty ? now + MulticastRules.lastSecond : nil
+        return displaced.isEmpty ? nil : displaced
+    }
+
+    /// Takes out records that no question asks for, then those beyond `kept` of one sender; the newest first.
+    private mutating func displace(atMost limit: Int, keeping kept: Int) -> [DNSRecord] {
+        var unneeded: [CachedRecord] = []
+        var excess: [CachedRecord] = []
+        for (key, set) in sets {
+            for entry in set.entries.values {
+                guard let sender = entry.sender else { continue }
+                if !wanted.contains(key) {
+                    unneeded.append(entry)
+                } else if bySender[sender, default: 0] > kept {
+                    excess.append(entry)
+                }
+            }
+        }
+        var displaced: [DNSRecord] = []
+        for entry in unneeded.sorted(by: { $0.number > $1.number }).prefix(limit) {
+            displaced += remove(entry.record.key, [entry.record.data]).map(\.record)
+        }
+        for entry in excess.sorted(by: { $0.number > $1.number }) where displaced.count < limit {
+            guard let sender = entry.sender, bySender[sender, default: 0] > kept else { continue }
+            displaced += remove(entry.record.key, [entry.record.data]).map(\.record)
+        }
+        return displaced
     }
 
     /// Puts in a record of this machine; true if nobody had told of it before.
@@ -79,19 +135,19 @@ struct RecordCache {
         inserted += 1
         var entry = CachedRecord(record: record, received: now, expires: now, sender: nil)
         entry.number = inserted
-        sets[record.key, default: [:]][record.data] = entry
+        sets[record.key, default: RecordSet()].entries[record.data] = entry
         return known.isEmpty
     }
 
     /// Takes out a record of this machine; true if it was there.
     mutating func removeOwn(_ record: DNSRecord) -> Bool {
-        guard sets[record.key]?[record.data]?.isOwn == true else { return false }
+        guard sets[record.key]?.entries[record.data]?.isOwn == true else { return false }
         return !remove(record.key, [record.data]).isEmpty
     }
 
     /// RFC 6762 §10.2: what else was known of the name and type, and was told more than a second ago, has a second left.
     mutating func flush(_ key: RecordKey, except data: Set<DNSRecordData>, now: DiscoveryTime) {
-        for (other, entry) in sets[key] ?? [:] where !data.contains(other) {
+        for (other, entry) in sets[key]?.entries ?? [:] where !data.contains(other) {
             if now - entry.received > MulticastRules.lastSecond { end(key, other, at: now + MulticastRules.lastSecond) }
         }
     }
@@ -106,15 +162,20 @@ struct RecordCache {
     mutating func doubt(_ key: RecordKey, _ data: DNSRecordData?, until moment: DiscoveryTime) -> Bool {
         if let data { return end(key, data, at: moment) }
         var isChanged = false
-        for data in (sets[key] ?? [:]).keys where end(key, data, at: moment) { isChanged = true }
+        for data in (sets[key]?.entries ?? [:]).keys where end(key, data, at: moment) { isChanged = true }
         return isChanged
     }
 
-    /// Somebody else asked for `key`, and did not list everything as known (RFC 6762 §10.5). The records to be doubted.
+    /// Another host asked for `key`, and did not list everything as known (RFC 6762 §10.5). The records to be doubted.
+    ///
+    /// At most one query in a second counts, so that queries cost nothing more however fast they come.
     mutating func noteQuery(_ key: RecordKey, known: KnownAnswers, now: DiscoveryTime) -> [DNSRecord] {
-        guard let set = sets[key] else { return [] }
+        guard let set = sets[key], set.lastQuery.map({ now - $0 >= MulticastRules.firstQueryInterval }) ?? true else {
+            return []
+        }
+        sets[key]?.lastQuery = now
         var doubtful: [DNSRecord] = []
-        for (data, entry) in set where !entry.isOwn && !known.contains(entry.record) {
+        for (data, entry) in set.entries where !entry.isOwn && !known.contains(entry.record) {
             var entry = entry
             let first = entry.firstUnanswered ?? now
             entry.firstUnanswered = first
@@ -123,20 +184,27 @@ struct RecordCache {
                 (entry.unanswered, entry.firstUnanswered) = (0, nil)
                 doubtful.append(entry.record)
             }
-            sets[key]?[data] = entry
+            sets[key]?.entries[data] = entry
         }
         return doubtful
     }
 
-    /// From now on somebody is interested in `key`, or nobody is any more.
+    /// Questions ask for `key` from now on, or no longer do. Of what they no longer ask for, the newest goes that is beyond
+    /// ``EngineLimits/unaskedRecords``.
     mutating func setWanted(_ isWanted: Bool, _ key: RecordKey, random: inout DelayRandom) {
-        if isWanted, let number = unasked.removeValue(forKey: key) { unaskedCount -= number }
-        for (data, entry) in sets[key] ?? [:] {
+        guard wanted.contains(key) != isWanted else { return }
+        if isWanted { wanted.insert(key) } else { wanted.remove(key) }
+        guard let set = sets[key] else { return }
+        unaskedCount += isWanted ? -set.foreign : set.foreign
+        for (data, entry) in set.entries {
             var entry = entry
             entry.schedule(isWanted: isWanted, random: &random)
             alarm.note(entry.deadline)
-            sets[key]?[data] = entry
+            sets[key]?.entries[data] = entry
         }
+        let excess = unaskedCount - limits.unaskedRecords
+        guard !isWanted, excess > 0 else { return }
+        _ = remove(key, records(key).filter { !$0.isOwn }.suffix(excess).map(\.record.data))
     }
 
     /// What is due: records whose time is over, taken out, and keys to be asked for again.
@@ -144,17 +212,17 @@ struct RecordCache {
         guard alarm.isDue(now) else { return ([], []) }
         var gone: [DNSRecord] = []
         var stale: [RecordKey] = []
-        alarm.reset()
+        alarm.reset(now)
         for (key, set) in sets {
             var over: [DNSRecordData] = []
-            for (data, entry) in set where !entry.isOwn {
+            for (data, entry) in set.entries where !entry.isOwn {
                 if entry.expires <= now {
                     over.append(data)
                 } else if let refresh = entry.refresh, refresh <= now {
                     var entry = entry
                     entry.refreshes += 1
                     entry.schedule(isWanted: true, random: &random)
-                    sets[key]?[data] = entry
+                    sets[key]?.entries[data] = entry
                     if stale.last != key { stale.append(key) }
                     alarm.note(entry.deadline)
                 } else {
@@ -166,39 +234,45 @@ struct RecordCache {
         return (gone, stale)
     }
 
-    /// What a question may list as known (RFC 6762 §7.1): more than half of its life is left.
+    /// What a question may list as known (RFC 6762 §7.1), the first known first: more than half of its life is left.
     func knownAnswers(_ key: RecordKey, now: DiscoveryTime) -> [DNSRecord] {
         var known: [DNSRecord] = []
         for entry in records(key) where known.count < limits.listedAnswers {
-            let left = entry.remaining(now)
-            if left > entry.record.timeToLive / 2 { known.append(entry.record.plain.living(left)) }
+            if isListed(entry, now: now) { known.append(entry.record.plain.living(entry.remaining(now))) }
         }
         return known
     }
 
+    /// True if a question lists this answer as known.
+    func lists(_ key: RecordKey, _ data: DNSRecordData, now: DiscoveryTime) -> Bool {
+        sets[key]?.entries[data].map { isListed($0, now: now) } ?? false
+    }
+
+    private func isListed(_ entry: CachedRecord, now: DiscoveryTime) -> Bool {
+        entry.remaining(now) > entry.record.timeToLive / 2
+    }
+
     @discardableResult
     private mutating func end(_ key: RecordKey, _ data: DNSRecordData, at moment: DiscoveryTime) -> Bool {
-        guard var entry = sets[key]?[data], !entry.isOwn, entry.expires > moment else { return false }
+        guard var entry = sets[key]?.entries[data], !entry.isOwn, entry.expires > moment else { return false }
         entry.expires = moment
         entry.refresh = nil
-        sets[key]?[data] = entry
+        sets[key]?.entries[data] = entry
         alarm.note(moment)
         return true
     }
 
     private mutating func remove(_ key: RecordKey, _ data: [DNSRecordData]) -> [CachedRecord] {
-        let removed = data.compactMap { sets[key]?.removeValue(forKey: $0) }
-        if sets[key]?.isEmpty == true { sets[key] = nil }
+        let removed = data.compactMap { sets[key]?.entries.removeValue(forKey: $0) }
         for entry in removed {
             guard let sender = entry.sender else { continue }
             count -= 1
+            sets[key]?.foreign -= 1
             let left = bySender[sender, default: 1] - 1
             bySender[sender] = left == 0 ? nil : left
-            if let number = unasked[key] {
-                unasked[key] = number == 1 ? nil : number - 1
-                unaskedCount -= 1
-            }
+            if !wanted.contains(key) { unaskedCount -= 1 }
         }
+        if sets[key]?.entries.isEmpty == true { sets[key] = nil }
         return removed
     }
 }

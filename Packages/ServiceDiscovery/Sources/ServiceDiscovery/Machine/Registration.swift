@@ -4,9 +4,7 @@ internal import HostResolver
 struct Registration {
     var advertisement: ServiceAdvertisement
     var instance: ServiceInstance
-    /// The links on which the name is not won yet.
-    var waiting: Set<UInt32>
-    /// The name last told of.
+    /// The name last reported; nil while the service is not visible.
     var told: ServiceInstance?
     var conflicts: [DiscoveryTime] = []
 

@@ -140,20 +140,24 @@ public struct TXTRecord: Sendable {
 
 extension TXTRecord {
     /// Reads a record's strings as they come from the DNS (RFC 6763 §6.4): of a key that comes twice the first counts;
-    /// strings that are empty, or whose key is empty or no printable ASCII, are passed over.
+    /// strings that are empty, longer than ``longestEntry``, or whose key is empty or no printable ASCII, are passed over, and so
+    /// is what would make the record larger than ``largestSize``.
     public init(strings: some Sequence<[UInt8]>) {
         var seen: Set<[UInt8]> = []
-        for string in strings.prefix(Self.largestSize) {
+        var size = 0
+        for string in strings.prefix(Self.largestSize) where string.count <= Self.longestEntry {
             let key = string.prefix { $0 != UInt8(ascii: "=") }
             guard !key.isEmpty, key.allSatisfy(Self.isKeyByte) else { continue }
             let text = String(decoding: key, as: UTF8.self)
-            guard seen.insert(Self.folded(text)).inserted else { continue }
+            guard size + 1 + string.count <= Self.largestSize, seen.insert(Self.folded(text)).inserted else { continue }
+            size += 1 + string.count
             let value = key.count == string.count ? nil : Array(string[(key.count + 1)...])
             entries.append(Entry(key: text, value: value))
         }
     }
 
-    /// Reads a record's bytes: strings behind a byte of length each. A string longer than what is left ends the record.
+    /// Reads a record's bytes: strings behind a byte of length each. A string longer than what is left ends the record, and what
+    /// is beyond ``largestSize`` is passed over, as in ``init(strings:)``.
     public init(wire bytes: some Collection<UInt8>) {
         var strings: [[UInt8]] = []
         var rest = Array(bytes)[...]
@@ -172,7 +176,7 @@ extension TXTRecord {
         }
     }
 
-    /// The bytes of the record.
+    /// The bytes of the record, at most ``largestSize``.
     public var wireForm: [UInt8] {
         strings.flatMap { [UInt8($0.count)] + $0 }
     }

@@ -25,6 +25,8 @@ struct DomainRoutes: DiscoveryBackend {
         try backend(of: key.name).reconfirm(key, data)
     }
 
+    var waitingChanges: Int { local.waitingChanges }
+
     func end(_ operation: Int) {
         backend(of: operation).end(operation)
     }

@@ -1,3 +1,4 @@
+import EventLoops
 import HostResolver
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
         let (daemon, embedded) = (ScriptedBackend(), ScriptedBackend())
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         daemon.tell(.published(try instance("Web")))
-        #expect(try publication.take() == (try instance("Web")))
+        #expect(try publication.take().element == (try instance("Web")))
         try publication.update(try TXTRecord(["k": "v"]))
         publication.stop()
         #expect(daemon.calls == ["publish Web", "update k=v", "end"])
@@ -30,7 +31,7 @@ import Testing
         let (daemon, embedded) = (ScriptedBackend(refusing: unavailable), ScriptedBackend())
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         embedded.tell(.published(try instance("Web")))
-        #expect(try publication.take()?.name == "Web")
+        #expect(try publication.take().element?.name == "Web")
         try publication.update(TXTRecord())
         publication.stop()
         #expect(embedded.calls == ["publish Web", "update ", "end"])
@@ -41,9 +42,9 @@ import Testing
         let publication = try publish(AutomaticEngine(daemon, or: embedded))
         daemon.tell(.failed(unavailable))
         #expect(embedded.calls == ["publish Web"])
-        #expect(try publication.take() == nil)
+        #expect(try publication.take() == .nothing)
         embedded.tell(.published(try instance("Web")))
-        #expect(try publication.take()?.name == "Web")
+        #expect(try publication.take().element?.name == "Web")
         publication.stop()
         #expect(embedded.running.isEmpty)
     }
@@ -80,10 +81,73 @@ import Testing
         let runner = try FeedRunner(machine, backend: engine, interface: nil)
         daemon.tell(.failed(unavailable))
         embedded.tell(.added(DNSRecord(name, timeToLive: 9, .ptr(try instance("Web").fullName)), interface: 1))
-        #expect(try runner.take()?.value.name == "Web")
+        #expect(try runner.take().element?.value.name == "Web")
         runner.stop()
         #expect(daemon.calls == ["ask \(DNSRecordType.ptr)"])
         #expect(embedded.calls == ["ask \(DNSRecordType.ptr)", "end"])
+    }
+
+    /// A daemon that has failed, and made the next engine begin, before it has said under which number it had begun.
+    @Test func aFailureWhileBeginningLeavesNothingPublished() throws {
+        let (unavailable, instance) = (unavailable, try instance("Web"))
+        let daemon = ScriptedBackend { daemon, _ in
+            daemon.tell(.failed(unavailable))
+            // What it still has to say concerns nobody any more.
+            daemon.tell(.published(instance))
+        }
+        let embedded = ScriptedBackend()
+        let publication = try publish(AutomaticEngine(daemon, or: embedded))
+        #expect(embedded.calls == ["publish Web"])
+        #expect(try publication.take() == .nothing)
+        embedded.tell(.published(instance))
+        #expect(try publication.take().element == instance)
+        try publication.update(try TXTRecord(["k": "v"]))
+        publication.stop()
+        #expect(embedded.calls == ["publish Web", "update k=v", "end"])
+        #expect(daemon.calls == ["publish Web", "end"])
+        #expect(embedded.running.isEmpty && daemon.running.isEmpty)
+    }
+
+    @Test func whatEndsWhileItBeginsIsEnded() throws {
+        let stopper = Locked<PublicationRunner?>(nil)
+        let daemon = ScriptedBackend()
+        let embedded = ScriptedBackend { _, _ in stopper.withLock { $0 }?.stop() }
+        let publication = try publish(AutomaticEngine(daemon, or: embedded))
+        stopper.withLock { $0 = publication }
+        daemon.tell(.failed(unavailable))
+        #expect(embedded.calls == ["publish Web", "end"] && embedded.running.isEmpty)
+        stopper.withLock { $0 = nil }
+    }
+
+    /// An update is announced by whichever engine publishes in the end, even if it comes while none has begun.
+    @Test func anUpdateWhileBeginningIsAnnounced() throws {
+        let relays = Locked<EngineRelay?>(nil)
+        let (advertisement, unavailable) = (ServiceAdvertisement(name: "Web", type: type, port: 80), unavailable)
+        let record = try TXTRecord(["k": "v"])
+        let daemon = ScriptedBackend { daemon, _ in
+            #expect(throws: Never.self) { try relays.withLock { $0 }?.update(record) }
+        }
+        let embedded = ScriptedBackend()
+        final class Sink: DiscoverySink {
+            func put(_ event: DiscoveryEvent, of operation: Int) {}
+            func ring() {}
+        }
+        let sink = Sink()
+        let start: EngineRelay.Start = { backend, sink throws(ServiceDiscoveryError) in
+            try backend.publish(advertisement, sink: sink)
+        }
+        let relay = EngineRelay(1, sink: sink, start: start, backends: [daemon, embedded])
+        relays.withLock { $0 = relay }
+        try relay.begin()
+        #expect(daemon.calls == ["publish Web", "update k=v"])
+        daemon.tell(.failed(unavailable))
+        #expect(embedded.calls == ["publish Web", "update k=v"])
+        // One that is refused is not handed on.
+        embedded.refuse(ServiceDiscoveryError(.invalidRecord))
+        #expect(throws: ServiceDiscoveryError(.invalidRecord)) { try relay.update(TXTRecord()) }
+        relay.end()
+        #expect(embedded.running.isEmpty)
+        relays.withLock { $0 = nil }
     }
 
     /// SD-058: the embedded engine asks in the place of Avahi's, which is told if nobody answers.

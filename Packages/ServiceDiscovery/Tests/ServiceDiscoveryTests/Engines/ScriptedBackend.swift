@@ -13,14 +13,36 @@ final class ScriptedBackend: DiscoveryBackend {
         /// What is there, for whoever asks.
         var records: [DNSRecord] = []
         var calls: [String] = []
+        /// Called with the sink of each operation before its number is returned.
+        var meanwhile: (@Sendable (ScriptedBackend, any DiscoverySink) -> Void)?
+        var questions: [String] = []
+        var advertisements: [ServiceAdvertisement] = []
     }
 
     private let state = Locked(State())
+    let waitingChanges: Int
 
-    /// - Parameter refusal: what every operation fails with when it begins.
-    init(refusing refusal: ServiceDiscoveryError? = nil) {
+    /// - Parameters:
+    ///   - refusal: what every operation fails with when it begins.
+    ///   - waitingChanges: most changes that wait for a reader.
+    ///   - meanwhile: what happens while an operation begins.
+    init(
+        refusing refusal: ServiceDiscoveryError? = nil, waitingChanges: Int = EngineLimits().waitingChanges,
+        meanwhile: (@Sendable (ScriptedBackend, any DiscoverySink) -> Void)? = nil
+    ) {
+        self.waitingChanges = waitingChanges
+        state.withLock { ($0.refusal, $0.meanwhile) = (refusal, meanwhile) }
+    }
+
+    /// What every operation fails with from now on when it begins.
+    func refuse(_ refusal: ServiceDiscoveryError?) {
         state.withLock { $0.refusal = refusal }
     }
+
+    /// What was asked for, and on which interface, in alphabetical order.
+    var questions: [String] { state.withLock { $0.questions.sorted() } }
+    /// What was published.
+    var advertisements: [ServiceAdvertisement] { state.withLock { $0.advertisements } }
 
     var calls: [String] { state.withLock { $0.calls } }
     var running: Set<Int> { state.withLock { Set($0.sinks.keys) } }
@@ -51,6 +73,7 @@ final class ScriptedBackend: DiscoveryBackend {
         let id = try begin("ask \(key.type)", sink)
         let known = state.withLock { state in
             state.keys[id] = key
+            state.questions.append("\(key.name) \(key.type) \(interface ?? "all")")
             return state.records.filter { $0.key == key }
         }
         for record in known { sink.put(.added(record, interface: 1), of: id) }
@@ -60,11 +83,13 @@ final class ScriptedBackend: DiscoveryBackend {
     func publish(
         _ advertisement: ServiceAdvertisement, sink: any DiscoverySink
     ) throws(ServiceDiscoveryError) -> Int {
-        try begin("publish \(advertisement.name)", sink)
+        state.withLock { $0.advertisements.append(advertisement) }
+        return try begin("publish \(advertisement.name)", sink)
     }
 
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
         state.withLock { $0.calls.append("update \(record)") }
+        if let refusal = state.withLock({ $0.refusal }) { throw refusal }
     }
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
@@ -83,12 +108,13 @@ final class ScriptedBackend: DiscoveryBackend {
     }
 
     private func begin(_ call: String, _ sink: any DiscoverySink) throws(ServiceDiscoveryError) -> Int {
-        let (id, refusal) = state.withLock { state in
+        let (id, refusal, meanwhile) = state.withLock { state in
             state.calls.append(call)
             state.lastID += 1
             if state.refusal == nil { state.sinks[state.lastID] = sink }
-            return (state.lastID, state.refusal)
+            return (state.lastID, state.refusal, state.meanwhile)
         }
+        meanwhile?(self, sink)
         if let refusal { throw refusal }
         return id
     }

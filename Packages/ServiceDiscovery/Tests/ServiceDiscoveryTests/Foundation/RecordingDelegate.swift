@@ -12,6 +12,12 @@ final class RecordingDelegate: NetServiceDelegate, NetServiceBrowserDelegate {
         while calls.count < count, Date() < end { _ = RunLoop.current.run(mode: mode, before: end) }
     }
 
+    /// Runs the thread's loop until something holds; at most ten seconds.
+    func run(until isDone: () -> Bool) {
+        let end = Date() + 10
+        while !isDone(), Date() < end { _ = RunLoop.current.run(mode: .default, before: end) }
+    }
+
     private func number(_ dictionary: [String: NSNumber]) -> String {
         "\(dictionary[NetService.errorCode] ?? 0) of \(dictionary[NetService.errorDomain] ?? 0)"
     }
@@ -31,6 +37,9 @@ final class RecordingDelegate: NetServiceDelegate, NetServiceBrowserDelegate {
     func netServiceDidStop(_ sender: NetService) { calls.append("didStop") }
     func netService(_ sender: NetService, didUpdateTXTRecord data: Data) {
         calls.append("didUpdate \(TXTRecord(wire: data))")
+    }
+    func netService(_ sender: NetService, didNotMonitor errorDict: [String: NSNumber]) {
+        calls.append("didNotMonitor \(number(errorDict))")
     }
 
     func netServiceBrowserWillSearch(_ browser: NetServiceBrowser) { calls.append("willSearch") }

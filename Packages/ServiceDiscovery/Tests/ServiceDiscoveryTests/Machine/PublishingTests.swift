@@ -208,7 +208,7 @@ import Testing
         let watch = try network.ask(1, name, .txt)
         network.run(for: .seconds(8))
         #expect(network.hosts[1].records(watch).map(\.data) == [.txt([Array("path=/".utf8)])])
-        network.hosts[0].machine.update(id, record: try TXTRecord(["path": "/new"]), now: network.now)
+        try network.hosts[0].machine.update(id, record: try TXTRecord(["path": "/new"]), now: network.now)
         network.run(for: .seconds(3))
         // §8.4: the new data is announced with the bit that flushes the old, which lives a second more.
         #expect(network.hosts[1].records(watch).map(\.data) == [.txt([Array("path=/new".utf8)])])
@@ -245,13 +245,73 @@ import Testing
         network.run(for: .seconds(3))
         #expect(network.hosts[1].records(browse).map(\.data) == [.a(IPv4Address(10, 0, 0, 99))])
         // The link goes, and comes back.
+        #expect(host.published.count == 1)
         host.machine.setLinks([], now: network.now)
         network.run(for: .seconds(1))
         #expect(host.records(own).isEmpty)
+        #expect(host.events.last?.event == .hidden)
         host.machine.setLinks([host.link], now: network.now)
         network.run(for: .seconds(3))
         #expect(host.records(own).count == 1)
-        #expect(host.published.count == 1)
+        #expect(host.published.count == 2)
+    }
+
+    /// A service limited to one interface is published there, whatever happens to the others.
+    @Test func isPublishedOnlyWhereItIsMeantToBe() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let host = network.hosts[0]
+        var service = try ServiceAdvertisement.http("Web")
+        service.interface = "eth1"
+        try network.publish(0, service)
+        network.run(for: .seconds(5))
+        #expect(host.published.isEmpty)
+        // Another address of the other link, which concerns nobody here.
+        let address = MulticastLink.Address(address: IPAddress("10.0.0.99")!, prefixLength: 24)
+        host.link = MulticastLink(index: 1, name: "eth0", addresses: [address])
+        host.machine.setLinks([host.link], now: network.now)
+        network.run(for: .seconds(5))
+        #expect(host.published.isEmpty)
+        let other = MulticastLink(index: 2, name: "eth1", addresses: [address])
+        host.machine.setLinks([host.link, other], now: network.now)
+        network.run(for: .seconds(5))
+        #expect(host.published.map(\.name) == ["Web"])
+        #expect(
+            Set(network.sent.filter { !$0.isQuery }.flatMap(\.message.answers).filter { $0.type == .srv }.map(\.name))
+                .count == 1)
+        #expect(
+            network.sent.filter { $0.records.contains { $0.type == .srv } }.allSatisfy {
+                $0.transmission.interface == 2
+            })
+        host.machine.setLinks([host.link], now: network.now)
+        network.run(for: .seconds(1))
+        #expect(host.events.last?.event == .hidden)
+    }
+
+    @Test func refusesAnUpdateTooLargeToSend() throws {
+        let network = SimulatedNetwork(hosts: 2)
+        let text = try network.ask(1, DNSName("Web._http._tcp.local")!, .txt)
+        let id = try network.publish(0, .http("Web"))
+        network.run(for: .seconds(5))
+        var large = TXTRecord()
+        for number in 0..<40 { try large.set("\(number)", to: [UInt8](repeating: 0, count: 250)) }
+        let error = #expect(throws: ServiceDiscoveryError.self) {
+            try network.hosts[0].machine.update(id, record: large, now: network.now)
+        }
+        #expect(error?.code == .invalidRecord)
+        network.run(for: .seconds(5))
+        #expect(network.hosts[1].records(text).map(\.data) == [.txt([Array("path=/".utf8)])])
+        // The largest that is taken arrives.
+        var fitting = TXTRecord()
+        while fitting.size + 130 + 512 <= MulticastRules.largestPayload {
+            try fitting.set("\(fitting.entries.count)", to: [UInt8](repeating: 1, count: 120))
+        }
+        try network.hosts[0].machine.update(id, record: fitting, now: network.now)
+        network.run(for: .seconds(5))
+        #expect(network.hosts[1].records(text).map(\.data) == [.txt(fitting.strings)])
+        network.end(0, id)
+        #expect(throws: ServiceDiscoveryError(.invalidated)) {
+            try network.hosts[0].machine.update(id, record: fitting, now: network.now)
+        }
     }
 
     @Test func publishesSubtypesAndTypes() throws {

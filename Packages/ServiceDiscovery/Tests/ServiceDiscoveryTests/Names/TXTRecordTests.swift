@@ -32,6 +32,19 @@ import Testing
         if count == 1 { #expect(record.string("A") == "1") }
     }
 
+    /// No record is larger than its length can say, nor an entry, however it was made.
+    @Test func noReaderMakesARecordTooLargeToWrite() {
+        let entry = [7] + Array("k=12345".utf8)
+        var wire: [UInt8] = []
+        for number in 0..<10_000 { wire += [7] + Array("\(number + 10_000)=1".utf8) }
+        #expect(wire.count > TXTRecord.largestSize)
+        let record = TXTRecord(wire: wire + entry)
+        #expect(record.size <= TXTRecord.largestSize && record.size > TXTRecord.largestSize - 8)
+        #expect(record.wireForm.count == record.size)
+        let long = TXTRecord(strings: [Array("a=".utf8) + [UInt8](repeating: 0, count: 254), Array("b".utf8)])
+        #expect(long.wireForm == [1, 0x62])
+    }
+
     @Test func anEmptyRecordIsOneEmptyString() {
         #expect(TXTRecord().wireForm == [0])
         #expect(TXTRecord().size == 1)

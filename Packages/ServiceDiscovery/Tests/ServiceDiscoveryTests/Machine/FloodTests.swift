@@ -1,0 +1,241 @@
+import HostResolver
+import Testing
+
+@testable import ServiceDiscovery
+
+/// Strangers who make a host send, or remember, for minutes: what it sends and keeps stays bounded, and real services stay
+/// known.
+@Suite struct FloodTests {
+    private static let web = DNSName("Real._http._tcp.local")!
+    private static let real = DNSRecord(.http, timeToLive: 4500, .ptr(web))
+
+    private static func pointer(_ name: String, seconds: UInt32 = 4500) -> DNSRecord {
+        DNSRecord(.http, timeToLive: seconds, .ptr(DNSName("\(name)._http._tcp.local")!))
+    }
+
+    private static func address(_ number: Int, _ seconds: UInt32 = 120) -> DNSRecord {
+        .unique(DNSName("h\(number).local")!, seconds, .a(IPv4Address(1, 2, 3, 4)))
+    }
+
+    /// The queries that a host has sent for the type, and how many known answers they listed in all.
+    private static func queries(_ network: SimulatedNetwork, from host: Int) -> (times: [Duration], listed: Int) {
+        let sent = network.sent.filter { $0.isQuery && $0.from == host }
+        let times = sent.filter { $0.message.questions.contains { $0.name == .http } }.map(\.time)
+        return (times, sent.reduce(0) { $0 + $1.message.answers.count })
+    }
+
+    /// RFC 6762 §5.2: a found record and its goodbye, ten times a second for two minutes, to a host that knows a thousand
+    /// more; and the goodbye of a real service with them.
+    @Test func forgedGoodbyesCauseOneQueryInASecond() throws {
+        let network = SimulatedNetwork(hosts: 2)
+        try network.publish(1, .http("Real"))
+        let id = try network.ask(0, .http, .ptr)
+        network.run(for: .seconds(5))
+        for number in 0..<1000 {
+            try network.inject(.response(Self.pointer("fake \(number)")), to: 0, from: "10.0.0.66")
+        }
+        _ = network.take()
+        for round in 0..<1200 {
+            let forged = Self.pointer("flood \(round)")
+            let message = DNSMessage.response(forged, forged.living(0), Self.real.living(0))
+            for host in 0...1 { try network.inject(message, to: host, from: "10.0.0.66") }
+            network.run(for: .milliseconds(100))
+        }
+        let told = network.hosts[0].events.filter { $0.id == id }.map(\.event)
+        #expect(told.contains { if case .added(let record, _) = $0 { record.data == Self.real.data } else { false } })
+        #expect(
+            !told.contains { if case .removed(let record, _) = $0 { record.data == Self.real.data } else { false } })
+        let (times, listed) = Self.queries(network, from: 0)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= MulticastRules.firstQueryInterval })
+        #expect(times.count > 100 && times.count <= 121)
+        #expect(listed <= 3 * EngineLimits().listedAnswersPerMinute)
+        // The owner of the real service answers once in a second, with what goes along.
+        #expect(network.sent.filter { $0.from == 1 }.count <= 125)
+    }
+
+    /// The same by records that live for a second: each is asked for again four times before its end.
+    @Test func shortLivesCauseOneQueryInASecond() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        _ = try network.ask(0, .http, .ptr)
+        _ = try network.ask(0, Self.web, .srv)
+        network.run(for: .seconds(5))
+        _ = network.take()
+        for round in 0..<1200 {
+            let location = DNSRecord.unique(
+                Self.web, 1, .srv(priority: 0, weight: 0, port: UInt16(round), target: Self.web))
+            try network.inject(
+                .response(Self.pointer("flood \(round)", seconds: 1), location), to: 0, from: "10.0.0.66")
+            network.run(for: .milliseconds(100))
+        }
+        let (times, _) = Self.queries(network, from: 0)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= MulticastRules.firstQueryInterval })
+        let other = network.sent.filter { $0.message.questions.contains { $0.name == Self.web } }.map(\.time)
+        #expect(zip(other, other.dropFirst()).allSatisfy { $1 - $0 >= MulticastRules.firstQueryInterval })
+        #expect(network.sent.count <= 2 * 121)
+    }
+
+    @Test func queriesListABoundedNumberOfKnownAnswers() throws {
+        var limits = EngineLimits()
+        limits.listedAnswersPerMinute = 150
+        let network = SimulatedNetwork(hosts: 1, limits: limits)
+        _ = try network.ask(0, .http, .ptr)
+        network.run(for: .milliseconds(500))
+        for number in 0..<100 { try network.inject(.response(Self.pointer("S \(number)")), to: 0) }
+        _ = network.take()
+        network.run(for: .seconds(10))
+        // Queries after 1, 3 and 7 seconds: all, the half that was known first, nothing. Each is sent.
+        let sent = network.take()
+        #expect(sent.filter { !$0.message.questions.isEmpty }.count == 3)
+        #expect(sent.flatMap(\.records).count == 150)
+        #expect(sent.flatMap(\.records).suffix(50).map(\.data) == (0..<50).map { Self.pointer("S \($0)").data })
+        // When the minute is over, the query after 63 seconds lists all again.
+        network.run(for: .seconds(60))
+        #expect(network.take().flatMap(\.records).count == 100)
+    }
+
+    /// RFC 6762 §10: a time to live of 136 years is one of 75 minutes here.
+    @Test(arguments: [(UInt32.max, UInt32(4500)), (4501, 4500), (4500, 4500), (120, 120)])
+    func noRecordIsKeptForLonger(seconds: UInt32, kept: UInt32) throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let id = try network.ask(0, .http, .ptr)
+        try network.inject(.response(Self.pointer("Fake", seconds: seconds)), to: 0)
+        network.run(for: .seconds(kept - 1))
+        #expect(network.hosts[0].records(id).count == 1)
+        network.run(for: .seconds(2))
+        #expect(network.hosts[0].records(id).isEmpty)
+    }
+
+    @Test func theLongestLifeIsALimit() throws {
+        var limits = EngineLimits()
+        limits.longestLife = 60
+        let network = SimulatedNetwork(hosts: 1, limits: limits)
+        let id = try network.ask(0, .http, .ptr)
+        try network.inject(.response(Self.real), to: 0)
+        network.run(for: .seconds(61))
+        #expect(network.hosts[0].records(id).isEmpty)
+    }
+
+    /// 8,192 records for ever, from two forged addresses: what was known stays, and what comes later is found.
+    @Test func aFullCacheHasRoomForRealServices() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let limits = EngineLimits()
+        let host = network.hosts[0]
+        let id = try network.ask(0, .http, .ptr)
+        try network.inject(.response(Self.real), to: 0, from: "10.0.0.5")
+        for number in 0..<limits.cachedRecords {
+            let sender = "10.0.0.\(number % 2 + 66)"
+            try network.inject(
+                .response(Self.pointer("fake \(number)", seconds: .max)), to: 0, from: sender)
+        }
+        #expect(host.machine.statistics.cachedRecords == limits.cachedRecords)
+        // What nobody asks for waits.
+        try network.inject(.response(Self.address(1)), to: 0, from: "10.0.0.6")
+        #expect(host.machine.statistics.recordsRefused == 2)
+        for number in 0..<20 {
+            try network.inject(.response(Self.pointer("Late \(number)")), to: 0, from: "10.0.0.\(number + 6)")
+        }
+        let found = host.records(id)
+        #expect(found.contains(Self.real))
+        for number in 0..<20 { #expect(found.contains(Self.pointer("Late \(number)"))) }
+        // The newest of the flood made room, and its readers know.
+        #expect(found.count == host.machine.statistics.cachedRecords)
+        #expect(found.contains { $0.data == Self.pointer("fake 0").data })
+        #expect(!found.contains { $0.data == Self.pointer("fake 8190").data })
+        network.end(0, id)
+        network.run(for: .seconds(4501))
+        #expect(host.machine.statistics.cachedRecords == 0)
+    }
+
+    /// What no question asks for makes room first; then senders that have more than their share, down to that share.
+    @Test func whatIsNotNeededMakesRoom() throws {
+        var limits = EngineLimits()
+        (limits.cachedRecords, limits.unaskedRecords, limits.percentWhenFull) = (32, 16, 25)
+        let network = SimulatedNetwork(hosts: 1, limits: limits)
+        let id = try network.ask(0, .http, .ptr)
+        for number in 0..<16 { try network.inject(.response(Self.address(number)), to: 0, from: "10.0.0.5") }
+        for number in 0..<16 {
+            try network.inject(.response(Self.pointer("A \(number)")), to: 0, from: "10.0.0.\(6 + number % 2)")
+        }
+        for number in 0..<16 {
+            try network.inject(.response(Self.pointer("B \(number)")), to: 0, from: "10.0.0.\(8 + number % 2)")
+        }
+        // 32 answers from four senders, each at its share of 8: nothing more fits.
+        #expect(network.hosts[0].records(id).count == 32)
+        try network.inject(.response(Self.pointer("C")), to: 0, from: "10.0.0.10")
+        #expect(network.hosts[0].records(id).count == 32)
+        #expect(network.hosts[0].machine.statistics.recordsRefused == 17)
+    }
+
+    /// What was asked for, and is no longer, counts as what nobody asks for.
+    @Test func whatIsNoLongerAskedForIsBounded() throws {
+        var limits = EngineLimits()
+        limits.unaskedRecords = 2
+        let network = SimulatedNetwork(hosts: 1, limits: limits)
+        let id = try network.ask(0, .http, .ptr)
+        for number in 0..<5 { try network.inject(.response(Self.pointer("S \(number)")), to: 0) }
+        #expect(network.hosts[0].machine.statistics.cachedRecords == 5)
+        network.end(0, id)
+        #expect(network.hosts[0].machine.statistics.cachedRecords == 2)
+        // The first known are still there, and count as asked for again.
+        let again = try network.ask(0, .http, .ptr)
+        network.run(for: .zero)
+        #expect(network.hosts[0].records(again) == [Self.pointer("S 0"), Self.pointer("S 1")])
+        for number in 0..<2 { try network.inject(.response(Self.address(number)), to: 0) }
+        #expect(network.hosts[0].machine.statistics.cachedRecords == 4)
+    }
+
+    /// A packet of 9,000 bytes, full of questions and known answers: each is looked at once.
+    @Test func questionsAndKnownAnswersAreNotComparedInPairs() throws {
+        let known = (0..<260).map { Self.pointer("k\($0)") }
+        let once = DNSMessage.query(.http, .ptr)
+        var query = once
+        query.questions = [DNSQuestion](repeating: once.questions[0], count: 660)
+        #expect(query.distinctQuestions == once.questions)
+        // Case and the second class make no other question; the wish for unicast does.
+        query.questions = [
+            DNSQuestion(.http, .ptr), DNSQuestion(DNSName("_HTTP._tcp.local")!, .ptr),
+            DNSQuestion(.http, .ptr, recordClass: 255), DNSQuestion(.http, .ptr, recordClass: 0x8001),
+            DNSQuestion(.http, .ptr, recordClass: 3),
+        ]
+        #expect(query.distinctQuestions.count == 2)
+        query.questions =
+            (0..<725).map { DNSQuestion(.http, DNSRecordType(rawValue: UInt16($0 + 1000))) } + once.questions
+        let index = KnownAnswers(known)
+        let compared = query.distinctQuestions.reduce(0) { $0 + index.data($1.key).count }
+        #expect(compared == known.count)
+        // And the whole is answered as ever: by what it does not list.
+        let network = SimulatedNetwork(hosts: 1)
+        try network.publish(0, .http("Real"))
+        network.run(for: .seconds(10))
+        _ = network.take()
+        query.answers = known
+        let packet = try query.multicastWireForm()
+        #expect((8500...EngineLimits().packetSize).contains(packet.count))
+        network.inject(packet, to: 0)
+        network.run(for: .seconds(1))
+        #expect(network.take().flatMap(\.records).map(\.data) == [Self.real.data])
+        query.answers[0] = Self.real
+        network.run(for: .seconds(2))
+        network.inject(try query.multicastWireForm(), to: 0)
+        network.run(for: .seconds(1))
+        #expect(network.take().isEmpty)
+    }
+
+    /// §10.5 counts a query in a second, however many come.
+    @Test func aFloodOfQueriesRaisesDoubtOnce() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let id = try network.ask(0, .http, .ptr)
+        try network.inject(.response(Self.real), to: 0)
+        network.run(for: .seconds(5))
+        _ = network.take()
+        for _ in 0..<100 {
+            for _ in 0..<10 { try network.inject(.query(.http, .ptr), to: 0, from: "10.0.0.66") }
+            network.run(for: .milliseconds(120))
+        }
+        // Nobody answers: it is doubted, asked for twice, and goes.
+        let (times, _) = Self.queries(network, from: 0)
+        #expect(times.count <= 3)
+        network.run(for: .seconds(10))
+        #expect(network.hosts[0].records(id).isEmpty)
+    }
+}

@@ -1,0 +1,356 @@
+import EventLoops
+import Foundation
+import HostResolver
+import Testing
+
+@testable import ServiceDiscovery
+
+/// Every option of the public API changes what happens. A new one without a row here fails.
+@Suite struct OptionTests {
+    /// The stored properties of a value.
+    private static func properties(of value: Any) -> Set<String> {
+        Set(Mirror(reflecting: value).children.compactMap(\.label))
+    }
+
+    // MARK: What is published
+
+    private static let type = try! ServiceType("_http._tcp")
+
+    private static var web: ServiceAdvertisement {
+        ServiceAdvertisement(name: "Web", type: type, port: 80)
+    }
+
+    /// What becomes of a service whose name another host has: its names, and the records that it sends.
+    private func outcome(of advertisement: ServiceAdvertisement) throws -> String {
+        let network = SimulatedNetwork(hosts: 2)
+        try network.publish(1, Self.web)
+        network.run(for: .seconds(5))
+        do {
+            try network.publish(0, advertisement)
+        } catch {
+            return "\(error)"
+        }
+        network.run(for: .seconds(10))
+        let sent = network.sent.filter { $0.from == 0 && !$0.isQuery }.flatMap(\.records)
+        let texts = Set(sent.map { "\($0.name) \($0.data)" }).sorted()
+        return "\(network.hosts[0].published) \(network.hosts[0].failures) \(texts)"
+    }
+
+    private static let advertised: [String: @Sendable (inout ServiceAdvertisement) throws -> Void] = [
+        "name": { $0.name = "Other" },
+        "type": { $0.type = try ServiceType("_http._tcp,_printer") },
+        "domain": { $0.domain = try ServiceDomain("example.org") },
+        "port": { $0.port = 81 },
+        "record": { try $0.record.set("k", to: "v") },
+        "renamesOnConflict": { $0.renamesOnConflict = false },
+        "interface": { $0.interface = "eth1" },
+    ]
+
+    @Test(arguments: advertised.keys.sorted()) func anAdvertisementIsPublishedAsItSays(option: String) throws {
+        var changed = Self.web
+        try Self.advertised[option]?(&changed)
+        #expect(try outcome(of: changed) != outcome(of: Self.web))
+    }
+
+    // MARK: What is looked for
+
+    /// The questions that a search asks, on which interfaces; of one engine.
+    private func questions(
+        _ start: (DiscoveryEngine) throws -> Any
+    ) throws -> [String] {
+        let backend = ScriptedBackend()
+        try withExtendedLifetime(start(DiscoveryEngine(backend))) {}
+        return backend.questions
+    }
+
+    private var other: DiscoveryEngine { DiscoveryEngine(ScriptedBackend()) }
+
+    @Test func searchesAskWhatTheySay() throws {
+        let (type, domain) = (Self.type, try ServiceDomain("example.org"))
+        let printer = try ServiceType("_http._tcp,_printer")
+        let browse = try questions { try ServiceBrowser(type, engine: $0).start() }
+        #expect(browse == ["_http._tcp.local. PTR all"])
+        #expect(try questions { try ServiceBrowser(printer, engine: $0).start() } != browse)
+        #expect(try questions { try ServiceBrowser(type, domain: domain, engine: $0).start() } != browse)
+        #expect(
+            try questions { try ServiceBrowser(type, interface: "eth1", engine: $0).start() }
+                == ["_http._tcp.local. PTR eth1"])
+        #expect(try questions { _ in try ServiceBrowser(type, engine: other).start() } == [])
+
+        let types = try questions { try ServiceTypeBrowser(engine: $0).start() }
+        #expect(types == ["_services._dns-sd._udp.local. PTR all"])
+        #expect(try questions { try ServiceTypeBrowser(domain: domain, engine: $0).start() } != types)
+        #expect(
+            try questions { try ServiceTypeBrowser(interface: "eth1", engine: $0).start() }
+                == ["_services._dns-sd._udp.local. PTR eth1"])
+        #expect(try questions { _ in try ServiceTypeBrowser(engine: other).start() } == [])
+
+        let domains = try questions { try ServiceDomainBrowser(.browsing, engine: $0).start() }
+        #expect(domains == ["b", "db", "lb"].map { "\($0)._dns-sd._udp.local. PTR all" })
+        #expect(
+            try questions { try ServiceDomainBrowser(.registration, engine: $0).start() }
+                == ["dr", "r"].map { "\($0)._dns-sd._udp.local. PTR all" })
+        #expect(try questions { try ServiceDomainBrowser(.browsing, listedIn: domain, engine: $0).start() } == [])
+        #expect(
+            try questions { try ServiceDomainBrowser(.browsing, interface: "eth1", engine: $0).start() }
+                == ["b", "db", "lb"].map { "\($0)._dns-sd._udp.local. PTR eth1" })
+        #expect(try questions { _ in try ServiceDomainBrowser(.browsing, engine: other).start() } == [])
+    }
+
+    @Test func oneServiceIsLookedAtAsItSays() throws {
+        let service = try ServiceInstance(name: "Web", type: Self.type)
+        let second = try ServiceInstance(name: "Other", type: Self.type)
+        #expect(
+            try questions { try ServiceResolver(service, engine: $0).start() }
+                == ["SRV", "TXT"].map { "Web._http._tcp.local. \($0) all" })
+        #expect(
+            try questions { try ServiceResolver(second, interface: "eth1", engine: $0).start() }
+                == ["SRV", "TXT"].map { "Other._http._tcp.local. \($0) eth1" })
+        #expect(try questions { _ in try ServiceResolver(service, engine: other).start() } == [])
+        #expect(
+            try questions { try ServiceMonitor(service, engine: $0).start() } == ["Web._http._tcp.local. TXT all"])
+        #expect(
+            try questions { try ServiceMonitor(second, interface: "eth1", engine: $0).start() }
+                == ["Other._http._tcp.local. TXT eth1"])
+        #expect(try questions { _ in try ServiceMonitor(service, engine: other).start() } == [])
+    }
+
+    /// A question for one interface is asked there, and answered from there.
+    @Test func questionsStayOnTheirInterface() throws {
+        var machine = DiscoveryMachine(hostLabel: "h", seed: 1)
+        let start = DiscoveryTime.now
+        let links = (1...2).map { Self.link($0) }
+        machine.setLinks(links, now: start)
+        let id = try machine.ask(RecordKey(.http, .ptr), interface: "eth2", now: start)
+        let record = DNSRecord(.http, timeToLive: 4500, .ptr(DNSName("Web._http._tcp.local")!))
+        var (sent, reported): (Set<UInt32>, [DiscoveryEvent]) = ([], [])
+        for interface: UInt32 in [1, 2] {
+            let datagram = Datagram(
+                bytes: try DNSMessage.response(record).wireForm(),
+                source: links[Int(interface) - 1].addresses[0].address,
+                sourcePort: 5353, isMulticast: true, interface: interface)
+            machine.receive(datagram, now: start)
+        }
+        var time = start
+        for _ in 0..<20 {
+            switch machine.next(now: time) {
+            case .send(let transmission): sent.insert(transmission.interface)
+            case .report(let operation, let event): if operation == id { reported.append(event) }
+            case .wait(let moment): time = moment ?? time
+            }
+        }
+        #expect(sent == [2] && reported == [.added(record, interface: 2)])
+    }
+
+    // MARK: The embedded engine
+
+    private static func link(_ number: Int) -> MulticastLink {
+        MulticastLink(
+            index: UInt32(number), name: "eth\(number)",
+            addresses: [.init(address: .v4(IPv4Address(10, 0, UInt8(number), 1)), prefixLength: 24)])
+    }
+
+    /// `interfaces` is in ``InterfaceTests``, `limits` below.
+    @Test func anEngineHasTheNameThatItIsGiven() {
+        #expect(EmbeddedEngine(hostName: "desk").hostName == "desk.local.")
+    }
+
+    /// Over loopback: a service of the engine is found by the engine, on the thread of its loop.
+    @Test func anEngineRunsOnItsLoop() async throws {
+        let loop = EventLoop(name: "discovery")
+        defer { loop.shutdown() }
+        let engine = EmbeddedEngine(interfaces: ["lo"], hostName: "netkit-option-test", loop: loop)
+        defer { engine.close() }
+        let type = try ServiceType("_nk-option._tcp")
+        let publisher = try ServicePublisher(
+            ServiceAdvertisement(name: "Web", type: type, port: 80), engine: .embedded(engine))
+        let names = publisher.names
+        let isOnLoop = Locked<[Bool]>([])
+        let signal = names.onNews(on: Inline()) { isOnLoop.withLock { $0.append(loop.isCurrent) } }
+        #expect(try await names.next()?.name == "Web")
+        // The first ring is that of asking for rings.
+        #expect(isOnLoop.withLock { $0.dropFirst().first } == true)
+        signal.cancel()
+        publisher.stop()
+    }
+
+    private struct Inline: DeliveryTarget {
+        private final class Signal: DeliverySignal {
+            let perform: @Sendable () -> Void
+            init(_ perform: @escaping @Sendable () -> Void) { self.perform = perform }
+            func signal() { perform() }
+            func cancel() {}
+        }
+        func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal { Signal(perform) }
+        func isSame(as other: any DeliveryTarget) -> Bool { other is Inline }
+    }
+
+    // MARK: Its limits
+
+    /// What a limit is set to, and what is counted then, and with the limits as they are.
+    private struct Bound: Sendable {
+        let change: @Sendable (inout EngineLimits) -> Void
+        let counted: Int
+        let usually: Int
+        let count: @Sendable (EngineLimits) throws -> Int
+    }
+
+    private static func pointer(_ number: Int) -> DNSRecord {
+        DNSRecord(.http, timeToLive: 4500, .ptr(DNSName("S\(number)._http._tcp.local")!))
+    }
+
+    private static func address(_ number: Int) -> DNSRecord {
+        .unique(DNSName("h\(number).local")!, 120, .a(IPv4Address(1, 2, 3, 4)))
+    }
+
+    /// A host that knows 20 services, each from a sender of its own, or all from one.
+    private static func informed(_ limits: EngineLimits, oneSender: Bool = false) throws -> SimulatedNetwork {
+        let network = SimulatedNetwork(hosts: 1, limits: limits)
+        _ = try network.ask(0, .http, .ptr)
+        network.run(for: .milliseconds(500))
+        for number in 0..<20 {
+            try network.inject(.response(pointer(number)), to: 0, from: "10.0.0.\(oneSender ? 9 : number + 9)")
+        }
+        _ = network.take()
+        return network
+    }
+
+    /// A host that publishes 20 services.
+    private static func publishing(_ limits: EngineLimits) throws -> SimulatedNetwork {
+        let network = SimulatedNetwork(hosts: 1, limits: limits)
+        for number in 0..<20 { try network.publish(0, .http("S\(number)")) }
+        network.run(for: .seconds(30))
+        _ = network.take()
+        return network
+    }
+
+    private static func truncated() -> DNSMessage {
+        var query = DNSMessage.query(.http, .ptr)
+        query.header.isTruncated = true
+        return query
+    }
+
+    private static let bounds: [String: Bound] = [
+        "packetSize": Bound(change: { $0.packetSize = 20 }, counted: 20, usually: 0) {
+            try informed($0).hosts[0].machine.statistics.packetsRefused
+        },
+        "cachedRecords": Bound(change: { $0.cachedRecords = 10 }, counted: 10, usually: 20) {
+            try informed($0).hosts[0].machine.statistics.cachedRecords
+        },
+        "unaskedRecords": Bound(change: { $0.unaskedRecords = 10 }, counted: 10, usually: 20) {
+            let network = SimulatedNetwork(hosts: 1, limits: $0)
+            for number in 0..<20 { try network.inject(.response(address(number)), to: 0) }
+            return network.hosts[0].machine.statistics.cachedRecords
+        },
+        "percentOfOneSender": Bound(
+            change: { ($0.cachedRecords, $0.percentOfOneSender) = (100, 10) }, counted: 10, usually: 20
+        ) { try informed($0, oneSender: true).hosts[0].machine.statistics.cachedRecords },
+        "percentWhenFull": Bound(change: { $0.percentWhenFull = 100 }, counted: 20, usually: 21) {
+            var limits = $0
+            (limits.cachedRecords, limits.percentOfOneSender) = (20, 100)
+            let network = try informed(limits, oneSender: true)
+            // The newest of the one sender gives way, or nothing does.
+            try network.inject(.response(pointer(20)), to: 0, from: "10.0.0.99")
+            return network.hosts[0].events.count { if case .added = $0.event { true } else { false } }
+        },
+        "longestLife": Bound(change: { $0.longestLife = 60 }, counted: 0, usually: 20) {
+            let network = try informed($0)
+            network.run(for: .seconds(100))
+            return network.hosts[0].machine.statistics.cachedRecords
+        },
+        "questions": Bound(change: { $0.questions = 10 }, counted: 10, usually: 20) { limits in
+            let network = SimulatedNetwork(hosts: 1, limits: limits)
+            return (0..<20).count { (try? network.ask(0, DNSName("h\($0).local")!, .a)) != nil }
+        },
+        "registrations": Bound(change: { $0.registrations = 10 }, counted: 10, usually: 20) { limits in
+            let network = SimulatedNetwork(hosts: 1, limits: limits)
+            return (0..<20).count { (try? network.publish(0, .http("S\($0)"))) != nil }
+        },
+        "interfaces": Bound(change: { $0.interfaces = 2 }, counted: 2, usually: 3) {
+            var machine = DiscoveryMachine(hostLabel: "h", limits: $0, seed: 1)
+            var time = DiscoveryTime.now
+            machine.setLinks((1...3).map(link), now: time)
+            _ = try machine.ask(RecordKey(.http, .ptr), interface: nil, now: time)
+            var sent: Set<UInt32> = []
+            for _ in 0..<100 {
+                switch machine.next(now: time) {
+                case .send(let transmission): sent.insert(transmission.interface)
+                case .report: break
+                case .wait(let moment): time = moment ?? time
+                }
+            }
+            return sent.count
+        },
+        "heldQueries": Bound(change: { $0.heldQueries = 10 }, counted: 10, usually: 4) {
+            let network = try publishing($0)
+            for number in 0..<20 { try network.inject(truncated(), to: 0, from: "10.0.0.\(number + 9)") }
+            return network.hosts[0].machine.statistics.repliesRefused
+        },
+        "heldKnownAnswers": Bound(change: { $0.heldKnownAnswers = 10 }, counted: 10, usually: 0) {
+            let network = try publishing($0)
+            try network.inject(truncated(), to: 0)
+            var rest = DNSMessage(header: DNSHeader(id: 0))
+            rest.answers = (0..<20).map(pointer)
+            try network.inject(rest, to: 0)
+            network.run(for: .seconds(1))
+            return network.take().flatMap(\.records).count
+        },
+        "listedAnswers": Bound(change: { $0.listedAnswers = 10 }, counted: 10, usually: 20) {
+            let network = try informed($0)
+            network.run(for: .seconds(1))
+            return network.take().flatMap(\.message.answers).count
+        },
+        "listedAnswersPerMinute": Bound(change: { $0.listedAnswersPerMinute = 30 }, counted: 30, usually: 60) {
+            let network = try informed($0)
+            network.run(for: .seconds(10))
+            return network.take().flatMap(\.message.answers).count
+        },
+        "pendingAnswers": Bound(change: { $0.pendingAnswers = 10 }, counted: 10, usually: 20) {
+            let network = try publishing($0)
+            try network.inject(.query(.http, .ptr), to: 0)
+            network.run(for: .seconds(1))
+            return network.take().flatMap(\.records).count
+        },
+        "unicastRepliesPerSecond": Bound(change: { $0.unicastRepliesPerSecond = 10 }, counted: 10, usually: 20) {
+            let network = try publishing($0)
+            for _ in 0..<20 { try network.inject(.query(.http, .ptr), to: 0, port: 999) }
+            return network.take().count
+        },
+        // Fifty services that come and go unread: all changes, or what is left when ten may wait.
+        "waitingChanges": Bound(change: { $0.waitingChanges = 10 }, counted: 10, usually: 100) {
+            let backend = ScriptedBackend(waitingChanges: EmbeddedEngine(limits: $0).waitingChanges)
+            let feed = try ServiceBrowser(type, engine: DiscoveryEngine(backend)).start()
+            for number in 0..<50 {
+                backend.set([pointer(number)])
+                backend.set([pointer(number)], isThere: false)
+            }
+            var count = 0
+            while try feed.tryNext() != nil { count += 1 }
+            return count
+        },
+    ]
+
+    @Test(arguments: bounds.keys.sorted()) func limitsAreKept(option: String) throws {
+        let bound = try #require(Self.bounds[option])
+        var limits = EngineLimits()
+        #expect(try bound.count(limits) == bound.usually)
+        bound.change(&limits)
+        #expect(try bound.count(limits) == bound.counted)
+    }
+
+    // MARK: All of them
+
+    @Test func everyOptionHasATest() throws {
+        let service = try ServiceInstance(name: "Web", type: Self.type)
+        #expect(Self.properties(of: EngineLimits()) == Set(Self.bounds.keys))
+        #expect(Self.properties(of: Self.web) == Set(Self.advertised.keys))
+        #expect(Self.properties(of: ServiceBrowser(Self.type)) == ["type", "domain", "interface", "engine"])
+        #expect(Self.properties(of: ServiceTypeBrowser()) == ["domain", "interface", "engine"])
+        #expect(
+            Self.properties(of: ServiceDomainBrowser(.browsing)) == ["purpose", "listedIn", "interface", "engine"])
+        #expect(Self.properties(of: ServiceResolver(service)) == ["service", "interface", "engine"])
+        #expect(Self.properties(of: ServiceMonitor(service)) == ["service", "interface", "engine"])
+        // And `hostName`, which goes into the state.
+        #expect(Self.properties(of: EmbeddedEngine()) == ["names", "limits", "loop", "state"])
+    }
+}
