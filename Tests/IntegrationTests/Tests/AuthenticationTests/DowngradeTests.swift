@@ -24,9 +24,11 @@ import Testing
 
     static let downgrades = [
         (digest, "Basic realm=\"r\""), (digest, "Basic"), (digest, "Basic realm=\"other\""), ("NTLM", "Basic"),
-        ("NTLM", "Basic realm=\"r\""), ("NTLM", "\(digest), qop=auth"), ("\(digest), algorithm=SHA-256", digest),
-        ("\(digest), algorithm=SHA-256", "Digest realm=\"other\", nonce=\"n\""), ("\(digest), qop=auth-int", digest),
-        ("\(digest), qop=auth", digest),
+        ("NTLM", "Basic realm=\"r\""), ("NTLM", "\(digest), qop=auth"),
+        ("\(digest), algorithm=SHA-256", "\(digest), stale=true"),
+        ("\(digest), algorithm=SHA-256", "Digest realm=\"other\", nonce=\"n\""),
+        ("\(digest), qop=auth-int", "\(digest), stale=true"),
+        ("\(digest), qop=auth", "\(digest), stale=true"),
     ]
 
     /// Asks for the first scheme, and answers what it gets with the second.
