@@ -14,7 +14,7 @@ public struct LoopLateness: Hashable, Sendable {
     /// The longest time between the moment at which a timer was due and the start of the loop's work on due timers.
     ///
     /// Up to 1 ms is normal, since the loop waits in whole milliseconds. A timer that was scheduled for a moment already past was
-    /// due when it was scheduled.
+    /// due when it was scheduled. One that is overdue counts once it fires, so a loop that stands still does not show here yet.
     public var worst: Duration = .zero
 
     /// How many timers have fired.

@@ -5,7 +5,7 @@ extension Attack {
     /// What name servers do.
     public static let names: [Attack] = [
         Attack(
-            "dns-forged", "400 forged answers in front of the genuine one", origin: "off-path spoofing",
+            "dns-forged", "128 forged answers in front of the genuine one", origin: "off-path spoofing",
             ending: .success,
             on: .client(lookUp)),
         Attack(

@@ -58,7 +58,8 @@ extension Attack {
         var configuration = HTTPSession.Configuration()
         configuration.followsRedirects = true
         configuration.pool = HTTPConnectionPool()
-        configuration.prompt = { _ in .init(user: "ann", password: "secret") }
+        // A user who agrees to nothing weaker.
+        configuration.prompt = { $0.downgrade == nil ? .init(user: "ann", password: "secret") : nil }
         configuration.prepare = { (stream) throws(StreamError) in
             try stream.set(.httpTotalLimit, to: AttackScene.limit)
         }

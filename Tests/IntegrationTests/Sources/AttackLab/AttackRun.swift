@@ -123,7 +123,7 @@ public struct AttackRun: Sendable {
         EventLoop.shared.resetLateness()
         let honest = Task(executorPreference: EventLoop.shared) { await load.run() }
         let result = await Result { try await body(&measurement) }
-        probe.stop()
+        await probe.stop()
         measurement.lateness = EventLoop.shared.lateness.worst / .milliseconds(1)
         measurement.growth = memory.growth
         load.stop()
@@ -194,8 +194,12 @@ private final class LoopProbe: Sendable {
         loop.schedule(at: .now + .milliseconds(5)) { [self] in next() }
     }
 
-    func stop() {
+    /// Stops it, and waits for a last timer: what stands overdue now counts once it has fired.
+    func stop() async {
         isOver.store(true, ordering: .relaxed)
+        await withCheckedContinuation { continuation in
+            loop.schedule(at: .now) { continuation.resume() }
+        }
     }
 }
 
