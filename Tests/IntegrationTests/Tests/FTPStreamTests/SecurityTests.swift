@@ -256,11 +256,11 @@ struct SecurityTests {
         }
         for property in [StreamProperty<String>.ftpUserName, .ftpPassword, .ftpAccount] {
             let other = try server.client()
-            other.set(property, to: "a\(end)DELE files/b")
+            try other.set(property, to: "a\(end)DELE files/b")
             await #expect(throws: StreamError.self) { try await other.list() }
         }
         let proxied = try server.client()
-        proxied.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: 1, userName: "a\(end)b", password: "c"))
+        try proxied.set(.ftpProxy, to: FTPProxy(host: "127.0.0.1", port: 1, userName: "a\(end)b", password: "c"))
         await #expect(throws: StreamError.self) { try await proxied.list() }
         #expect(try !server.commands().contains { $0.contains("DELE") })
         #expect(try server.read("b") == [1])

@@ -139,12 +139,12 @@ struct ServerTests {
     func tlsOrNothing(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
         let server = try await kind.started(security)
         let untrusting = try server.client()
-        untrusting.set(.tls, to: TLSConfiguration())
+        try untrusting.set(.tls, to: TLSConfiguration())
         let refusal = await #expect(throws: StreamError.self) { try await untrusting.list() }
         #expect(refusal?.domain == .ssl)
         guard security == .explicit else { return }
         let plain = try server.client()
-        plain.set(.ftpSecurity, to: .off)
+        try plain.set(.ftpSecurity, to: .off)
         let error = await #expect(throws: StreamError.self) { try await plain.list() }
         #expect(error?.domain == .ftp, "\(error.debugDescription)")  // the server refuses the log-in
     }
@@ -153,7 +153,7 @@ struct ServerTests {
     func withoutTLS(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let required = try server.client()
-        required.set(.ftpSecurity, to: .required)
+        try required.set(.ftpSecurity, to: .required)
         let error = await #expect(throws: StreamError.self) { try await required.list() }
         // pure-ftpd says yes to AUTH TLS although it is told to have none.
         if kind == .pureFTPd {
@@ -162,7 +162,7 @@ struct ServerTests {
             #expect((error?.underlying as? FTPError)?.code == .notSecure)
             #expect(try server.loginCount() == 0)
             let preferred = try server.client()
-            preferred.set(.ftpSecurity, to: .preferred)
+            try preferred.set(.ftpSecurity, to: .preferred)
             #expect(try await preferred.list().map(\.name) == ["files"])
         }
     }
