@@ -110,7 +110,7 @@ struct OptionTests {
     /// The commands of a log-in that a server lets through.
     private func logIn(_ change: (inout FTPSettings) -> Void) throws -> [String] {
         var settings = FTPSettings()
-        settings.security = FTPSecurity(control: .preferred, data: .preferred)
+        settings.security = FTPSecurity(control: .required, data: .preferred)
         change(&settings)
         let location = try FTPLocation(try #require(URL(string: "ftp://h/")))
         let key = try settings.key(for: location, loop: .shared)

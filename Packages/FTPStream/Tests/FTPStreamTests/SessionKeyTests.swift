@@ -103,6 +103,36 @@ struct SessionKeyTests {
         #expect(error?.code == .badArgument)
     }
 
+    @Test("ftps: and a configuration of ftpSecurity demand TLS, too", arguments: [FTPSecurity.off, .preferred])
+    func impliedDemands(_ weaker: FTPSecurity) throws {
+        var configured = weaker
+        configured.configuration.minimumVersion = .tls13
+        for (security, url) in [(weaker, "ftps://h/x"), (weaker, "ftps://h:2121/x"), (configured, "ftp://h/x")] {
+            let error = #expect(throws: FTPError.self) { try Self.key({ $0.security = security }, url: url) }
+            #expect(error?.sentence.key == "ftp.contradictorySecurity", "\(url)")
+        }
+        let key = try Self.key({ $0.security = .required }, url: "ftps://h:2121/x")
+        #expect(key.login.control == .required)
+    }
+
+    @Test("tls does not replace the configuration of ftpSecurity")
+    func differentConfigurations() throws {
+        var configured = FTPSecurity.required
+        configured.configuration.minimumVersion = .tls13
+        let error = #expect(throws: FTPError.self) {
+            try Self.key {
+                $0.security = configured
+                $0.properties[.tls] = TLSConfiguration()
+            }
+        }
+        #expect(error?.code == .badArgument)
+        let key = try Self.key {
+            $0.security = configured
+            $0.properties[.tls] = configured.configuration
+        }
+        #expect(key.configuration == configured.configuration)
+    }
+
     @Test("a client refuses what it does not honour, and what no command can carry")
     func clients() throws {
         let client = try FTPClient(try #require(URL(string: "ftp://ftp.example.org/")))

@@ -99,8 +99,14 @@ extension FTPError {
         .badArgument,
         Sentence(
             "ftp.contradictorySecurity",
-            "TLS is demanded by one property and left open by the other (tls, ftpSecurity): set ftpSecurity with the configuration."
+            "TLS is demanded by the scheme ftps or a TLS configuration, and ftpSecurity allows clear text: set ftpSecurity to required."
         ))
+
+    static let contradictoryConfigurations = FTPError(
+        .badArgument,
+        Sentence(
+            "ftp.contradictoryConfigurations",
+            "The properties tls and ftpSecurity carry different TLS configurations: set one of them."))
 
     static let appendsAtOffset = FTPError(
         .badArgument,

@@ -112,6 +112,8 @@ extension FTPMachine {
             return .startTLS
         }
         if login.control == .required { throw .notSecure("the control connection", reply) }
+        // Encrypted data needs an encrypted control connection (RFC 4217 §9): known before the password is sent.
+        if login.data == .required { throw .notSecure("data connections", reply) }
         return try logIn()
     }
 

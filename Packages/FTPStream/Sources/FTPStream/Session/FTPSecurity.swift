@@ -29,20 +29,23 @@ public struct FTPSecurity: Sendable, Hashable {
         case off
         /// If the server does that (PROT P).
         case preferred
-        /// Yes, or the session fails.
+        /// Yes, or the session fails, before the log-in if the control connection cannot be encrypted.
         case required
     }
 
     /// When TLS begins on the control connection.
     public var control: Control
 
-    /// Whether data connections are encrypted, if the control connection is.
+    /// Whether data connections are encrypted. Ignored if ``control`` is ``Control/off``.
     public var data: Data
 
     /// Go back to clear text on the control connection after the log-in (CCC), for firewalls that must read it.
     public var clearsControl = false
 
     /// Trust, identity and versions, for both connections.
+    ///
+    /// One other than the default demands TLS: together with a ``control`` of ``Control/off`` or ``Control/preferred``, opening
+    /// fails. So it does if ``StreamProperty/tls`` is set to a different configuration.
     public var configuration = TLSConfiguration()
 
     /// Makes a setting.

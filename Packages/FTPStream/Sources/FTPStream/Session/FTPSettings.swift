@@ -59,17 +59,24 @@ struct FTPSettings: Sendable {
         }
     }
 
-    /// How much is encrypted. A TLS configuration for the connections is a demand for TLS, whatever the scheme: user name and
-    /// password never go in the clear because somebody set ``StreamProperty/tls`` instead of ``StreamProperty/ftpSecurity``.
+    /// How much is encrypted.
     ///
-    /// - Throws: ``FTPError/Code/badArgument`` for one together with a security under which TLS may not take place.
+    /// The scheme `ftps`, ``StreamProperty/tls``, and a configuration in ``StreamProperty/ftpSecurity`` other than the default
+    /// each demand TLS. A session that demands TLS never falls back to clear text, and never replaces one configuration by
+    /// another.
+    ///
+    /// - Throws: ``FTPError/Code/badArgument`` if TLS is demanded and ``StreamProperty/ftpSecurity`` allows clear text, or if
+    ///   both properties carry a configuration and these differ.
     func security(at location: FTPLocation) throws(FTPError) -> FTPSecurity {
         let configuration = properties[.tls]
         var security: FTPSecurity
         if let explicit = self.security {
             security = explicit
-            if configuration != nil, explicit.control == .off || explicit.control == .preferred {
-                throw .contradictorySecurity
+            let isConfigured = explicit.configuration != TLSConfiguration()
+            let isDemanded = location.isSecure || configuration != nil || isConfigured
+            if isDemanded, !explicit.control.isMandatory { throw .contradictorySecurity }
+            if isConfigured, let configuration, configuration != explicit.configuration {
+                throw .contradictoryConfigurations
             }
         } else if location.isSecure {
             security = location.port == FTPLocation.securePort ? .implicit : .required
