@@ -117,7 +117,7 @@ import Testing
                     // Cut off in the middle.
                 }
                 return sent == count ? "whole" : "cut off"
-            }, usual: "whole", changed: "cut off", both: { $0.bodyLimit = .milliseconds(500) },
+            }, usual: "whole", changed: "cut off", both: { $0.bodyLimit = .seconds(3) },
             change: { $0.minimumBodyRate = .max },
             handler: { exchange in
                 try await exchange.begin(HTTPResponse(status: .ok))

@@ -68,7 +68,9 @@ import Testing
     private static func holding(_ answers: String...) -> @Sendable (HTTPSession, Bool) async throws -> String {
         { session, isChanged in
             let server = try TurnServer(answers, holds: isChanged)
-            return "\(try await outcome(session, server)) \(server.connections)"
+            let outcome = try await outcome(session, server)
+            // A load may time out before the server's thread has accepted its connection.
+            return outcome == "timed out" ? outcome : "\(outcome) \(server.connections)"
         }
     }
 
@@ -146,7 +148,7 @@ import Testing
             }, usual: "failed []", changed: "200 ok [true]", both: { $0.followsRedirects = true },
             change: { $0.crossOrigin = CrossOriginPolicy(fields: ["X-Mine"], sendsBody: true) }),
         Row(
-            field: "responseLimit", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out 1",
+            field: "responseLimit", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
             change: { $0.responseLimit = .milliseconds(50) }),
         Row(
             // The rest of the unwanted body never comes: the login goes on over another connection.
@@ -154,10 +156,10 @@ import Testing
             change: { $0.discardLimit = .milliseconds(50) }),
         Row(
             field: "readLimit", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),
-            usual: "200 ok! 1", changed: "timed out 1", change: { $0.readLimit = .milliseconds(50) }),
+            usual: "200 ok! 1", changed: "timed out", change: { $0.readLimit = .milliseconds(50) }),
         Row(
             field: "bodyLimit", load: holding("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok|!"),
-            usual: "200 ok! 1", changed: "timed out 1", change: { $0.bodyLimit = .milliseconds(50) }),
+            usual: "200 ok! 1", changed: "timed out", change: { $0.bodyLimit = .milliseconds(50) }),
         Row(
             field: "pool",
             load: { session, _ in

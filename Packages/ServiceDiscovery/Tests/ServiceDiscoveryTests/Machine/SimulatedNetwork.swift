@@ -155,15 +155,16 @@ final class SimulatedHost {
 
     /// The records that stand for a question now.
     func records(_ id: Int) -> [DNSRecord] {
-        var records: [DNSRecord] = []
-        for (other, event) in events where other == id {
+        // By key and data, since a flood has thousands of both.
+        var standing: [RecordKey: [DNSRecordData: (number: Int, record: DNSRecord)]] = [:]
+        for (number, (other, event)) in events.enumerated() where other == id {
             switch event {
-            case .added(let record, _): records.append(record)
-            case .removed(let record, _): records.removeAll { $0.saysTheSame(as: record) }
+            case .added(let record, _): standing[record.key, default: [:]][record.data] = (number, record)
+            case .removed(let record, _): standing[record.key]?[record.data] = nil
             default: break
             }
         }
-        return records
+        return standing.values.flatMap(\.values).sorted { $0.number < $1.number }.map(\.record)
     }
 }
 
