@@ -168,6 +168,36 @@ import Testing
         #expect(records.floor(in: other, for: login()) == nil)
     }
 
+    @Test("servers that only ask do not displace the record of a login") func askingDisplacesNoLogin() {
+        var records = AuthenticationRecords()
+        records.used(digest, in: space, by: login())
+        for number in 0..<AuthenticationMemory.placeLimit * 2 {
+            records.offered(basic, in: ProtectionSpace(.origin, scheme: "http", host: "\(number).test", port: 80))
+        }
+        #expect(records.placeCount == AuthenticationMemory.placeLimit)
+        #expect(records.floor(in: space, for: login()) == digest)
+    }
+
+    @Test(
+        "an object becomes no weaker than what it has sent, whatever the memory has forgotten",
+        arguments: [false, true])
+    func flushedMemory(_ isAgreed: Bool) throws {
+        let memory = AuthenticationMemory()
+        let authentication = try #require(
+            HTTPAuthentication(
+                response: Exchange.challenge("Digest realm=\"r\", nonce=\"n\""), from: Exchange.origin, memory: memory))
+        var request = try Exchange.request()
+        try authentication.apply(to: &request, user: "joe", password: "secret")
+        for number in 0...AuthenticationMemory.placeLimit {
+            memory.used(
+                basic, in: ProtectionSpace(.origin, scheme: "http", host: "\(number).test", port: 80), by: login())
+        }
+        #expect(memory.floor(in: authentication.space, for: login()) == nil)
+        if isAgreed { memory.approved(basic, in: authentication.space, for: login()) }
+        _ = try authentication.update(with: Exchange.challenge("Basic realm=\"r\""), to: request)
+        #expect(authentication.error?.code == (isAgreed ? nil : .weakerScheme))
+    }
+
     @Test("a domain is the same login whether it stands before the name or beside it") func domains() {
         let beside = Credential(user: "joe", accountDomain: "D", proof: .password(Secret("s")), for: space)
         let before = Credential(user: "D\\joe", password: "s", for: space)

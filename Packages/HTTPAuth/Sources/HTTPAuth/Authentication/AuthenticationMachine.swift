@@ -23,6 +23,8 @@ struct AuthenticationMachine {
     /// an answer to an earlier value says nothing about the server's persistence.
     private var rounds = 0
     private var lastSent: [UInt8]?
+    /// The strongest form that was sent: this conversation becomes no weaker, whatever the memory has forgotten.
+    private var strongestSent: AuthenticationForm?
     /// Whether the first challenges have been received: what comes later can be a downgrade.
     private var hasBegun = false
 
@@ -185,7 +187,8 @@ struct AuthenticationMachine {
         to form: AuthenticationForm, of method: AuthenticationMethod, in space: ProtectionSpace,
         for login: LoginIdentity?
     ) -> HTTPAuthError? {
-        guard !policy.mayWeakenLogins.contains(method), let floor = memory.floor(in: space, for: login),
+        guard !policy.mayWeakenLogins.contains(method),
+            let floor = memory.floor(in: space, for: login, sent: strongestSent),
             form.isWeaker(than: floor)
         else { return nil }
         return HTTPAuthError(.weakerScheme, scheme: method.name, detail: "\(form); before: \(floor)")
@@ -297,6 +300,7 @@ struct AuthenticationMachine {
         case .send(let value):
             conversation.hasSent = true
             lastSent = value
+            strongestSent = conversation.form.joined(with: strongestSent)
             memory.used(
                 conversation.form, in: place.with(realm: conversation.scheme.realm), by: conversation.login)
         case .nothing, .work: break

@@ -17,7 +17,8 @@
 ///
 /// What is kept is bounded; passwords are kept until ``forget()``. All members may be used from any thread.
 public final class AuthenticationMemory: Sendable {
-    /// The most servers and proxies of which anything is kept, 256. The one not used for longest is forgotten first.
+    /// The most servers and proxies of which anything is kept, 256. Those that have only offered something are forgotten first, and
+    /// of equals the one not used for longest: servers that merely ask do not displace the record of a login.
     public static let placeLimit = 256
 
     /// The most realms, logins and decisions of one server that are kept apart, 32 of each. Beyond that, what the realms
@@ -35,9 +36,11 @@ public final class AuthenticationMemory: Sendable {
         records.withLock { $0 = AuthenticationRecords() }
     }
 
-    /// See ``AuthenticationRecords/floor(in:for:)``.
-    func floor(in space: ProtectionSpace, for login: LoginIdentity?) -> AuthenticationForm? {
-        records.withLock { $0.floor(in: space, for: login) }
+    /// See ``AuthenticationRecords/floor(in:for:sent:)``.
+    func floor(
+        in space: ProtectionSpace, for login: LoginIdentity?, sent: AuthenticationForm? = nil
+    ) -> AuthenticationForm? {
+        records.withLock { $0.floor(in: space, for: login, sent: sent) }
     }
 
     /// See ``AuthenticationRecords/offered(_:in:)``.
@@ -85,7 +88,14 @@ struct AuthenticationRecords {
         var approved: [Decision: AuthenticationForm] = [:]
         /// What `offered` and `used` held before there were too many entries: counts for all realms and logins.
         var rest: AuthenticationForm?
+        /// Whether a login was used or agreed to here.
+        var hasLogin = false
         var lastUse = 0
+
+        /// Whether this is forgotten before another one.
+        func isLessNeeded(than other: Place) -> Bool {
+            hasLogin == other.hasLogin ? lastUse < other.lastUse : !hasLogin
+        }
     }
 
     private var places: [ProtectionSpace: Place] = [:]
@@ -96,10 +106,15 @@ struct AuthenticationRecords {
 
     /// The form below which a login must not be used in a space; nil if any may be. Without a login, the form that the
     /// space itself has offered.
-    func floor(in space: ProtectionSpace, for login: LoginIdentity?) -> AuthenticationForm? {
-        guard let place = places[space.with(realm: nil)] else { return nil }
+    ///
+    /// - Parameter sent: The strongest form that the conversation itself has sent, which counts even if the records of the place
+    ///   were forgotten meanwhile; nil for none. What the user agreed to comes first.
+    func floor(
+        in space: ProtectionSpace, for login: LoginIdentity?, sent: AuthenticationForm? = nil
+    ) -> AuthenticationForm? {
+        guard let place = places[space.with(realm: nil)] else { return sent }
         if let login, let approved = place.approved[Decision(realm: space.realm, login: login)] { return approved }
-        var floor = place.rest
+        var floor = sent?.joined(with: place.rest) ?? place.rest
         for (realm, form) in place.offered where realm == nil || space.realm == nil || realm == space.realm {
             floor = form.joined(with: floor)
         }
@@ -118,6 +133,7 @@ struct AuthenticationRecords {
     mutating func used(_ form: AuthenticationForm, in space: ProtectionSpace, by login: LoginIdentity?) {
         change(space) { place in
             place.offered[space.realm] = form.joined(with: place.offered[space.realm])
+            place.hasLogin = true
             guard let login else { return }
             place.used[login] = form.joined(with: place.used[login])
             let decision = Decision(realm: space.realm, login: login)
@@ -133,15 +149,16 @@ struct AuthenticationRecords {
                 place.approved = [:]
             }
             place.approved[decision] = form
+            place.hasLogin = true
         }
     }
 
     private mutating func change(_ space: ProtectionSpace, _ body: (inout Place) -> Void) {
         let key = space.with(realm: nil)
         if places[key] == nil, places.count >= AuthenticationMemory.placeLimit,
-            let oldest = places.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
+            let leastNeeded = places.min(by: { $0.value.isLessNeeded(than: $1.value) })?.key
         {
-            places[oldest] = nil
+            places[leastNeeded] = nil
         }
         uses += 1
         var place = places[key] ?? Place()
