@@ -43,6 +43,15 @@ import Testing
         #expect(sent["cnonce"]?.count == 32)
     }
 
+    @Test("the policy's limit for the URIs of a domain counts", arguments: [1, 2]) func domainLimit(_ limit: Int) throws
+    {
+        var policy = AuthenticationPolicy()
+        policy.limits.domainCount = limit
+        let authentication = try Exchange.authentication(
+            "Digest realm=\"r\", nonce=\"n\", domain=\"/a /b\"", policy: policy)
+        #expect(authentication.domains.count == limit)
+    }
+
     @Test(arguments: [
         "", "qop=\"auth\"", "qop=auth-int", "algorithm=MD5-sess, qop=\"auth-int, auth\"", "algorithm=SHA-256",
         "algorithm=sha-256-sess, qop=auth", "algorithm=\"SHA-512-256\", qop=\"auth\"",

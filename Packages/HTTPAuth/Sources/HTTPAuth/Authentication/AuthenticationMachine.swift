@@ -221,7 +221,7 @@ struct AuthenticationMachine {
             let index = untried.removeFirst()
             guard let method = offers[index].method else { continue }
             do throws(HTTPAuthError) {
-                var scheme = try method.conversation(in: place)
+                var scheme = try method.conversation(in: place, limits: policy.limits)
                 _ = try scheme.receive(offers[index].challenge, answering: nil)
                 let form = method.form(offers[index].challenge, place)
                 current = Conversation(method: method, offer: index, form: form, scheme: scheme)

@@ -198,16 +198,12 @@ extension AuthenticationMethod {
     /// Digest (RFC 7616). Replaces `kCFHTTPAuthenticationSchemeDigest`.
     public static let digest = digest(DigestOptions())
 
-    /// Digest, with choices of your own.
-    public static func digest(
-        _ options: DigestOptions, limits: AuthenticationLimits = .default
-    ) -> AuthenticationMethod {
-        AuthenticationMethod("Digest") { _ in
-            DigestScheme(options: options, limits: limits)
-        } rank: {
-            DigestAlgorithm($0["algorithm"])?.strength ?? 0
-        } form: { challenge, _ in
-            .digest(challenge, options)
-        }
+    /// Digest, with choices of your own. The limits are those of the policy.
+    public static func digest(_ options: DigestOptions) -> AuthenticationMethod {
+        AuthenticationMethod(
+            name: "Digest",
+            maker: { _, limits in DigestScheme(options: options, limits: limits) },
+            rank: { DigestAlgorithm($0["algorithm"])?.strength ?? 0 },
+            form: { challenge, _ in .digest(challenge, options) })
     }
 }

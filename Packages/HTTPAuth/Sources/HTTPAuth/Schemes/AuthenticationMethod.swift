@@ -19,7 +19,11 @@ public struct AuthenticationMethod: Sendable {
     /// How well a challenge of this scheme, from a place, protects the password.
     let form: @Sendable (Challenge, ProtectionSpace) -> AuthenticationForm
 
-    private let maker: @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme
+    private let maker: Maker
+
+    /// Makes a conversation with a server or proxy that may demand so much.
+    typealias Maker =
+        @Sendable (ProtectionSpace, AuthenticationLimits) throws(HTTPAuthError) -> any AuthenticationScheme
 
     /// Makes a method. `make` is called for each conversation; it throws ``HTTPAuthError/Code/unavailable`` if what the
     /// scheme needs is not there. `rank` orders several challenges of this scheme in one response, the best highest.
@@ -33,15 +37,28 @@ public struct AuthenticationMethod: Sendable {
             AuthenticationForm(place.isEncrypted ? .encryptedBasic : .basic)
         }
     ) {
+        self.init(
+            name: name, maker: { (space, _) throws(HTTPAuthError) in try make(space) }, rank: rank, form: form)
+    }
+
+    /// Makes a method whose conversations are bounded by the limits of the policy that it is used with.
+    init(
+        name: String, maker: @escaping Maker, rank: @escaping @Sendable (Challenge) -> Int,
+        form: @escaping @Sendable (Challenge, ProtectionSpace) -> AuthenticationForm
+    ) {
         self.name = name
-        maker = make
+        self.maker = maker
         self.rank = rank
         self.form = form
     }
 
     /// A new conversation.
-    public func conversation(in space: ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme {
-        try maker(space)
+    ///
+    /// - Parameter limits: What the server or proxy may demand: `AuthenticationPolicy.limits`.
+    public func conversation(
+        in space: ProtectionSpace, limits: AuthenticationLimits = .default
+    ) throws(HTTPAuthError) -> any AuthenticationScheme {
+        try maker(space, limits)
     }
 }
 
