@@ -22,6 +22,12 @@ extension HTTPProxy {
         /// asked for a stronger scheme before.
         public var isSentUnasked: Bool
 
+        /// The forms of the logins with proxies' accounts, of all streams of the process without a session: no account is used in a
+        /// weaker form than before, whichever stream it was used by (`AuthenticationMemory`).
+        ///
+        /// A proxy that was reconfigured to ask for a weaker scheme gets nothing until `forget()` is called.
+        public static let memory = AuthenticationMemory()
+
         /// Makes an account.
         public init(user: String, password: Secret, isSentUnasked: Bool = false) {
             self.user = user
@@ -33,13 +39,14 @@ extension HTTPProxy {
 
 /// The login with a proxy's own account, as streams without a session do it: what the proxy has asked for, and the answer.
 ///
-/// All copies of the proxy share it, so that the next connection begins with what the last one has learned.
+/// All copies of the proxy share it, so that the next connection begins with what the last one has learned. Proxies that are made
+/// anew, as settings make them for each URL, share the forms of earlier logins (``HTTPProxy/Account/memory``).
 final class ProxyAccountLogin: Sendable {
     /// The most answers to one request that ask for another login; then the last one counts.
     static let mostRounds = 4
 
     let account: HTTPProxy.Account
-    private let memory = AuthenticationMemory()
+    private let memory = HTTPProxy.Account.memory
     private let known = Locked<KnownAuthentication?>(nil)
 
     init(_ account: HTTPProxy.Account) {

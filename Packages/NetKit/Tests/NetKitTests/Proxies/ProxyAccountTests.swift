@@ -10,8 +10,11 @@ import Testing
 @Suite struct ProxyAccountTests {
     private static let basic = "Basic am9lOnNlY3JldA=="
 
-    private func proxy(isSentUnasked: Bool = false, tls: TLSConfiguration? = nil) -> HTTPProxy {
-        var proxy = HTTPProxy(host: "proxy.test", port: 3128, tls: tls)
+    /// A proxy of each test's own: the forms of logins are remembered for the whole process.
+    private let host = "\(UInt64.random(in: 0 ... .max)).test"
+
+    private func proxy(isSentUnasked: Bool = false, tls: TLSConfiguration? = nil, port: UInt16 = 3128) -> HTTPProxy {
+        var proxy = HTTPProxy(host: host, port: port, tls: tls)
         proxy.account = .init(user: "joe", password: Secret("secret"), isSentUnasked: isSentUnasked)
         return proxy
     }
@@ -62,8 +65,11 @@ import Testing
 
     @Test("the switch sends Basic unasked; what the proxy then asks for is answered once more, unless it is Basic")
     func unasked() async throws {
-        for (challenge, isAnswered) in [("Digest realm=\"r\", nonce=\"n\"", true), ("Basic realm=\"r\"", false)] {
-            var machine = try machine(proxy(isSentUnasked: true))
+        let rows: [(String, Bool, UInt16)] = [
+            ("Digest realm=\"r\", nonce=\"n\"", true, 1), ("Basic realm=\"r\"", false, 2),
+        ]
+        for (challenge, isAnswered, port) in rows {
+            var machine = try machine(proxy(isSentUnasked: true, port: port))
             #expect(try await sent(&machine).contains("Proxy-Authorization: \(Self.basic)"))
             try machine.receive(answer(challenge))
             let second = try? await sent(&machine)
@@ -84,6 +90,21 @@ import Testing
         try next.receive(answer("Basic realm=\"r\""))
         #expect(throws: StreamError.self) { try next.next() }
         #expect(next.refusal == .request)
+    }
+
+    @Test("settings make a proxy anew for each URL: one that has asked for Digest still gets no Basic")
+    func downgradeBetweenLoads() throws {
+        var settings = ProxySettings()
+        settings.http = [try ProxyServer("http://joe:secret@\(host):3128")]
+        func login(_ url: String, _ challenge: String) throws -> KnownAuthentication? {
+            let routes = try settings.routes(for: try #require(URL(string: url)))
+            let proxy = try #require(routes.first?.hops.first as? HTTPProxy)
+            var response = try HTTPResponse(status: .proxyAuthenticationRequired)
+            try response.fields.set(challenge, for: .proxyAuthenticate)
+            return try #require(proxy.ownLogin).begin(response, answering: nil, from: proxy.space)
+        }
+        #expect(try login("http://a.test/", "Digest realm=\"r\", nonce=\"n\"") != nil)
+        #expect(try login("http://b.test/", "Basic realm=\"r\"") == nil)
     }
 
     @Test("absolute form: the first request has no credentials, unless the switch says so", arguments: [false, true])
@@ -138,6 +159,6 @@ import Testing
 
     @Test("proxies with different accounts are different proxies") func equality() {
         #expect(proxy() == proxy() && proxy() != proxy(isSentUnasked: true))
-        #expect(proxy() != HTTPProxy(host: "proxy.test", port: 3128))
+        #expect(proxy() != HTTPProxy(host: host, port: 3128))
     }
 }
