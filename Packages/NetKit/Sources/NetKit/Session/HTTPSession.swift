@@ -109,11 +109,15 @@ public final class HTTPSession: Sendable {
 
 extension HTTPSession {
     /// What this session knows that is good for a request to its origin, claimed for its load.
-    func find(_ request: HTTPRequest, for claim: LoginClaim) -> KnownAuthentication? {
+    ///
+    /// - Parameter login: The user, and maybe password, of the caller's URL: no other user's login will do.
+    func find(
+        _ request: HTTPRequest, of login: SessionLoad.URLLogin?, for claim: LoginClaim
+    ) -> KnownAuthentication? {
         known.withLock {
             $0.last {
-                $0.place.role == .origin && $0.authentication.isValid && $0.authentication.appliesTo(request)
-                    && $0.claim(for: claim)
+                $0.place.role == .origin && $0.authentication.isValid && $0.isOf(login)
+                    && $0.authentication.appliesTo(request) && $0.claim(for: claim)
             }
         }
     }
@@ -134,19 +138,23 @@ extension HTTPSession {
     }
 
     /// What was learned for the same place and realm while others waited.
-    func find(like authentication: HTTPAuthentication, besides old: KnownAuthentication?) -> KnownAuthentication? {
+    func find(
+        like authentication: HTTPAuthentication, of login: SessionLoad.URLLogin?, besides old: KnownAuthentication?
+    ) -> KnownAuthentication? {
         known.withLock { known in
             known.last {
-                $0 !== old && $0.authentication.isValid && !$0.authentication.isConnectionBound
+                $0 !== old && $0.isOf(login) && $0.authentication.isValid && !$0.authentication.isConnectionBound
                     && $0.authentication.space == authentication.space
             }
         }
     }
 
     /// The credential with which somebody else's connection to the same place is authenticated.
-    func credential(like authentication: HTTPAuthentication) -> Credential? {
+    func credential(like authentication: HTTPAuthentication, of login: SessionLoad.URLLogin?) -> Credential? {
         known.withLock { known in
-            known.last { $0.authentication.isValid && $0.credential?.space == authentication.space }?.credential
+            known.last {
+                $0.authentication.isValid && $0.credential?.space == authentication.space && $0.isOf(login)
+            }?.credential
         }
     }
 

@@ -82,6 +82,10 @@ final class KnownAuthentication: Sendable {
             ?? authentication
     }
 
+    /// Whether the credential is the one that a URL names; true for a URL that names no user, and for a scheme that knows by itself
+    /// who the user is.
+    func isOf(_ login: SessionLoad.URLLogin?) -> Bool { credential.map { $0.isOf(login) } ?? true }
+
     /// What ties the conversation to its TLS connection.
     var binding: ChannelBinding? { state.withLock { $0.binding } }
 

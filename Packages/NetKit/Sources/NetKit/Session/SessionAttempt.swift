@@ -61,7 +61,7 @@ struct SessionAttempt {
 
     /// Puts the fields on that the origin and the proxies want.
     mutating func sign(_ proxyEntries: [KnownAuthentication], _ url: URL, wholeBody: Bool) async throws(Failure) {
-        if !proxyEntries.isEmpty { findTakers(proxyEntries, url) }
+        if !proxyEntries.isEmpty { await findTakers(proxyEntries, url) }
         needsIdleConnection = !bound.isEmpty && pool.idleCount > 0
         if !needsIdleConnection { bound.forEach { $0.authentication.disconnected() } }
         if let entry = originEntry {
@@ -93,13 +93,15 @@ struct SessionAttempt {
     }
 
     /// Which of the known proxies are on the ways to this URL, and which of those take the request itself.
-    private mutating func findTakers(_ entries: [KnownAuthentication], _ url: URL) {
+    ///
+    /// A script that is to decide is run; its decision is the one that the load will come to.
+    private mutating func findTakers(_ entries: [KnownAuthentication], _ url: URL) async {
         for entry in entries { logins[entry.place] = .init(known: entry) }
         guard url.scheme?.lowercased() == "http" else { return }
         var routes = stream[.proxies] ?? []
         if routes.isEmpty, stream[.socksProxy] == nil, let settings = stream[.httpProxySettings] {
             // What is wrong with them is told when they are used.
-            routes = (try? settings.routes(for: url)) ?? []
+            routes = (try? await settings.resolvedRoutes(for: url)) ?? []
         }
         for route in routes {
             guard let proxy = route.hops.last as? HTTPProxy, let known = logins[proxy]?.known,

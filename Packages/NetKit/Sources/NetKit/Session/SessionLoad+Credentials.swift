@@ -8,7 +8,9 @@ internal import StreamKit
 extension SessionLoad {
     mutating func drop(_ entry: KnownAuthentication) {
         session.forget(entry)
-        if let credential = entry.credential { refused.insert(credential) }
+        guard let credential = entry.credential else { return }
+        refused.insert(credential)
+        if entry.place.role == .origin, credential.isOf(login) { login?.password = nil }
     }
 
     /// What is known, stored or asked for. One load at a time: what another one has just learned is used, and nobody is
@@ -19,7 +21,9 @@ extension SessionLoad {
     ) async throws(StreamError) -> KnownAuthentication? {
         guard await session.turnstile.enter() else { throw .cancelled }
         defer { session.turnstile.leave() }
-        if let known = session.find(like: authentication, besides: old) { return known }
+        let isOrigin = authentication.place.role == .origin
+        let wanted = isOrigin ? login : nil
+        if let known = session.find(like: authentication, of: wanted, besides: old) { return known }
         let policy = session.configuration.policy(for: authentication.place.role)
         let entry: KnownAuthentication
         // What may not be used unless the user agrees to a weaker login than before.
@@ -29,7 +33,7 @@ extension SessionLoad {
         } else if let credential = try await stored(authentication, proxy, &objection) {
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, credential, isStored: true, saves: false)
-        } else if let credential = session.credential(like: authentication),
+        } else if let credential = session.credential(like: authentication, of: wanted),
             isUsable(credential, authentication, &objection)
         {
             // Somebody else's connection is being authenticated with it.
@@ -38,6 +42,7 @@ extension SessionLoad {
         } else if let answer = await ask(authentication, failure, proxy, objection) {
             let credential = authentication.credential(answer.user, answer.password, answer.accountDomain)
             authentication.approve(credential)
+            if wanted != nil { login = URLLogin(user: answer.user, password: nil) }
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, credential, isStored: false, saves: answer.saves)
         } else {
@@ -119,9 +124,18 @@ extension HTTPAuthentication {
     }
 }
 
+extension Credential {
+    /// Whether a URL names this user, also as `DOMAIN\user`, and this password, if it has one. True for a URL without a user.
+    func isOf(_ login: SessionLoad.URLLogin?) -> Bool {
+        guard let login else { return true }
+        guard login.user == user || login.user == accountDomain.map({ "\($0)\\\(user)" }) else { return false }
+        return login.password.map { Secret($0) == password } ?? true
+    }
+}
+
 extension HTTPProxy {
     /// The proxy's account, as the login of a URL.
-    fileprivate var accountInURL: (user: String, password: String?)? {
-        account.map { ($0.user, $0.password.withBytes { String(decoding: $0, as: UTF8.self) }) }
+    fileprivate var accountInURL: SessionLoad.URLLogin? {
+        account.map { .init(user: $0.user, password: $0.password.withBytes { String(decoding: $0, as: UTF8.self) }) }
     }
 }

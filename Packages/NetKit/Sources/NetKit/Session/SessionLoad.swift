@@ -14,6 +14,12 @@ struct SessionLoad {
     /// How much of an answer that is not wanted is read for the sake of its connection.
     static let discardLimit = 64 * 1024
 
+    /// A user and maybe a password, as a URL names them.
+    struct URLLogin {
+        var user: String
+        var password: String?
+    }
+
     let session: HTTPSession
     /// The request without anything of the session's.
     private(set) var request: HTTPRequest
@@ -21,8 +27,9 @@ struct SessionLoad {
     private(set) var url: URL
     private(set) var origin: HTTPOrigin
     private var redirects = RedirectPolicy()
-    /// User name and password of the caller's own URL; not of one that a redirect leads to.
-    private(set) var login: (user: String, password: String?)?
+    /// User name and password of the caller's own URL; not of one that a redirect leads to. Without the password once that was
+    /// refused, and with the user that was answered when asked.
+    var login: URLLogin?
     /// The origin that the application named; those that redirects lead to get less without being asked for.
     private let namedOrigin: HTTPOrigin
     /// Holds the logins of this hop that belong to connections.
@@ -49,7 +56,9 @@ struct SessionLoad {
         self.request.body = nil
         origin = try HTTPOrigin(url)
         namedOrigin = origin
-        login = url.user(percentEncoded: false).map { ($0, url.password(percentEncoded: false)) }
+        login = url.user(percentEncoded: false).map {
+            URLLogin(user: $0, password: url.password(percentEncoded: false))
+        }
     }
 
     /// The stream of the answer that counts.
@@ -80,7 +89,7 @@ struct SessionLoad {
     /// Sends the request until it is answered with anything but a challenge that can be met.
     private mutating func authenticate() async throws(StreamError) -> ReadStream {
         claim = LoginClaim()
-        originEntry = request.fields.contains(.authorization) ? nil : session.find(request, for: claim)
+        originEntry = request.fields.contains(.authorization) ? nil : session.find(request, of: login, for: claim)
         proxyEntries =
             request.fields.contains(.proxyAuthorization)
             ? [] : session.findProxies(forTunnels: origin.isSecure, for: claim)

@@ -31,7 +31,8 @@ import Testing
         let request = try HTTPRequest(method: .get, url: Self.url)
         let entry = try entry("NTLM", .ntlm, role: isProxy ? .proxy : .origin)
         func find(_ claim: LoginClaim) -> KnownAuthentication? {
-            isProxy ? session.findProxies(forTunnels: false, for: claim).first : session.find(request, for: claim)
+            isProxy
+                ? session.findProxies(forTunnels: false, for: claim).first : session.find(request, of: nil, for: claim)
         }
         var owner: LoginClaim? = LoginClaim()
         session.remember(entry, for: owner!)
@@ -62,7 +63,7 @@ import Testing
         #expect(bound.forTunnel() !== bound.authentication && bound.forTunnel().memory === bound.authentication.memory)
         let free = try entry("Digest realm=\"r\", nonce=\"n\"", .digest)
         session.remember(free, for: owner)
-        #expect(session.find(try HTTPRequest(method: .get, url: Self.url), for: other) === free)
+        #expect(session.find(try HTTPRequest(method: .get, url: Self.url), of: nil, for: other) === free)
         withExtendedLifetime(owner) {}
     }
 }
