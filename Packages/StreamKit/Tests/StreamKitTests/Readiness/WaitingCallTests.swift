@@ -156,7 +156,7 @@ import Testing
         await loop.haveTurns()
         try left.enter(.reader)
         while await waits(left, within: .zero) == false {}  // nothing is latched
-        #expect(try right.trySend([1].span.bytes) == 1)
+        #expect(try right.trySend(([1] as [UInt8]).span.bytes) == 1)
         await loop.haveTurns(3)
         #expect(await waits(left, within: .seconds(50)) == false, "the edge was there")
         try left.setClient([], nil)

@@ -58,7 +58,7 @@ import Testing
             #expect(SSL_key_update(server.ssl, CInt(SSL_KEY_UPDATE_NOT_REQUESTED)) == 1)
             #expect(SSL_do_handshake(server.ssl) == 1)
         }
-        #expect(try server.write([7].span.bytes) == .moved(1))
+        #expect(try server.write(([7] as [UInt8]).span.bytes) == .moved(1))
         let total = serverWire.state.withLock { $0.written }
         var calls = 0
         var taken = clientWire.state.withLock { $0.read }
