@@ -82,7 +82,7 @@ let rows: [Row] = [
     Row(
         "NetKit", .library, "NetKitFoundation",
         ["NetKit", "ServiceDiscovery", "ServiceDiscoveryFoundation", "StreamKitFoundation"]),
-    Row("NetKit", .tests, "NetKitTests", ["NetKit", "StreamKitTesting"]),
+    Row("NetKit", .tests, "NetKitTests", ["NetKit", "StreamKitFoundation", "StreamKitTesting"]),
 ]
 
 struct Row {

@@ -60,6 +60,7 @@ let package = Package(
             name: "NetKitTests",
             dependencies: [
                 "NetKit",
+                .product(name: "StreamKitFoundation", package: "StreamKit"),
                 .product(name: "StreamKitTesting", package: "StreamKit"),
                 .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Logging"])),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),

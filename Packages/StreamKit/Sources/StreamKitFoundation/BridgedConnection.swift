@@ -91,8 +91,10 @@ final class BridgedConnection: Sendable {
     var level: String? { state.withLock { $0.level } }
 
     /// TLS from the start, or, on a connection that is open, from now on; nil for none, before the handshake.
+    ///
+    /// - Returns: false for a stream that would not use TLS, such as a request for an `http` URL.
     func secure(_ configuration: TLSConfiguration?, level: String?) -> Bool {
-        guard honours(.tls) else { return false }
+        guard honours(.tls), configuration == nil || value(.urlDemandsTLS) != false else { return false }
         let isSet =
             if set(.tls, to: configuration) {
                 true

@@ -101,6 +101,7 @@ extension HTTPExchange {
             case StreamProperty<Int64>.httpBodyLength.name: load.bodyLength
             case StreamProperty<ConnectionReport>.report.name: load.log.report
             case StreamProperty<TLSInformation>.tlsInformation.name: load.tlsInformation
+            case StreamProperty<Bool>.urlDemandsTLS.name: load.url?.scheme?.lowercased() == "https"
             case StreamProperty<[UInt8]>.serverEndPointBinding.name: load.serverEndPointBinding
             default: load.settings.value(named: name)
             }

@@ -32,7 +32,8 @@ extension StreamKind {
             .telling(.httpResponse)
             .telling(.httpTrailers)
             .telling(.httpTunnelVerdict)
-            .telling(.serverEndPointBinding))
+            .telling(.serverEndPointBinding)
+            .telling(.urlDemandsTLS))
 
     /// All kinds of this package.
     public static let ofNetKit: [StreamKind] = [.http]

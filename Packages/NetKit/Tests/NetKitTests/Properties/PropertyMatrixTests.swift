@@ -2,6 +2,7 @@ import FTPStream
 import Foundation
 import Glibc
 import NetKit
+import StreamKitFoundation
 import Testing
 
 @testable import StreamKit
@@ -132,6 +133,23 @@ import Testing
             #expect(failure == nil, cell)
             #expect(property.isSet(made.subject) || made.subject.isClient, cell)
         }
+    }
+
+    @Test(
+        "the URL of an HTTP request decides about TLS; Foundation's streams refuse TLS that would not take place",
+        arguments: [
+            ("http://127.0.0.1:9/", false), ("https://127.0.0.1:9/", true), ("HTTPS://127.0.0.1:9/", true),
+            ("ftp://127.0.0.1:9/", false),
+        ])
+    func tlsByURL(_ url: String, _ isSecure: Bool) throws {
+        let stream = try ReadStream(httpURL: try #require(URL(string: url)))
+        #expect(stream[.urlDemandsTLS] == isSecure)
+        let bridged = BridgedInputStream(stream)
+        #expect(bridged.setProperty([String: Any](), forKey: .sslSettingsKey) == isSecure)
+        #expect(bridged.setProperty(TLSConfiguration(), forKey: .sslContextKey) == isSecure)
+        #expect((stream[.tls] != nil) == isSecure)
+        #expect(bridged.setProperty(nil, forKey: .sslSettingsKey), "no TLS is no contradiction")
+        #expect(StreamPair(host: "127.0.0.1", port: 9).input[.urlDemandsTLS] == nil)
     }
 
     @Test("what is handed over is checked as what is set", arguments: ["host", "address", "found"])

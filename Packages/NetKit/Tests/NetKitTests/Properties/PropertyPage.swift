@@ -18,6 +18,8 @@ enum PropertyPage {
 
             - A property in the second column is set until the stream is opened, one in the third until it is closed.
             - A property in the last column is returned, and never set.
+            - On an HTTP request, `tls` says how TLS is done, and the URL whether it is (`urlDemandsTLS`). Foundation's streams
+              over an `http` URL refuse it.
             - A property in *italics* makes a connection another one: streams that differ in it share no connection.
             - Your own keys, made with `StreamProperty(_:access:default:)`, are kept and returned by every stream and change
               nothing. So are the properties about the cost of interfaces, about which Linux knows nothing:

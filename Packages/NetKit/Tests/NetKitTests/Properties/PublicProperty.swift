@@ -194,6 +194,7 @@ extension PublicProperty {
         .of("socksProxy", .socksProxy, SOCKSProxy(host: "127.0.0.1", port: 9)),
         .of("tls", .tls, TLSConfiguration()),
         .told("tlsInformation", .tlsInformation),
+        .told("urlDemandsTLS", .urlDemandsTLS),
         .of("writeLimit", .writeLimit, .seconds(77)),
     ]
 

@@ -13,6 +13,11 @@ extension StreamProperty where Value == Bool {
     /// Replaces `kCFStreamPropertyShouldCloseNativeSocket`.
     public static var closesDescriptor: Self { .init(setting: "StreamKit.closesDescriptor", access: .always) }
 
+    /// Whether the URL demands TLS, on streams where the URL decides about it and not ``tls``: HTTP requests. Nil on all others.
+    ///
+    /// Where it is false, ``tls`` takes effect only after a redirect to an `https` URL.
+    public static var urlDemandsTLS: Self { .init(setting: "StreamKit.urlDemandsTLS", access: .readOnly) }
+
     /// Send small writes at once (TCP_NODELAY). Default true.
     public static var sendsAtOnce: Self { .init(setting: "StreamKit.sendsAtOnce", access: .beforeOpen, default: true) }
 
