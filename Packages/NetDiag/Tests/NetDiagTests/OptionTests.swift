@@ -114,6 +114,21 @@ import Testing
         }
     }
 
+    /// A SOCKS proxy that takes addresses only: the name of the target is looked up here.
+    @Test func resolversOfNamesBehindSOCKS() async throws {
+        let proxy = try AnsweringServer("\u{5}\u{0}")
+        var settings = ProxySettings()
+        settings.others = [ProxyServer(.socks5, host: "127.0.0.1", port: proxy.port)]
+        let resolver = ScriptedResolver()
+        resolver.script("www.example.test", [.batch(["127.0.0.1"]), .finish()])
+        _ = try await diagnose("http://www.example.test/") {
+            $0.proxies = settings
+            $0.resolver = resolver
+            $0.nameServers = []
+        }
+        #expect(resolver.requests.map { "\($0.name)" }.contains("www.example.test"))
+    }
+
     /// They are asked only once a name is in doubt.
     @Test func nameServers() async throws {
         let nobody = try DeadEnd()

@@ -18,8 +18,8 @@ enum SOCKSSettings {
             }
             named[name] = setting
         }
-        // Switched off, or not for this host: as it was told, and done.
-        if let isOn = named["SOCKSEnable"] as? NSNumber, !isOn.boolValue { return true }
+        // Switched off, or not for this host: no proxy, also if one was set before.
+        if let isOn = named["SOCKSEnable"] as? NSNumber, !isOn.boolValue { return stream.set(.socksProxy, to: nil) }
         if isExempt(stream.value(.remoteHostName), named) { return stream.set(.socksProxy, to: nil) }
         guard let proxy = proxy(named) else { return false }
         return stream.set(.socksProxy, to: proxy)

@@ -201,6 +201,9 @@ import Testing
         #expect(proxy(["SOCKSProxy": "p", "SOCKSEnable": 0] as [String: Any]) == nil)
         #expect(
             input.setProperty(["SOCKSProxy": "p", "SOCKSEnable": 0] as [String: Any], forKey: key), "and says true")
+        #expect(input.setProperty(system, forKey: key) && input.property(forKey: key) != nil)
+        #expect(input.setProperty(["SOCKSEnable": 0] as [String: Any], forKey: key))
+        #expect(input.property(forKey: key) == nil, "a proxy that was set before is gone")
         let exempt: [String: Any] = ["SOCKSProxy": "p", "ExceptionsList": ["*.example"]]
         #expect(proxy(exempt) == nil && input.setProperty(exempt, forKey: key), "directly, and says true")
         for refused: [StreamSOCKSProxyConfiguration: Any] in [

@@ -46,14 +46,16 @@ final class KerberosMechanism: SecurityMechanism {
         try context.check(signature, of: list)
     }
 
-    private var request: GSSContext.Request {
+    /// What the context is asked for.
+    var request: GSSContext.Request {
         var request: GSSContext.Request = [.integrity]
         if plan.options.mutualAuthentication != .off { request.insert(.mutual) }
         switch plan.options.delegation {
         case .never: break
         case .ifTrusted: request.insert(.delegationIfTrusted)
         case .toHosts(let hosts):
-            if hosts.contains(where: { $0.lowercased() == plan.host.lowercased() }) { request.insert(.delegation) }
+            let host = ProtectionSpace.normalized(host: plan.host)
+            if hosts.contains(where: { ProtectionSpace.normalized(host: $0) == host }) { request.insert(.delegation) }
         }
         return request
     }

@@ -23,7 +23,7 @@ public struct NegotiateOptions: Hashable, Sendable {
         case never
         /// If the realm's administrator has marked the service as trusted for it.
         case ifTrusted
-        /// If the host of the URL is one of these, without regard to case.
+        /// If the host of the URL is one of these, without regard to case, brackets around an address, and a dot at the end.
         case toHosts(Set<String>)
     }
 

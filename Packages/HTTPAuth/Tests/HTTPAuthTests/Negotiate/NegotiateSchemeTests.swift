@@ -86,6 +86,20 @@ import Testing
         }
     }
 
+    @Test(
+        "hosts that a ticket is delegated to are compared as the hosts of spaces are",
+        arguments: [
+            ("Files.Example.", "files.example", true), ("files.example", "FILES.example.", true),
+            ("[::1]", "::1", true),
+            ("files.example", "other.example", false),
+        ])
+    func delegation(_ listed: String, _ host: String, _ isDelegated: Bool) {
+        var options = NegotiateOptions()
+        options.delegation = .toHosts([listed])
+        let mechanism = KerberosMechanism(KerberosMechanism.Plan(host: host, options: options))
+        #expect(mechanism.request.contains(.delegation) == isDelegated)
+    }
+
     @Test("a server that a redirect led to gets the next scheme instead of a ticket") func redirected() throws {
         let response = try Exchange.challenge("Negotiate", "Basic realm=\"r\"")
         var request = try Exchange.request()

@@ -114,6 +114,7 @@ struct Talk: Sendable {
             (socks.user, socks.password) = (nil, nil)
             let pair = StreamPair(host: host, port: target.port)
             try? pair.set(.proxies, to: [ProxyRoute(socks)])
+            try? pair.set(.resolver, to: options.resolver)
             try await settle(pair, tls: target.isSecure ? tls(with: .target) : nil) { error in
                 if case .tls? = pair.report.failure?.kind { .insecure(error) } else { .proxyFailed(error) }
             }

@@ -64,7 +64,8 @@ public struct ProxyServer: Sendable, Hashable {
     /// Without a kind it is `http`; `socks` is SOCKS 5 with names sent to the proxy. curl differs: to it `socks` is
     /// SOCKS 4, and an HTTP proxy without a port has 1080.
     ///
-    /// - Throws: `EINVAL`, with a sentence that repeats neither user nor password.
+    /// - Throws: `EINVAL`, with a sentence that repeats neither user nor password; also for a password with SOCKS 4, which
+    ///   cannot carry one.
     public init(_ text: String) throws(StreamError) {
         var rest = text[...]
         kind = .http
@@ -86,6 +87,9 @@ public struct ProxyServer: Sendable, Hashable {
             let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             user = try ProxyServer.decode(parts[0])
             password = parts.count > 1 ? try ProxyServer.decode(parts[1]) : nil
+            if kind == .socks4 || kind == .socks4a, password?.isEmpty == false {
+                throw StreamError(posix: EINVAL, .proxyUnreadable("SOCKS 4 has no passwords"))
+            }
             rest = rest[rest.index(after: at)...]
         }
         var portText: Substring?
