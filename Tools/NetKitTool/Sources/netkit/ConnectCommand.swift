@@ -52,6 +52,7 @@ struct ConnectCommand: AsyncParsableCommand {
                 throw ValidationError("--starttls '\(starttls)' is none of \(Self.protocols).")
             }
         }
+        if !tls, starttls == nil { try connection.requireNoTLS("add --tls or --starttls PROTOCOL") }
         if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
     }
 

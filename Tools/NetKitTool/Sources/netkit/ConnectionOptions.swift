@@ -77,6 +77,21 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
+    /// Whether an option was given that has a meaning only for a connection with TLS to the server. `--cacert` is none: it is
+    /// for proxies, too.
+    var demandsTLS: Bool { cert != nil || !pin.isEmpty || tlsMin != nil || tlsMax != nil || keylog != nil }
+
+    /// Throws if an option demands TLS and the connection would have none.
+    ///
+    /// - Parameter remedy: what to change on the command line, as a clause.
+    func requireNoTLS(_ remedy: String) throws {
+        if demandsTLS {
+            throw ValidationError(
+                "--cert, --key, --pin, --tls-min, --tls-max and --keylog are for TLS, and there would be none; \(remedy)."
+            )
+        }
+    }
+
     /// TLS as these options want it; nil if they want nothing special.
     func tls() throws -> TLSConfiguration? {
         if cacert == nil, cert == nil, pin.isEmpty, tlsMin == nil, tlsMax == nil, keylog == nil { return nil }

@@ -29,6 +29,10 @@ struct ExplainAuthCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Authentication") var login: LoginOptions
 
+    func validate() throws {
+        if URL(string: url)?.scheme?.lowercased() == "http" { try connection.requireNoTLS("write https://") }
+    }
+
     func run() async throws {
         do {
             let session = try makeSession()

@@ -36,10 +36,18 @@ struct FTPOptions: ParsableArguments {
     ) async throws -> (FTPClient, FTPPath) {
         let client = try FTPClient(address)
         try logIn(client, address, user, netrc)
-        if tls == .off, address.scheme?.lowercased() == "ftps" {
-            throw ValidationError("--tls off contradicts ftps://; write ftp:// for a session without TLS.")
+        if let tls, tls != .required {
+            if address.scheme?.lowercased() == "ftps" {
+                throw ValidationError("--tls \(tls) contradicts ftps://; write ftp:// for a session without TLS.")
+            }
+            try connection.requireNoTLS("leave out --tls \(tls)")
+            if tls == .preferred, connection.cacert != nil {
+                throw ValidationError(
+                    "--cacert demands TLS, which --tls preferred does not; leave out --tls preferred.")
+            }
         }
-        let configuration = try connection.tls()
+        // Without TLS to the server, the roots of --cacert are for the proxies alone.
+        let configuration = tls == .off ? nil : try connection.tls()
         if var security = tls?.security {
             if let configuration { security.configuration = configuration }
             try client.set(.ftpSecurity, to: security)

@@ -85,7 +85,13 @@ struct GetCommand: AsyncParsableCommand {
         }
         if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
         if head, data != nil { throw ValidationError("--head sends no body, so -d makes no sense with it.") }
-        _ = try address()
+        let address = try address()
+        if !FTPOptions.takes(url), ftp.tls != nil || ftp.active != nil {
+            throw ValidationError("--tls and --active are for URLs that begin with ftp or ftps.")
+        }
+        if address.scheme?.lowercased() == "http", !followsRedirects {
+            try connection.requireNoTLS("write https://, or add -L if the server redirects there")
+        }
         _ = try verb()
         for header in headers { _ = try field(header) }
     }

@@ -24,6 +24,10 @@ import Testing
         (["get", "--tls-min", "1.3", "--tls-max", "1.2", "https://h.invalid/"], 64, "Usage: netkit get"),
         (["put", "/nowhere/x", "ftp://h.invalid/"], 23, "/nowhere/x cannot be read: No such file or directory."),
         (["ls", "http://h.invalid/"], 64, "Usage: netkit ls "),
+        (
+            ["ls", "--tls", "preferred", "--cacert", "/nowhere/x", "-u", "a:b", "ftp://h.invalid/"], 64,
+            "--cacert demands TLS, which --tls preferred does not"
+        ),
         (["resolve", "--timeout", "0", "localhost"], 64, "--timeout is a number of seconds above 0."),
         (
             ["resolve", "--json", "h.invalid"], 6,
@@ -37,6 +41,38 @@ import Testing
     func saysWhy(_ arguments: [String], _ status: Int32, _ words: String) async throws {
         let run = try await Tool.run(arguments)
         #expect(run.status == status && run.text.contains(words), "\(run.text)")
+    }
+
+    /// Options that have a meaning only with TLS; nothing goes in the clear in spite of them.
+    @Test(arguments: [
+        ["--pin", "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="], ["--cert", "/nowhere/x"],
+        ["--cert", "/nowhere/x", "--key", "/nowhere/y"], ["--tls-min", "1.3"], ["--tls-max", "1.2"],
+        ["--keylog", "/nowhere/x"],
+    ])
+    func refusesOptionsOfTLSWithoutIt(_ options: [String]) async throws {
+        for (line, remedy) in [
+            (["connect", "h.invalid:993"], "add --tls or --starttls"),
+            (["get", "http://h.invalid/"], "write https://"),
+            (["explain-auth", "http://h.invalid/"], "write https://"),
+            (["get", "--tls", "off", "-u", "a:b", "ftp://h.invalid/f"], "leave out --tls off"),
+            (["ls", "--tls", "preferred", "-u", "a:b", "ftp://h.invalid/"], "leave out --tls preferred"),
+        ] {
+            let run = try await Tool.run(line + options)
+            #expect(run.status == 64 && run.text.contains(remedy), "\(line): \(run.text)")
+        }
+    }
+
+    @Test(arguments: [["get", "--tls", "required"], ["get", "--active"], ["get", "--no-active"]])
+    func refusesOptionsOfFTPWithHTTP(_ line: [String]) async throws {
+        let run = try await Tool.run(line + ["-u", "joe:pw", "http://h.invalid/"])
+        #expect(
+            run.status == 64 && run.text.contains("--tls and --active are for URLs that begin with ftp"), "\(run.text)")
+    }
+
+    @Test(arguments: ["off", "preferred"])
+    func ftpsMeansTLS(_ when: String) async throws {
+        let run = try await Tool.run(["ls", "--tls", when, "-u", "ann:pw", "ftps://h.invalid:2121/"])
+        #expect(run.status == 64 && run.text.contains("--tls \(when) contradicts ftps://"), "\(run.text)")
     }
 
     @Test(arguments: ["get http://", "connect "]) func saysWhenThereIsNoRoom(_ verb: String) async throws {
