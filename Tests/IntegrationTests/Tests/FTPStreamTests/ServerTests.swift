@@ -139,7 +139,9 @@ struct ServerTests {
     func tlsOrNothing(_ kind: ServerKind, _ security: FTPServerSecurity) async throws {
         let server = try await kind.started(security)
         let untrusting = try server.client()
-        try untrusting.set(.tls, to: TLSConfiguration())
+        var verified = try server.protection(nil)
+        verified.configuration = TLSConfiguration()
+        try untrusting.set(.ftpSecurity, to: verified)
         let refusal = await #expect(throws: StreamError.self) { try await untrusting.list() }
         #expect(refusal?.domain == .ssl)
         guard security == .explicit else { return }
