@@ -164,6 +164,31 @@ import Testing
         }
     }
 
+    /// A head as long as the limit allows, of folds that hold nothing: minutes, if each fold looked at those before it.
+    @Test(.timeLimit(.minutes(1)), arguments: [" \n", "\t\r\n", " \n \t\n"], [1, 5, 2000])
+    func emptyFoldsCostTimeInProportion(fold: String, pieces: Int) {
+        let start = Array("HTTP/1.1 200 OK\nX: a \n".utf8)
+        let end = Array(" b\n \nY:\n \nZ: c\n\n".utf8)
+        let room = HTTPLimits.default.headLength - start.count - end.count
+        var head = start
+        for _ in 0..<room / fold.utf8.count { head += fold.utf8 }
+        head += end
+        let size = max(1, head.count / pieces)
+        var parser = HeadParser(.response, leniency: .client)
+        #expect(throws: Never.self) {
+            var progress = HeadParser.Progress.needMore
+            for count in stride(from: size, to: head.count, by: size) {
+                progress = try parser.parse(head.span.bytes.extracting(0..<count))
+                #expect(progress == .needMore)
+            }
+            #expect(try parser.parse(head.span.bytes) == .complete(byteCount: head.count))
+            let response = try parser.makeResponse(from: head.span.bytes)
+            #expect(response.fields.map(\.name) == ["X", "Y", "Z"])
+            #expect(response.fields.first?.value.first == "a" && response.fields.first?.value.last == "b")
+            #expect(response.fields["Y"] == "" && response.fields["Z"] == "c")
+        }
+    }
+
     @Test func noFlagAllowsNulOrLineEndsInValues() {
         let all = HTTPLeniency(rawValue: .max)
         #expect(

@@ -125,8 +125,10 @@ extension HeadParser {
                 else { break scan }
 
                 if stage == .fold {
-                    slots[count - 1].valueEnd = UInt32(
-                        truncatingIfNeeded: foldedEnd(from: slots[count - 1].value.lowerBound, to: i))
+                    // Only within this line, so that many lines of nothing but whitespace stay linear.
+                    var valueEnd = i
+                    while valueEnd > line, HTTPGrammar.isSpaceOrTab(byte(valueEnd &- 1)) { valueEnd &-= 1 }
+                    if valueEnd > line { slots[count - 1].valueEnd = UInt32(truncatingIfNeeded: valueEnd) }
                     state.departures.insert(.foldedLines)
                 } else {
                     if count >= fieldLimit { throw HTTPMessageError(.tooManyFields, offset: line) }
@@ -238,18 +240,6 @@ extension HeadParser {
 
         func isToleratedControl(_ byte: UInt8) -> Bool {
             byte != 0 && byte != HTTPGrammar.cr && byte != HTTPGrammar.lf
-        }
-
-        /// Where a folded value ends: before the whitespace and line ends at its end.
-        private func foldedEnd(from start: Int, to end: Int) -> Int {
-            var trimmed = end
-            while trimmed > start {
-                switch byte(trimmed - 1) {
-                case HTTPGrammar.space, HTTPGrammar.tab, HTTPGrammar.cr, HTTPGrammar.lf: trimmed -= 1
-                default: return trimmed
-                }
-            }
-            return trimmed
         }
     }
 }
