@@ -21,7 +21,7 @@ struct DiscoveryMachine {
     private var random: DelayRandom
     private var links: [UInt32: LinkMachine] = [:]
     private var hostLabel: String
-    private var hostConflicts: [DiscoveryTime] = []
+    private var hostConflicts = RecentConflicts()
     private var registrations: [Int: Registration] = [:]
     private var asked: [Int: (key: RecordKey, interface: String?)] = [:]
     private var byKey: [RecordKey: Set<Int>] = [:]
@@ -250,6 +250,10 @@ extension DiscoveryMachine {
             case .added(let record): report(.added(record, interface: index), record.key, index)
             case .removed(let record): report(.removed(record, interface: index), record.key, index)
             case .absent(let key): report(.absent(interface: index), key, index)
+            case .established(Self.hostID):
+                // Services whose announcement waited for the host's name; the others are announced already, and stay as they are.
+                for id in registrations.keys.sorted() { publish(id, on: index, pause: .zero, now: now) }
+                collect(index, now: now)
             case .established(let id): tellVisibility(id)
             case .conflict(Self.hostID): renameHost(now: now)
             case .conflict(let id): conflict(id, now: now)
@@ -292,12 +296,16 @@ extension DiscoveryMachine {
         collect(now: now)
     }
 
+    /// Gives the host another name, and its services the location under that name.
+    ///
+    /// While conflicts are frequent, the services follow when the name is won: forged conflicts, one in each packet, would
+    /// otherwise have all of them announced once per packet.
     private mutating func renameHost(now: DiscoveryTime) {
-        hostConflicts = hostConflicts.filter { now - $0 < MulticastRules.conflictWindow } + [now]
-        let isFrequent = hostConflicts.count >= MulticastRules.conflictLimit
+        let isFrequent = hostConflicts.note(now)
         hostLabel = NameSuccession.afterHost(hostLabel)
         for index in links.keys.sorted() {
             publishHost(on: index, pause: isFrequent ? MulticastRules.conflictPause : .zero, now: now)
+            guard !isFrequent else { continue }
             for id in registrations.keys.sorted() { publish(id, on: index, pause: .zero, now: now) }
         }
         collect(now: now)

@@ -4,14 +4,14 @@ internal import HostResolver
 extension LinkMachine {
     /// Publishes records, or others in the place of those with the same `id`.
     ///
-    /// Records of the same name are announced without probing (§8.4); a new name is probed for.
+    /// Records of the same name are announced without probing (§8.4); a new name is probed for. The same records again change
+    /// nothing.
     mutating func publish(
         _ id: Int, name: DNSName, unique: [DNSRecord], shared: [DNSRecord], pause: Duration, now: DiscoveryTime
     ) {
-        if let old = publications[id], old.name == name, old.isLive {
+        if let old = publications[id], old.name == name {
             if old.records.elementsEqual(unique + shared) { return }
-            change(old, unique: unique, shared: shared, now: now)
-            return
+            if old.isLive { return change(old, unique: unique, shared: shared, now: now) }
         }
         withdraw(id, now: now)
         var publication = Publication(

@@ -6,11 +6,10 @@ struct Registration {
     var instance: ServiceInstance
     /// The name last reported; nil while the service is not visible.
     var told: ServiceInstance?
-    var conflicts: [DiscoveryTime] = []
+    var conflicts = RecentConflicts()
 
     /// Notes one more conflict; how long to wait before the next probe (RFC 6762 §8.1).
     mutating func noteConflict(_ now: DiscoveryTime) -> Duration {
-        conflicts = conflicts.filter { now - $0 < MulticastRules.conflictWindow } + [now]
-        return conflicts.count >= MulticastRules.conflictLimit ? MulticastRules.conflictPause : .zero
+        conflicts.note(now) ? MulticastRules.conflictPause : .zero
     }
 }

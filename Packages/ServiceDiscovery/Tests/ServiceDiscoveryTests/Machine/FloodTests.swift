@@ -238,4 +238,40 @@ import Testing
         network.run(for: .seconds(10))
         #expect(network.hosts[0].records(id).isEmpty)
     }
+
+    /// RFC 6762 §8.1: somebody has every name that the host takes, a packet for each.
+    @Test func forgedConflictsOfTheHostAnnounceItsServicesABoundedNumberOfTimes() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let services = 10
+        for number in 0..<services { try network.publish(0, .http("S \(number)")) }
+        network.run(for: .seconds(10))
+        _ = network.take()
+        for _ in 0..<200 {
+            let taken = DNSRecord.unique(network.hosts[0].machine.hostName, 120, .a(IPv4Address(1, 2, 3, 4)))
+            try network.inject(.response(taken), to: 0, from: "10.0.0.66")
+            network.run(for: .milliseconds(1))
+        }
+        #expect(network.take().count <= MulticastRules.conflictLimit * services)
+        // When it is over, the services are found at the host's last name.
+        network.run(for: .seconds(20))
+        let host = network.hosts[0]
+        for number in 0..<services {
+            let id = try network.ask(0, DNSName("S \(number)._http._tcp.local")!, .srv)
+            network.run(for: .zero)
+            let location = DNSRecordData.srv(priority: 0, weight: 0, port: 80, target: host.machine.hostName)
+            #expect(host.records(id).map(\.data) == [location])
+        }
+        #expect(network.take().flatMap(\.records).contains { $0.name == host.machine.hostName && $0.type == .a })
+    }
+
+    @Test func conflictsAreCountedInBoundedMemory() {
+        var conflicts = RecentConflicts()
+        let now = DiscoveryTime.now
+        let answers = (0..<1000).map { _ in conflicts.note(now) }
+        #expect(conflicts.moments.count == MulticastRules.conflictLimit)
+        #expect(answers.firstIndex(of: true) == MulticastRules.conflictLimit - 1)
+        #expect(answers.count { !$0 } == MulticastRules.conflictLimit - 1)
+        let isFrequent = conflicts.note(now + MulticastRules.conflictWindow)
+        #expect(!isFrequent && conflicts.moments.count == 1)
+    }
 }
