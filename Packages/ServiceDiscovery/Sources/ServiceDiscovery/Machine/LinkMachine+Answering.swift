@@ -3,13 +3,28 @@ internal import HostResolver
 /// Answers (RFC 6762 §6, §7).
 extension LinkMachine {
     /// The records of one name that is ours, looked up once for all questions of a packet.
-    private struct OwnedName {
+    struct OwnedName {
         let all: [DNSRecord]
         let byType: [DNSRecordType: [DNSRecord]]
+        /// An NSEC record with the types that the name has (§6.1); nil unless all of the name is ours.
+        let denial: DNSRecord?
 
-        init(_ records: [DNSRecord]) {
+        init(_ name: DNSName, _ records: [DNSRecord]) {
             all = records
             byType = Dictionary(grouping: records, by: \.type)
+            if !records.isEmpty, records.allSatisfy(\.isUnique) {
+                let types = byType.keys.sorted { $0.rawValue < $1.rawValue }
+                let time = records.map(\.timeToLive).min() ?? MulticastRules.hostTime
+                denial = .unique(name, time, .nsec(next: name, types: types))
+            } else {
+                denial = nil
+            }
+        }
+
+        /// The records that answer a question of this type; if the name has none, the one that says so.
+        func records(of type: DNSRecordType) -> [DNSRecord] {
+            let records = type == .any ? all : byType[type] ?? []
+            return records.isEmpty ? denial.map { [$0] } ?? [] : records
         }
     }
 
@@ -26,9 +41,9 @@ extension LinkMachine {
         var isShared = false
         var names: [DNSName: OwnedName] = [:]
         for question in query.distinctQuestions {
-            let name = names[question.name] ?? OwnedName(ownedRecords(question.name))
+            let name = names[question.name] ?? OwnedName(question.name, ownedRecords(question.name))
             names[question.name] = name
-            let records = self.records(for: question, of: name)
+            let records = name.records(of: question.type)
             let wantsUnicast = isLegacy || question.wantsUnicast || !datagram.isMulticast
             for record in records {
                 if known.suppresses(record) { continue }
@@ -61,21 +76,9 @@ extension LinkMachine {
         if pendingAlarm.isDue(now) { sendPending(now) }
     }
 
-    /// The records that answer a question; for a name that is ours without such a record, one that says so (§6.1).
-    private func records(for question: DNSQuestion, of name: OwnedName) -> [DNSRecord] {
-        if name.all.isEmpty { return [] }
-        let records = question.type == .any ? name.all : name.byType[question.type] ?? []
-        if !records.isEmpty { return records }
-        return denial(of: question.name).map { [$0] } ?? []
-    }
-
     /// An NSEC record with the types that the name has, if all of the name is ours.
-    func denial(of name: DNSName) -> DNSRecord? {
-        let records = ownedRecords(name)
-        guard !records.isEmpty, records.allSatisfy(\.isUnique) else { return nil }
-        let types = Set(records.map(\.type)).sorted { $0.rawValue < $1.rawValue }
-        let time = records.map(\.timeToLive).min() ?? MulticastRules.hostTime
-        return .unique(name, time, .nsec(next: name, types: types))
+    private func denial(of name: DNSName) -> DNSRecord? {
+        OwnedName(name, ownedRecords(name)).denial
     }
 
     private func ownedRecords(_ name: DNSName) -> [DNSRecord] {
@@ -87,7 +90,7 @@ extension LinkMachine {
     }
 
     private func lastMulticast(_ record: DNSRecord) -> DiscoveryTime? {
-        owned[record.name]?[record.data]?.multicast
+        record.type == .nsec ? denied[record.name] : owned[record.name]?[record.data]?.multicast
     }
 
     /// Has a record multicast at `moment`, but not sooner than `pause` after the last time (§6).
@@ -108,8 +111,10 @@ extension LinkMachine {
 
     /// Sends what is due in as few packets as hold it (§6.4).
     mutating func sendPending(_ now: DiscoveryTime) {
-        let due = pending.values.filter { $0.due <= now }.sorted { $0.number < $1.number }.map(\.record)
+        var due = pending.values.filter { $0.due <= now }.sorted { $0.number < $1.number }.map(\.record)
         for record in due { pending[record.identity] = nil }
+        // A denial may have waited while the records of its name changed.
+        due.removeAll { $0.type == .nsec && $0.data != denial(of: $0.name)?.data }
         pendingAlarm.reset(now)
         for answer in pending.values { pendingAlarm.note(answer.due) }
         guard !due.isEmpty else { return }

@@ -144,7 +144,10 @@ extension LinkMachine {
         owned[record.name]?[record.data] = entry
         guard entry.owners.isEmpty else { return true }
         owned[record.name]?[record.data] = nil
-        if owned[record.name]?.isEmpty == true { owned[record.name] = nil }
+        if owned[record.name]?.isEmpty == true {
+            owned[record.name] = nil
+            denied[record.name] = nil
+        }
         pending[record.identity] = nil
         if cache.removeOwn(record) { lost(record, now: now) }
         return false
@@ -197,7 +200,12 @@ extension LinkMachine {
         return ours.count < theirs.count
     }
 
+    /// Notes that a record is multicast now, for the intervals of §6.
     mutating func noteMulticast(_ record: DNSRecord, now: DiscoveryTime) {
-        owned[record.name]?[record.data]?.multicast = now
+        if record.type != .nsec {
+            owned[record.name]?[record.data]?.multicast = now
+        } else if owned[record.name] != nil {
+            denied[record.name] = now
+        }
     }
 }

@@ -28,6 +28,8 @@ struct LinkMachine {
     var publicationAlarm = Alarm()
     /// What questions are answered with; by name.
     var owned: [DNSName: [DNSRecordData: OwnedRecord]] = [:]
+    /// When the denial of each name of ``owned`` was last multicast: an NSEC record is made when asked for, not owned.
+    var denied: [DNSName: DiscoveryTime] = [:]
     var claimed = 0
 
     var questions: [RecordKey: LinkQuestion] = [:]

@@ -242,4 +242,50 @@ import Testing
         try network.inject(query, to: 0, from: "10.0.0.1")
         #expect(network.take().count == 1)
     }
+
+    @Test func doesNotRepeatDenialsWithinASecond() throws {
+        for _ in 0..<10 {
+            try network.inject(.query(Self.web, .a), to: 0)
+            network.run(for: .milliseconds(90))
+        }
+        network.run(for: .milliseconds(50))
+        #expect(network.take().count == 1)
+        network.run(for: .milliseconds(200))
+        #expect(network.take().flatMap(\.records).map(\.type) == [.nsec])
+    }
+
+    @Test func aDenialThatWaitsIsNotSentForANameThatHasGone() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let id = try network.publish(0, .http("Web"))
+        network.run(for: .seconds(30))
+        _ = network.take()
+        for _ in 0..<2 {
+            try network.inject(.query(Self.web, .a), to: 0)
+            network.run(for: .milliseconds(10))
+        }
+        network.end(0, id)
+        network.run(for: .seconds(3))
+        #expect(network.take().flatMap(\.records).count { $0.type == .nsec } == 1)
+    }
+
+    /// A name's denial is made once for all questions of a packet.
+    @Test func oneDenialAnswersForAllTypesThatANameDoesNotHave() throws {
+        let records = [
+            DNSRecord.unique(Self.web, 4500, .txt([[1]])),
+            .unique(Self.web, 120, .srv(priority: 0, weight: 0, port: 1, target: Self.host)),
+        ]
+        let name = LinkMachine.OwnedName(Self.web, records)
+        let denial = try #require(name.denial)
+        #expect(denial == .unique(Self.web, 120, .nsec(next: Self.web, types: [.txt, .srv])))
+        #expect(name.records(of: .srv) == [records[1]] && name.records(of: .any) == records)
+        #expect(name.records(of: .a) == [denial])
+        let shared = LinkMachine.OwnedName(Self.web, records + [DNSRecord(Self.web, timeToLive: 9, .ptr(Self.host))])
+        #expect(shared.denial == nil && shared.records(of: .a).isEmpty)
+        #expect(LinkMachine.OwnedName(Self.web, []).records(of: .any).isEmpty)
+        var query = DNSMessage.query(Self.web, .a)
+        query.questions = (1000..<1600).map { DNSQuestion(Self.web, DNSRecordType(rawValue: $0)) }
+        network.inject(try query.multicastWireForm(), to: 0)
+        network.run(for: .seconds(2))
+        #expect(network.take().flatMap(\.records).map(\.type) == [.nsec])
+    }
 }
