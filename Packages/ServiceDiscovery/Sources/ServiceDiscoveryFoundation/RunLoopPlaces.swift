@@ -89,9 +89,12 @@ final class RunLoopPlaces: Sendable {
 
     // MARK: On a loop
 
+    /// The most steps in one turn of a loop; what is left is told in the next, after whatever else the loop has to do.
+    static let stepsPerTurn = 16
+
     private func deliver(at target: any DeliveryTarget) {
         guard enter() else { return }
-        while true {
+        for _ in 0..<Self.stepsPerTurn {
             let next = state.withLock { state -> (step: @Sendable () -> Step, rings: Int)? in
                 let isScheduled = state.targets.contains { $0.isSame(as: target) }
                 return isScheduled ? (state.step, state.rings) : nil
@@ -100,6 +103,7 @@ final class RunLoopPlaces: Sendable {
             let outcome = next.step()
             if outcome != .told, leave(unlessRungSince: next.rings, isIdle: outcome == .idle) { return }
         }
+        handOver()
     }
 
     /// Begins a delivery; false if another thread delivers, which then looks again.
@@ -129,7 +133,8 @@ final class RunLoopPlaces: Sendable {
         return hasLeft
     }
 
-    /// Ends a delivery whose place was removed; what is left is told at the others.
+    /// Ends a delivery whose place was removed, or whose share of the turn is used; what is left is told at the places that
+    /// there are.
     private func handOver() {
         let signals = state.withLock { state in
             state.leave()

@@ -66,6 +66,11 @@ import Testing
         var calls: [Int] { told.withLock { $0 } }
 
         func post(_ numbers: Int...) {
+            post(numbers)
+        }
+
+        /// Posts all of them with one ring.
+        func post(_ numbers: [Int]) {
             queue.withLock { $0 += numbers }
             places.ring()
         }
@@ -174,5 +179,20 @@ import Testing
         teller.places.add(one)
         one.run()
         #expect(teller.calls == [1, 2, 3, 4])
+    }
+
+    /// A flood leaves the loop to others between its parts.
+    @Test func oneTurnTellsABoundedNumberOfThings() {
+        let (teller, loop) = (Teller(), Loop())
+        teller.places.add(loop)
+        let most = RunLoopPlaces.stepsPerTurn
+        teller.post(Array(0..<(2 * most + 1)))
+        for turn in 1...2 {
+            #expect(loop.run() == 1)
+            #expect(teller.calls.count == turn * most)
+        }
+        loop.run()
+        #expect(teller.calls == Array(0..<(2 * most + 1)))
+        #expect(loop.run() == 0)
     }
 }
