@@ -66,19 +66,27 @@ extension NetService {
     }
 
     /// The next record; nil if there is none now.
+    ///
+    /// Takes all that the feed has until there is something to tell: the feed rings once for a record that says nothing new and
+    /// for the failure behind it.
     func nextRecord(_ records: RunningFeed<TXTRecord>?) -> NetServiceEvent? {
-        switch records?.next() {
-        case .success(let record)?:
-            return state.withLock { state -> NetServiceEvent? in
-                guard state.monitoring?.feed === records, state.monitoring?.note(record) == true else { return nil }
-                state.record = record
-                return .didUpdate(Data(record.wireForm))
+        while let result = records?.next() {
+            switch result {
+            case .success(let record):
+                let isNews = state.withLock { state in
+                    guard state.monitoring?.feed === records, state.monitoring?.note(record) == true else {
+                        return false
+                    }
+                    state.record = record
+                    return true
+                }
+                if isNews { return .didUpdate(Data(record.wireForm)) }
+            case .failure(let error):
+                failMonitoring(error) { $0.monitoring?.feed === records }
+                // What it may have posted is told in its turn.
+                return state.withLock { $0.outbox.isEmpty ? nil : $0.outbox.removeFirst() }
             }
-        case .failure(let error)?:
-            failMonitoring(error) { $0.monitoring?.feed === records }
-            // What it may have posted is told in its turn.
-            return state.withLock { $0.outbox.isEmpty ? nil : $0.outbox.removeFirst() }
-        case nil: return nil
         }
+        return nil
     }
 }

@@ -48,37 +48,44 @@ extension NetService {
         return nextPublished(feeds.names) ?? nextResolved(feeds.places) ?? nextRecord(feeds.records)
     }
 
+    /// What the publisher's feed has to tell; nil if there is nothing now. As ``nextRecord(_:)`` it takes all until then.
     private func nextPublished(_ names: RunningFeed<ServiceInstance>?) -> NetServiceEvent? {
-        switch names?.next() {
-        case .success(let instance)?:
-            return state.withLock { state -> NetServiceEvent? in
-                // A link that comes back makes the service visible again, under the name that is known.
-                guard state.names === names, !state.isVisible || state.name != instance.name else { return nil }
-                (state.name, state.isVisible) = (instance.name, true)
-                return .didPublish
+        while let result = names?.next() {
+            switch result {
+            case .success(let instance):
+                let isNews = state.withLock { state in
+                    // A link that comes back makes the service visible again, under the name that is known.
+                    guard state.names === names, !state.isVisible || state.name != instance.name else { return false }
+                    (state.name, state.isVisible) = (instance.name, true)
+                    return true
+                }
+                if isNews { return .didPublish }
+            case .failure(let error):
+                return end { $0.names === names } ? .didNotPublish(error) : nil
             }
-        case .failure(let error)?:
-            return end { $0.names === names } ? .didNotPublish(error) : nil
-        case nil: return nil
         }
+        return nil
     }
 
     private func nextResolved(_ places: RunningFeed<ResolvedService>?) -> NetServiceEvent? {
-        switch places?.next() {
-        case .success(let place)?:
-            let addresses = place.addresses.map { address in
-                address.withSockAddr { pointer, length in Data(bytes: pointer, count: Int(length)) }
+        while let result = places?.next() {
+            switch result {
+            case .success(let place):
+                let addresses = place.addresses.map { address in
+                    address.withSockAddr { pointer, length in Data(bytes: pointer, count: Int(length)) }
+                }
+                let isNews = state.withLock { state in
+                    guard state.places === places else { return false }
+                    (state.hostName, state.port, state.addresses) = (place.hostName, Int(place.port), addresses)
+                    if !place.record.entries.isEmpty || place.isComplete { state.record = place.record }
+                    state.hasResolved = true
+                    return true
+                }
+                if isNews { return .didResolve }
+            case .failure(let error):
+                return end { $0.places === places } ? .didNotResolve(error) : nil
             }
-            return state.withLock { state -> NetServiceEvent? in
-                guard state.places === places else { return nil }
-                (state.hostName, state.port, state.addresses) = (place.hostName, Int(place.port), addresses)
-                if !place.record.entries.isEmpty || place.isComplete { state.record = place.record }
-                state.hasResolved = true
-                return .didResolve
-            }
-        case .failure(let error)?:
-            return end { $0.places === places } ? .didNotResolve(error) : nil
-        case nil: return nil
         }
+        return nil
     }
 }

@@ -7,7 +7,7 @@ import HostResolver
 final class ScriptedBackend: DiscoveryBackend {
     private struct State {
         var refusal: ServiceDiscoveryError?
-        var lastID = 100
+        var lastID = ScriptedBackend.firstID - 1
         var sinks: [Int: any DiscoverySink] = [:]
         var keys: [Int: RecordKey] = [:]
         /// What is there, for whoever asks.
@@ -18,6 +18,9 @@ final class ScriptedBackend: DiscoveryBackend {
         var questions: [String] = []
         var advertisements: [ServiceAdvertisement] = []
     }
+
+    /// The number of the first operation; the next ones follow it.
+    static let firstID = 101
 
     private let state = Locked(State())
     let waitingChanges: Int

@@ -126,4 +126,40 @@ import Testing
         delegate.run(until: 3)
         #expect(delegate.calls == ["willPublish", "didPublish Web", "didStop"])
     }
+
+    /// The service comes back under its name and publishing fails, both before the run loop looks: the failure is told.
+    @Test func aFailureBehindWhatIsKnownEndsPublishing() throws {
+        let web = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
+        let service = NetService(
+            domain: "local.", type: "_http._tcp", name: "Web", port: 80, engine: DiscoveryEngine(backend))
+        service.delegate = delegate
+        service.publish()
+        backend.tell(.published(web))
+        delegate.run(until: 2)
+        backend.tell(.hidden)
+        backend.tell(.published(web))
+        backend.tell(.failed(ServiceDiscoveryError(.unsupported)))
+        delegate.run(until: 3)
+        #expect(delegate.calls == ["willPublish", "didPublish Web", "didNotPublish -72000 of 10"])
+    }
+
+    /// The same of a record that is known from before the daemon was started anew.
+    @Test func aFailureBehindWhatIsKnownEndsMonitoring() {
+        let known = text("n=1")
+        let backend = ScriptedBackend { backend, sink in
+            guard backend.calls.count(where: { $0 == "ask TXT" }) == 2 else { return }
+            for event in [DiscoveryEvent.added(known, interface: 1), .failed(ServiceDiscoveryError(.unsupported))] {
+                sink.put(event, of: ScriptedBackend.firstID + 1)
+            }
+        }
+        let service = NetService(
+            domain: "local.", type: "_http._tcp.", name: "Web", port: -1, engine: DiscoveryEngine(backend))
+        service.delegate = delegate
+        service.startMonitoring()
+        backend.set([known])
+        delegate.run(until: 1)
+        backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable)))
+        delegate.run(until: 2)
+        #expect(delegate.calls == ["didUpdate n=1", "didNotMonitor -72000 of 10"])
+    }
 }
