@@ -85,17 +85,20 @@ final class DaemonReference: Sendable {
         }
     }
 
-    /// Takes what the daemon has said, without waiting; empty if that is nothing.
-    func replies() -> [DaemonReply] {
-        let error = pointer.withLock { pointer -> Int32 in
+    /// Takes what the daemon has said, without waiting.
+    ///
+    /// - Returns: the replies of one message, which may be none; and whether there was a message, so that more may be waiting.
+    func replies() -> (replies: [DaemonReply], mayHaveMore: Bool) {
+        let error = pointer.withLock { pointer -> Int32? in
             // The library would wait. While there is a pointer, the descriptor is its own.
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard let pointer, poll(&entry, 1, 0) > 0 else { return 0 }
+            guard let pointer, poll(&entry, 1, 0) > 0 else { return nil }
             return library.functions.process_result(pointer)
         }
+        let failures = [error].compactMap { $0 }.filter { $0 != 0 }.map { DaemonReply.failed(DaemonNumber.error($0)) }
         return inbox.replies.withLock { replies in
             defer { replies = [] }
-            return replies + (error == 0 ? [] : [.failed(DaemonNumber.error(error))])
+            return (replies + failures, error != nil)
         }
     }
 

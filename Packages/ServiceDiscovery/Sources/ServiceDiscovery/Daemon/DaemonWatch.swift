@@ -2,7 +2,9 @@ internal import EventLoops
 
 /// Watches one ``DaemonReference`` on a loop.
 ///
-/// Each turn of the watch takes replies, suspends, or ends it; it ends when it is closed, and after the first failure.
+/// The watch takes one message in a turn of the loop, and waits for the descriptor only once the library was found without any:
+/// the descriptor is watched for edges, and there is none for messages that came together. It ends when it is closed, and after
+/// the first failure.
 final class DaemonWatch: Sendable {
     private let reference: DaemonReference
     private let point: WaitPoint
@@ -16,10 +18,10 @@ final class DaemonWatch: Sendable {
             guard point.enter(.reader) == .entered else { return }
             defer { point.leave(.reader) }
             while !point.isClosed(.reader) {
-                let replies = reference.replies()
+                let (replies, mayHaveMore) = reference.replies()
                 if !replies.isEmpty { take(replies) }
                 if replies.contains(where: \.isFailure) { return }
-                guard replies.isEmpty else { continue }
+                if mayHaveMore { point.signalNextTurn(.readable) }
                 switch await point.readerWait(for: .readable, until: nil) {
                 case .ready: continue
                 case .failed(let number): return take([.failed(MulticastSocket.failure(number))])

@@ -93,4 +93,21 @@ import Testing
     private func wait(_ semaphore: DispatchSemaphore) {
         semaphore.wait()
     }
+
+    /// Several messages came together, which is one edge, and the first ones give no reply: all are taken.
+    @Test func messagesBehindOneWithoutAReplyAreTaken() throws {
+        let (read, write) = Self.pipe()
+        defer { for end in [read, write] { close(end) } }
+        var byte: UInt8 = 0
+        #expect(Glibc.write(write, &byte, 1) == 1)
+        ScriptedDaemon.reset(descriptor: read)
+        ScriptedDaemon.state.withLock { $0.quietResults = 5 }
+        ScriptedDaemon.state.withLock { $0.failsResults = DaemonNumber.notRunning }
+        let engine = DaemonEngine(ScriptedDaemon.library)
+        let sink = RecordingSink()
+        let operation = try engine.ask(RecordKey(.http, .ptr), interface: nil, sink: sink)
+        #expect(sink.next() == [.failed(ServiceDiscoveryError(.daemonUnavailable, name: "_http._tcp.local."))])
+        #expect(ScriptedDaemon.state.withLock { $0.quietResults } == 0)
+        engine.end(operation)
+    }
 }
