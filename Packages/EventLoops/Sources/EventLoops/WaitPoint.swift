@@ -209,7 +209,7 @@ extension WaitPoint {
     public static let transfersPerTurn = Int(UInt8.max) + 1  // the counters wrap around there
 
     /// Counts a transfer that is about to be tried inside a half. True once ``transfersPerTurn`` were made in a row without
-    /// waiting, and the calling thread is the loop's: then ``signalNextTurn(_:)`` and wait, which lets the loop go on.
+    /// waiting, and the calling thread is the loop's: then wait at a point of ``nextTurn(of:)``, which lets the loop go on.
     @inline(__always)
     public final func isTurnSpent(_ half: Half) -> Bool {
         let transfers =
@@ -217,6 +217,29 @@ extension WaitPoint {
         let next = transfers &+ 1
         setTransfers(next, half)
         return next == 0 && loop.isCurrent
+    }
+
+    /// Counts what a transfer moved, beside the transfer itself: for layers, which work on each byte (decrypting, decoding).
+    ///
+    /// The turn is spent after about 1 MiB: each ``bytesPerTransfer`` count as one of ``transfersPerTurn``.
+    @inline(__always)
+    public final func countBytes(_ count: Int, _ half: Half) {
+        let transfers =
+            half == .reader ? readerTransfers.load(ordering: .relaxed) : writerTransfers.load(ordering: .relaxed)
+        setTransfers(UInt8(clamping: Int(transfers) + count / WaitPoint.bytesPerTransfer), half)
+    }
+
+    /// How many bytes of a layer count as one of ``transfersPerTurn``.
+    public static let bytesPerTransfer = 4096
+
+    /// A point that is signalled in the loop's next turn, once. A task on the loop that waits there suspends in any case.
+    ///
+    /// Waiting at the stream's own point instead would not be enough: an edge may be latched there, or the work that it stands
+    /// for may be able to go on, and such a wait ends before it has begun.
+    public static func nextTurn(of loop: EventLoop) -> WaitPoint {
+        let point = WaitPoint(loop: loop)
+        point.signalNextTurn([.readable, .writable])
+        return point
     }
 
     /// Begins to count anew, since the half is about to wait.

@@ -9,7 +9,8 @@ extension Connection {
     func attemptRead(into buffer: inout MutableRawSpan, waits: Bool = false) throws(StreamError) -> Attempt {
         guard isOpen(.reader), let engine else { return try attemptWhileNotOpen(.reader) }
         do throws(StreamError) {
-            let attempt = waits ? try engine.read(into: &buffer) : try engine.tryRead(into: &buffer)
+            let attempt =
+                waits ? try engine.read(into: &buffer) : try engine.tryRead(into: &buffer, countingAt: point)
             if case .ended = attempt { try noteReadEnd() }
             return attempt
         } catch {
@@ -76,9 +77,14 @@ extension Connection {
         if buffer.byteCount == 0 { return .done(0) }
         try enter(.reader)
         do throws(StreamError) {
-            let attempt =
-                skipsDoomedRead || letsLoopGoOn(.reader)
-                ? .wouldBlock(.readable) : try attemptRead(into: &buffer)
+            let attempt: Attempt
+            if skipsDoomedRead {
+                attempt = .wouldBlock(.readable)
+            } else if point.isTurnSpent(.reader) {
+                return .wait(.nextTurn(of: point.loop), .readable, until: nil)
+            } else {
+                attempt = try attemptRead(into: &buffer)
+            }
             return readStep(attempt, room: buffer.byteCount, until: nil)
         } catch {
             leave(.reader)
@@ -113,15 +119,6 @@ extension Connection {
             point.beginTurn(.reader)
             return .wait(placeForLayers(.reader), interest, until: deadline ?? self.deadline(.reader))
         }
-    }
-
-    /// True if so much was moved without waiting that the loop must have its turn first (``WaitPoint/transfersPerTurn``). A wait
-    /// that begins now ends in the loop's next turn.
-    @inline(__always)
-    func letsLoopGoOn(_ half: StreamHalf) -> Bool {
-        guard point.isTurnSpent(half) else { return false }
-        placeForLayers(half).signalNextTurn([.readable, .writable])
-        return true
     }
 
     nonisolated(nonsending) func wait(

@@ -149,14 +149,14 @@ extension Connection {
         do throws(StreamError) {
             if progress.wake != .ready { try resume(progress.wake, .writer) }
             while true {
-                let attempt =
-                    if progress.isFlushing {
-                        try attemptFlush()
-                    } else if letsLoopGoOn(.writer) {
-                        Attempt.wouldBlock(.writable)
-                    } else {
-                        try attemptWrite(bytes.extracting(droppingFirst: progress.written))
-                    }
+                let attempt: Attempt
+                if progress.isFlushing {
+                    attempt = try attemptFlush()
+                } else if point.isTurnSpent(.writer) {
+                    return .wait(.nextTurn(of: point.loop), .writable, until: nil)
+                } else {
+                    attempt = try attemptWrite(bytes.extracting(droppingFirst: progress.written))
+                }
                 switch attempt {
                 case .moved(let count):
                     if progress.isFlushing { continue }

@@ -33,6 +33,16 @@ enum Engine: Sendable {
         }
     }
 
+    /// As `tryRead`, for a stream's own call: the bytes of a layer count against the turn of the stream's point.
+    @inline(__always)
+    func tryRead(into buffer: inout MutableRawSpan, countingAt stream: WaitPoint) throws(StreamError) -> Attempt {
+        switch self {
+        case .socket(let point): try point.receive(into: &buffer, waits: false)
+        case .tls(let tls): stream.count(try tls.tryRead(into: &buffer))
+        case .other(let other): stream.count(try other.tryRead(into: &buffer))
+        }
+    }
+
     /// As `tryRead`, but may wait in the system call: on a socket of ours, since only such a one is shut down by
     /// `WaitPoint.close(_:)`, which wakes the call.
     @inline(__always)
@@ -108,6 +118,13 @@ extension Engine {
 }
 
 extension WaitPoint {
+    /// Counts what a layer's read moved (``countBytes(_:_:)``); returns the attempt.
+    @inline(__always)
+    fileprivate func count(_ attempt: Attempt) -> Attempt {
+        if case .moved(let count) = attempt { countBytes(count, .reader) }
+        return attempt
+    }
+
     @inline(__always)
     fileprivate func receive(into buffer: inout MutableRawSpan, waits: Bool) throws(StreamError) -> Attempt {
         try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in

@@ -115,6 +115,58 @@ import Testing
         pair.close()
     }
 
+    /// A source that never blocks, and ends each wait at its point before it has begun: as a load does that can go on.
+    private final class Ready: StreamTransport {
+        private final class Point: WaitPoint, @unchecked Sendable {
+            // Unchecked in name only, as any subclass of WaitPoint: it has no state.
+            override func isAwaited() { signal([.readable, .writable]) }
+        }
+
+        let waitPoint: WaitPoint
+        init(_ loop: EventLoop) { waitPoint = Point(loop: loop) }
+        func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { .moved(buffer.byteCount) }
+        func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .moved(1) }
+        func peek() throws(StreamError) -> Attempt { .moved(1) }
+        func writability() throws(StreamError) -> Attempt { .moved(1) }
+    }
+
+    /// Another job of the loop runs after each budget, also where the stream's own point has an edge latched.
+    @Test(arguments: [(.read, 1, 256), (.read, 65536, 16), (.write, 1, 256)] as [(Call, Int, Int)])
+    func aWaitThatWouldEndAtOnceStillLetsTheLoopGoOn(_ call: Call, _ size: Int, _ budget: Int) async throws {
+        let loop = EventLoop(name: "ready")
+        defer { loop.shutdown() }
+        let source = Ready(loop)
+        let pair = StreamPair(transport: source)
+        try pair.open()
+        let longest = try await Task(executorPreference: loop) { () async throws -> Int in
+            let others = Locked(0)
+            @Sendable func runInEachTurn() {
+                let count = others.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count < 1000 { loop.execute(runInEachTurn) }
+            }
+            loop.execute(runInEachTurn)
+            var buffer = [UInt8](repeating: 0, count: size)
+            var (longest, inARow, seen) = (0, 0, 0)
+            for _ in 0..<4 * WaitPoint.transfersPerTurn {
+                source.waitPoint.signal([.readable, .writable])
+                switch call {
+                case .read: _ = try await pair.input.read(into: &buffer)
+                case .write: _ = try await pair.output.write(buffer)
+                }
+                let now = others.withLock { $0 }
+                inARow = now == seen ? inARow + 1 : 0
+                seen = now
+                longest = max(longest, inARow)
+            }
+            return longest
+        }.value
+        #expect(longest <= budget)
+        pair.close()
+    }
+
     /// One call that moves much is many transfers.
     @Test func aLongWriteLetsTheLoopGoOn() async throws {
         let loop = EventLoop(name: "long")
