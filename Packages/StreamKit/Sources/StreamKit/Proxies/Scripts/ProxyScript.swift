@@ -40,7 +40,8 @@ public struct ProxyScript: Sendable, Hashable {
     /// The script.
     public let text: String
 
-    /// The longest that one run may take, with its questions to name servers. Default 10 s.
+    /// The longest that one run may take, with its questions to name servers and, for a task, with the wait for its turn
+    /// (``mostProcesses``). Default 10 s.
     public var timeLimit: Duration = .seconds(10)
 
     /// A script from its text.
@@ -98,9 +99,15 @@ public struct ProxyScript: Sendable, Hashable {
         for url: URL, resolver: any Resolver
     ) async throws(StreamError) -> [ProxyChoice] {
         let conversation = ProxyScriptConversation(text, try question(for: url))
-        try await ProxyScriptTurns.shared.enter()
+        let deadline = ContinuousClock.now + timeLimit
+        do throws(StreamError) {
+            try await ProxyScriptTurns.shared.enter(until: Moment(deadline))
+        } catch {
+            throw error == .timedOut ? .script(.scriptTooSlow(timeLimit), underlying: error) : error
+        }
         defer { ProxyScriptTurns.shared.leave() }
-        return try await ProxyScriptProcess(limit: timeLimit).choices(conversation, resolver: resolver)
+        return try await ProxyScriptProcess(limit: timeLimit, until: deadline).choices(
+            conversation, resolver: resolver)
     }
 
     /// Asks the script, waiting on the calling thread. Replaces `CFNetworkCopyProxiesForAutoConfigurationScript`.

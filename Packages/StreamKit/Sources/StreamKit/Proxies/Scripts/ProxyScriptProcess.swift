@@ -16,9 +16,11 @@ final class ProxyScriptProcess: Sendable {
     private let limit: Duration
 
     /// Starts the process; it is told nothing yet.
-    init(limit: Duration) throws(StreamError) {
+    ///
+    /// - Parameter deadline: when it is ended, if the limit began to count before now; nil: from now.
+    init(limit: Duration, until deadline: ContinuousClock.Instant? = nil) throws(StreamError) {
         self.limit = limit
-        deadline = .now + limit
+        self.deadline = deadline ?? .now + limit
         let seconds = UInt32(clamping: max(1, limit.components.seconds + (limit.components.attoseconds > 0 ? 1 : 0)))
         var process: Int32 = 0
         let descriptor = netkit_pac_start(min(seconds, 86_400), UInt(ProxyScript.memoryLimit), &process)

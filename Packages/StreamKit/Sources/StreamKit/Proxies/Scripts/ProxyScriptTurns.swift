@@ -12,22 +12,22 @@ final class ProxyScriptTurns: Sendable {
 
     /// Waits for a turn, which is given back with ``leave()``.
     ///
-    /// - Throws: ``StreamError/cancelled``; no turn is kept then.
-    nonisolated(nonsending) func enter() async throws(StreamError) {
+    /// - Throws: ``StreamError/timedOut`` at the deadline; ``StreamError/cancelled``; no turn is kept then.
+    nonisolated(nonsending) func enter(until deadline: Moment?) async throws(StreamError) {
         let point = WaitPoint()
         let ticket = queue.withLock { $0.enter(point) }
         guard let ticket else { return }
         guard point.enter(.reader) == .entered else { preconditionFailure("a new point is neither busy nor closed") }
         defer { point.leave(.reader) }
         while true {
-            let wake = await point.readerWait(for: .readable, until: nil)
+            let wake = await point.readerWait(for: .readable, until: deadline)
             switch wake {
             case .ready:
                 if queue.withLock({ $0.hasTurn(ticket) }) { return }
             case .cancelled, .timedOut, .closed, .busy, .failed:
                 let next = queue.withLock { $0.withdraw(ticket) }
                 next?.signal(.readable)
-                throw .cancelled
+                throw wake == .timedOut ? .timedOut : .cancelled
             }
         }
     }

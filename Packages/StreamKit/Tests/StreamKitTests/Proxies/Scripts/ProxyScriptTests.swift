@@ -120,15 +120,25 @@ import Testing
 
     @Test func turnsAreTakenInOrderAndGivenBack() async throws {
         let turns = ProxyScriptTurns(limit: 1)
-        try await turns.enter()
-        let waiting = Task { try await turns.enter() }
+        try await turns.enter(until: nil)
+        let waiting = Task { try await turns.enter(until: nil) }
         waiting.cancel()
         await #expect(throws: StreamError.cancelled) { try await waiting.value }
         turns.leave()
-        try await turns.enter()
-        let next = Task { try await turns.enter() }
+        try await turns.enter(until: nil)
+        let next = Task { try await turns.enter(until: nil) }
         turns.leave()
         try await next.value
+        turns.leave()
+    }
+
+    @Test func aWaitForATurnEndsAtTheDeadline() async throws {
+        let turns = ProxyScriptTurns(limit: 1)
+        try await turns.enter(until: nil)
+        await #expect(throws: StreamError.timedOut) { try await turns.enter(until: .now) }
+        // What gave up has no place in the queue any more.
+        turns.leave()
+        try await turns.enter(until: nil)
         turns.leave()
     }
 
