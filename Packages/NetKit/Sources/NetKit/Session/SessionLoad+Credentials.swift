@@ -8,9 +8,7 @@ internal import StreamKit
 extension SessionLoad {
     mutating func drop(_ entry: KnownAuthentication) {
         session.forget(entry)
-        guard let credential = entry.credential else { return }
-        refused.insert(credential)
-        if entry.place.role == .origin, credential.isOf(login) { login?.password = nil }
+        if let credential = entry.credential { refused.insert(credential) }
     }
 
     /// What is known, stored or asked for. One load at a time: what another one has just learned is used, and nobody is
@@ -21,8 +19,7 @@ extension SessionLoad {
     ) async throws(StreamError) -> KnownAuthentication? {
         guard await session.turnstile.enter() else { throw .cancelled }
         defer { session.turnstile.leave() }
-        let isOrigin = authentication.place.role == .origin
-        let wanted = isOrigin ? login : nil
+        let wanted = wantedLogin(for: authentication)
         if let known = session.find(like: authentication, of: wanted, besides: old) { return known }
         let policy = session.configuration.policy(for: authentication.place.role)
         let entry: KnownAuthentication
@@ -42,7 +39,7 @@ extension SessionLoad {
         } else if let answer = await ask(authentication, failure, proxy, objection) {
             let credential = authentication.credential(answer.user, answer.password, answer.accountDomain)
             authentication.approve(credential)
-            if wanted != nil { login = URLLogin(user: answer.user, password: nil) }
+            if let wanted, wanted.user != answer.user { login = URLLogin(user: answer.user) }
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, credential, isStored: false, saves: answer.saves)
         } else {
@@ -50,6 +47,17 @@ extension SessionLoad {
         }
         session.remember(entry, for: claim)
         return entry
+    }
+
+    /// The user of the URL, whose logins alone will do at its origin, and the password unless that was refused; nil for any user.
+    private func wantedLogin(for authentication: HTTPAuthentication) -> URLLogin? {
+        guard authentication.place.role == .origin, var login else { return nil }
+        if let password = login.password,
+            refused.contains(authentication.credential(login.user, Secret(password), nil))
+        {
+            login.password = nil
+        }
+        return login
     }
 
     /// Whether a credential that nobody was asked for may be tried: it was not refused, and is not used in a weaker form

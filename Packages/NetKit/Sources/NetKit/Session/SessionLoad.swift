@@ -27,8 +27,8 @@ struct SessionLoad {
     private(set) var url: URL
     private(set) var origin: HTTPOrigin
     private var redirects = RedirectPolicy()
-    /// User name and password of the caller's own URL; not of one that a redirect leads to. Without the password once that was
-    /// refused, and with the user that was answered when asked.
+    /// User name and password of the caller's own URL; not of one that a redirect leads to. A user that was answered when asked takes
+    /// their place.
     var login: URLLogin?
     /// The origin that the application named; those that redirects lead to get less without being asked for.
     private let namedOrigin: HTTPOrigin
