@@ -22,7 +22,7 @@ public import HTTPMessage
 ///
 /// It works with any HTTP client. All members may be used from any thread.
 ///
-/// Replaces `CFHTTPAuthenticationRef`; the state that CFNetwork hides in the request, ``update(with:to:body:)`` takes openly.
+/// Replaces `CFHTTPAuthenticationRef`; the state that CFNetwork hides in the request, ``update(with:to:body:through:)`` takes openly.
 public final class HTTPAuthentication: Sendable {
     /// The server or proxy that asks, without realm.
     public let place: ProtectionSpace
@@ -202,10 +202,13 @@ extension HTTPAuthentication {
     ///   - request: The request as it was sent, with the field that was applied.
     ///   - body: The body of the answer, if the caller has all of it; used where the server signs it.
     ///
+    ///   - proxy: The proxy that the request was sent to; nil (default) for none. With a proxy, a 407 is its answer and says nothing
+    ///     of the server; without one it is the server's own, which must be proven like any other.
     /// Throws ``HTTPAuthError/Code/serverNotAuthentic`` if the server had to prove that it knows the secret and did not:
     /// the answer comes from somebody else. The object is no longer valid then.
     public func update(
-        with response: HTTPResponse, to request: HTTPRequest, body: AuthenticationBody = .unknown
+        with response: HTTPResponse, to request: HTTPRequest, body: AuthenticationBody = .unknown,
+        through proxy: ProtectionSpace? = nil
     ) throws(HTTPAuthError) -> AuthenticationVerdict {
         let sent = request.fields.first { $0.name == fieldName }?.rawValue
         if ProtectionSpace.Role(asking: response.status) == place.role {
@@ -213,7 +216,8 @@ extension HTTPAuthentication {
             return withMachine { $0.receive(found, answering: sent) }
         }
         // A proxy's 407 to a request that was for an origin: the origin has not seen it.
-        guard let sent, ProtectionSpace.Role(asking: response.status) != .proxy else { return .accepted }
+        let isProxys = proxy != nil && ProtectionSpace.Role(asking: response.status) == .proxy
+        guard let sent, !isProxys else { return .accepted }
         let isOrigin = place.role == .origin
         let challenges = parser.parse(response.fields, isOrigin ? .wwwAuthenticate : .proxyAuthenticate).challenges
         let scheme = AuthGrammar.text(sent.prefix { !AuthGrammar.isSpace($0) })

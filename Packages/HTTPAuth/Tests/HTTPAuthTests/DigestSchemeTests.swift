@@ -250,6 +250,20 @@ import Testing
         }
     }
 
+    @Test("a 407 evades a required proof only where a proxy is on the way") func proofOfProxyStatus() throws {
+        var options = DigestOptions()
+        options.requiresServerProof = true
+        var policy = AuthenticationPolicy()
+        policy.methods = [.digest(options)]
+        let authentication = try Exchange.authentication(Server().challenge(), policy: policy)
+        let (request, _) = try apply(authentication)
+        let answer = try HTTPResponse(status: .proxyAuthenticationRequired)
+        #expect(try authentication.update(with: answer, to: request, through: Exchange.proxy) == .accepted)
+        #expect(throws: HTTPAuthError(.serverNotAuthentic, scheme: "Digest", detail: "no rspauth")) {
+            try authentication.update(with: answer, to: request)
+        }
+    }
+
     @Test func requiredProof() throws {
         var options = DigestOptions()
         options.requiresServerProof = true

@@ -140,7 +140,7 @@ import Testing
         try proxy.apply(to: &request, user: "p", password: "1", through: Exchange.proxy)
         try origin.apply(to: &request, user: "o", password: "2")
         #expect(request.fields[.proxyAuthorization] == "Basic cDox" && request.fields[.authorization] == "Basic bzoy")
-        #expect(try origin.update(with: proxyResponse, to: request) == .accepted)
+        #expect(try origin.update(with: proxyResponse, to: request, through: Exchange.proxy) == .accepted)
         #expect(origin.isValid && origin.error == nil)
         #expect(try proxy.update(with: proxyResponse, to: request) == .refused)
         #expect(proxy.domains.isEmpty && proxy.appliesTo(request, through: Exchange.proxy))

@@ -6,7 +6,7 @@ public struct DigestOptions: Hashable, Sendable {
 
     /// Whether an answer without the server's own proof (`rspauth`, RFC 7616 §3.5) is refused. Proof that is there is
     /// always checked, but for one that covers a body (`auth-int`) that is not known. Where proof is required, such an
-    /// answer is refused, too: pass the body to ``HTTPAuthentication/update(with:to:body:)``.
+    /// answer is refused, too: pass the body to ``HTTPAuthentication/update(with:to:body:through:)``.
     public var requiresServerProof = false
 
     /// Whether MD5 is good enough. Many servers know nothing else.
