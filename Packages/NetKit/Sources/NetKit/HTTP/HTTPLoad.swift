@@ -45,6 +45,8 @@ struct HTTPLoad: ~Copyable, Sendable {
     private(set) var url: URL?
     /// Nil before the first connection.
     private(set) var origin: HTTPOrigin?
+    /// The origin that the application named; nil before the first redirect.
+    private var namedOrigin: HTTPOrigin?
     private var body: HTTPBody?
     private(set) var hasSpentBody = false
     private var redirects = RedirectPolicy()
@@ -193,7 +195,10 @@ extension HTTPLoad {
         let now = Moment.now
         let origin = if let origin { origin } else { try HTTPOrigin(loading: url) }
         self.origin = origin
-        let properties = try connectionProperties(for: url)
+        var properties = try connectionProperties(for: url)
+        if let namedOrigin, origin != namedOrigin, let tls = properties[.tls] {
+            properties[.tls] = settings.crossOrigin.tls(tls)
+        }
         let ownLogin = settings.pool?.isOfOneLogin == true ? nil : request.connectionLogin
         let key = HTTPConnectionKey(origin, properties, loop: loop, ownLogin: ownLogin)
         var idle: HTTPConnection?
@@ -288,6 +293,7 @@ extension HTTPLoad {
         url = hop.url
         let repeats = proxies?.repeats ?? false
         log.tell(repeats ? .sendsAgain : .followsRedirect(hop.url))
+        if namedOrigin == nil { namedOrigin = origin }
         origin = hop.origin
         if !hop.keepsBody { body = nil }
         mustBeNew = false

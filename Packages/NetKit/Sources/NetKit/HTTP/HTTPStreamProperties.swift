@@ -27,8 +27,8 @@ extension StreamProperty where Value == Bool {
 }
 
 extension StreamProperty where Value == CrossOriginPolicy {
-    /// Which fields, and whether a body, a redirect takes along to another origin. Default: fields that hold no secret, and no
-    /// body.
+    /// What a redirect takes along to another origin: fields, a body, the client's certificate, relaxed checks of TLS. Default:
+    /// fields that hold no secret, and nothing else.
     public static var httpCrossOriginPolicy: Self {
         .init(setting: "NetKit.http.crossOriginPolicy", access: .beforeOpen, default: CrossOriginPolicy())
     }

@@ -22,7 +22,8 @@ extension HTTPSession {
         /// Whether redirects are followed, at most ``RedirectPolicy/limit``. Each has its own authentication.
         public var followsRedirects = false
 
-        /// What a redirect takes along to another origin. By default neither fields that may hold secrets nor a body.
+        /// What a redirect takes along to another origin. By default neither fields that may hold secrets nor a body, nor the client's
+        /// certificate and relaxed checks that `prepare` sets.
         public var crossOrigin = CrossOriginPolicy()
 
         /// The longest wait for the head of an answer, counted anew whenever more of the request has gone out. Default 75 s. Connecting

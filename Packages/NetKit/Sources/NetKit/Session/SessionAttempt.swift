@@ -29,8 +29,10 @@ struct SessionAttempt {
     private var logins: ProxyLogins
     private var needsIdleConnection = false
 
+    /// - Parameter isNamed: whether the request goes to the origin that the application named.
     init(
-        _ request: HTTPRequest, _ body: HTTPBody?, _ originEntry: KnownAuthentication?, _ session: HTTPSession
+        _ request: HTTPRequest, _ body: HTTPBody?, _ originEntry: KnownAuthentication?, _ session: HTTPSession,
+        isNamed: Bool
     ) throws(StreamError) {
         exchange = HTTPExchange(request, body: nil, loop: session.loop)
         stream = ReadStream(transport: exchange)
@@ -43,6 +45,7 @@ struct SessionAttempt {
         try session.configuration.prepare(stream)
         try stream.set(.httpFollowsRedirects, to: false)
         try stream.set(.httpKeepsConnection, to: true)
+        if !isNamed, let tls = stream[.tls] { try stream.set(.tls, to: session.configuration.crossOrigin.tls(tls)) }
     }
 
     /// The entries whose login belongs to the connection of this attempt.

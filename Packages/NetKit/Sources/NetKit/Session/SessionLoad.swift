@@ -128,7 +128,7 @@ struct SessionLoad {
 
     /// The request with the fields of everybody who is known to ask; or what could not be applied.
     private func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
-        var attempt = try SessionAttempt(request, body, originEntry, session)
+        var attempt = try SessionAttempt(request, body, originEntry, session, isNamed: origin == namedOrigin)
         do throws(SessionAttempt.Failure) {
             try await attempt.sign(proxyEntries, url, wholeBody: sendsWholeBody)
         } catch {

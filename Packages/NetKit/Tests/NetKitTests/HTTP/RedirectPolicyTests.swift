@@ -78,6 +78,37 @@ import Testing
         #expect(hop.request.fields.map(\.name) == ["X-Request-ID", .userAgent])
     }
 
+    /// Another origin is verified in full, and sees no certificate, unless the application allows it.
+    @Test(arguments: [false, true]) func trust(_ keepsTrust: Bool) {
+        var relaxed = TLSConfiguration()
+        relaxed.verification = .insecureNoNameCheck
+        relaxed.insecureAllowsExpiredCertificates = true
+        relaxed.insecureAllowsExpiredRoots = true
+        relaxed.insecureAllowsAnyRoot = true
+        relaxed.peerName = "a.example"
+        relaxed.serverNameIndication = .name("a.example")
+        let other = CrossOriginPolicy(keepsTrust: keepsTrust).tls(relaxed)
+        #expect(other == (keepsTrust ? relaxed : TLSConfiguration()))
+    }
+
+    /// The name that TLS tells the server shows which configuration the second connection has.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func trustOfLoads(_ keepsTrust: Bool) async throws {
+        let other = try TurnServer(["not TLS"])
+        let first = try TurnServer([
+            "HTTP/1.1 302 There\r\nLocation: https://127.0.0.1:\(other.port)/\r\nContent-Length: 0\r\n\r\n"
+        ])
+        let stream = try ReadStream(httpURL: #require(URL(string: "http://127.0.0.1:\(first.port)/")))
+        defer { stream.close() }
+        var tls = TLSConfiguration()
+        tls.peerName = "named.example"
+        try stream.set(.tls, to: tls)
+        try stream.set(.httpFollowsRedirects, to: true)
+        try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(keepsTrust: keepsTrust))
+        try stream.open()
+        await #expect(throws: StreamError.self) { try await stream.response() }
+        #expect(other.requests.map { $0.contains("named.example") } == [keepsTrust])
+    }
+
     /// A body goes to another origin only if the application allows it.
     @Test(arguments: [301, 302, 303, 307, 308], [HTTPMethod.post, .put])
     func bodies(_ status: Int, _ method: HTTPMethod) throws {
