@@ -186,9 +186,8 @@ struct GetCommand: AsyncParsableCommand {
         let tls = try connection.tls()
         let settings = try connection.settings()
         let routes = try connection.routes(to: request.url)
-        let prepare = { @Sendable [followsRedirects, compressed, timeout] (stream: ReadStream) throws(StreamError) in
+        let prepare = { @Sendable [compressed, timeout] (stream: ReadStream) throws(StreamError) in
             tried.set(stream)
-            try stream.set(.httpFollowsRedirects, to: followsRedirects)
             try stream.set(.httpDecodesContent, to: compressed)
             if let timeout {
                 try stream.set(.httpTotalLimit, to: .seconds(timeout))

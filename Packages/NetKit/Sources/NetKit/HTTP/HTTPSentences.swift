@@ -17,6 +17,23 @@ extension StreamError {
         Sentence(
             "http.ftpNeedsProxy", "HTTP fetches an ftp URL from an HTTP proxy only; without one, use FTP for it."))
 
+    static func sessionDecides(_ property: String, instead: String) -> StreamError {
+        StreamError(
+            posix: 22,  // EINVAL
+            Sentence(
+                "session.prepare", "A session's prepare cannot set %1; HTTPSession.Configuration.%2 decides it.",
+                property,
+                instead))
+    }
+
+    static func serverDecides(_ property: String, instead: String) -> StreamError {
+        StreamError(
+            posix: 22,  // EINVAL
+            Sentence(
+                "server.properties", "The connections of an HTTP server cannot have the property %1; %2 decides it.",
+                property, instead))
+    }
+
     static let lengthNeeded = http(
         .badURL,
         Sentence(

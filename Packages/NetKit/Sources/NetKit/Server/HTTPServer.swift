@@ -34,22 +34,22 @@ public final class HTTPServer: Sendable {
     ///   - port: the port; 0 takes a free one, which ``port`` tells.
     ///   - isLocal: listen on the loopback addresses only.
     ///   - configuration: TLS, limits and time limits.
-    /// - Throws: as `StreamListener`.
+    /// - Throws: as `StreamListener`; `EINVAL` for a property of `connections` that the configuration decides.
     public convenience init(
         port: UInt16, isLocal: Bool = false, configuration: Configuration = Configuration()
     ) throws(StreamError) {
         let listener = try StreamListener(
-            port: port, isLocal: isLocal, configuration: HTTPServer.listening(configuration))
+            port: port, isLocal: isLocal, configuration: try HTTPServer.listening(configuration))
         self.init(listener, configuration)
     }
 
     /// Takes over sockets that listen already.
     ///
-    /// - Throws: as `StreamListener`.
+    /// - Throws: as `StreamListener`; `EINVAL` for a property of `connections` that the configuration decides.
     public convenience init(
         sockets: [Socket], configuration: Configuration = Configuration()
     ) throws(StreamError) {
-        let listener = try StreamListener(sockets: sockets, configuration: HTTPServer.listening(configuration))
+        let listener = try StreamListener(sockets: sockets, configuration: try HTTPServer.listening(configuration))
         self.init(listener, configuration)
     }
 
@@ -58,8 +58,22 @@ public final class HTTPServer: Sendable {
         self.configuration = configuration
     }
 
-    private static func listening(_ configuration: Configuration) -> StreamListener.Configuration {
+    private static func listening(
+        _ configuration: Configuration
+    ) throws(StreamError) -> StreamListener.Configuration {
         var connections = configuration.connections
+        for (name, decider) in [
+            (StreamProperty<Duration>.readLimit.name, "headLimit, idleLimit and bodyLimit"),
+            (StreamProperty<Duration>.writeLimit.name, "writeLimit"),
+        ] where connections.properties.value(named: name) != nil {
+            throw .serverDecides(name, instead: "HTTPServer.Configuration: \(decider)")
+        }
+        if let tls = connections.properties[.tls] {
+            guard connections.tls == nil || connections.tls == tls else {
+                throw .serverDecides("tls", instead: "StreamListener.Configuration.tls")
+            }
+            connections.tls = tls
+        }
         connections.properties[.writeLimit] = configuration.writeLimit
         if connections.tls?.applicationProtocols.isEmpty == true {
             connections.tls?.applicationProtocols = ["http/1.1", "http/1.0"]

@@ -44,7 +44,8 @@ extension HTTPSession {
         /// Where idle connections are kept that are nobody's own.
         public var pool = HTTPConnectionPool.shared
 
-        /// Sets properties of every stream before it is opened: TLS, limits, decoding.
+        /// Sets properties of every stream before it is opened: TLS, limits, decoding. Loads fail with `EINVAL` if it sets one that
+        /// the session decides: `httpCrossOriginPolicy`, `httpFollowsRedirects`, `httpKeepsConnection` or `httpPool`.
         public var prepare: @Sendable (ReadStream) throws(StreamError) -> Void = { (_) throws(StreamError) in }
 
         /// Makes the default configuration.

@@ -30,6 +30,7 @@ struct SessionAttempt {
     private var needsIdleConnection = false
 
     /// - Parameter isNamed: whether the request goes to the origin that the application named.
+    /// - Throws: what `prepare` throws; `EINVAL` if it sets what is the session's own.
     init(
         _ request: HTTPRequest, _ body: HTTPBody?, _ originEntry: KnownAuthentication?, _ session: HTTPSession,
         isNamed: Bool
@@ -42,10 +43,22 @@ struct SessionAttempt {
         self.session = session
         logins = ProxyLogins(session.proxyRules)
         try stream.set(.httpResponseLimit, to: session.configuration.responseLimit)
-        try session.configuration.prepare(stream)
-        try stream.set(.httpFollowsRedirects, to: false)
         try stream.set(.httpKeepsConnection, to: true)
+        try session.configuration.prepare(stream)
+        try checkPreparation()
         if !isNamed, let tls = stream[.tls] { try stream.set(.tls, to: session.configuration.crossOrigin.tls(tls)) }
+    }
+
+    /// Refuses what `prepare` must not set because the session decides it: it would have no effect.
+    private func checkPreparation() throws(StreamError) {
+        if stream[.httpFollowsRedirects] == true {
+            throw .sessionDecides("httpFollowsRedirects", instead: "followsRedirects")
+        }
+        if stream[.httpCrossOriginPolicy] != CrossOriginPolicy() {
+            throw .sessionDecides("httpCrossOriginPolicy", instead: "crossOrigin")
+        }
+        if stream[.httpPool] != nil { throw .sessionDecides("httpPool", instead: "pool") }
+        if stream[.httpKeepsConnection] != true { throw .sessionDecides("httpKeepsConnection", instead: "pool") }
     }
 
     /// The entries whose login belongs to the connection of this attempt.
