@@ -34,6 +34,9 @@ public final class HTTPAuthentication: Sendable {
     /// The forms of earlier logins, below which no credential is used without the user's agreement.
     public let memory: AuthenticationMemory
 
+    /// Whether the application named the server or proxy itself; false for one that a redirect or a proxy script led to.
+    public let isNamed: Bool
+
     private struct State {
         var machine: AuthenticationMachine
         var isWorking = false
@@ -44,8 +47,6 @@ public final class HTTPAuthentication: Sendable {
     let url: URL?
     private let state: Locked<State>
     private let parser: ChallengeParser
-    /// Whether the application named the place itself.
-    private let isNamed: Bool
 
     /// Makes an object from a response with status 401 or 407; nil for any other status.
     ///
@@ -201,9 +202,9 @@ extension HTTPAuthentication {
     ///   - response: The answer, with any status.
     ///   - request: The request as it was sent, with the field that was applied.
     ///   - body: The body of the answer, if the caller has all of it; used where the server signs it.
-    ///
     ///   - proxy: The proxy that the request was sent to; nil (default) for none. With a proxy, a 407 is its answer and says nothing
     ///     of the server; without one it is the server's own, which must be proven like any other.
+    ///
     /// Throws ``HTTPAuthError/Code/serverNotAuthentic`` if the server had to prove that it knows the secret and did not:
     /// the answer comes from somebody else. The object is no longer valid then.
     public func update(

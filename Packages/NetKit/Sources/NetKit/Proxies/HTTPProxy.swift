@@ -42,6 +42,9 @@ public struct HTTPProxy: StreamProxy {
     /// The login with the account: beside the proxy, and shared by its copies.
     private(set) var accountLogin: ProxyAccountLogin?
 
+    /// Whether the application named the proxy; false for one that a script chose, which gets less without being asked for.
+    var isNamed = true
+
     /// Whether a session answers the proxy's challenges, by rules of its own.
     var isSession = false
 
@@ -110,7 +113,7 @@ extension HTTPProxy {
     public static func == (left: HTTPProxy, right: HTTPProxy) -> Bool {
         left.host == right.host && left.port == right.port && left.tls == right.tls && left.fields == right.fields
             && left.account == right.account && left.limits == right.limits && left.isSession == right.isSession
-            && left.login === right.login
+            && left.isNamed == right.isNamed && left.login === right.login
     }
 
     /// Hashes host and port: proxies seldom differ in anything else.

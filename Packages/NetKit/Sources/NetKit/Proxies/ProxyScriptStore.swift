@@ -127,6 +127,20 @@ extension ProxySettings {
     public nonisolated(nonsending) func resolvedRoutes(
         for url: URL, scripts: ProxyScriptStore = .shared
     ) async throws(StreamError) -> [ProxyRoute] {
-        try await resolvedChoices(for: url, scripts: scripts).routes(tls: tls)
+        let routes = try await resolvedChoices(for: url, scripts: scripts).routes(tls: tls)
+        guard case .script? = choices(for: url).first else { return routes }
+        return routes.map(\.chosenByScript)
+    }
+}
+
+extension ProxyRoute {
+    /// The same way, through proxies that the application has not named.
+    fileprivate var chosenByScript: ProxyRoute {
+        ProxyRoute(
+            hops: hops.map { hop in
+                guard var proxy = hop as? HTTPProxy else { return hop }
+                proxy.isNamed = false
+                return proxy
+            })
     }
 }

@@ -78,8 +78,9 @@ final class KnownAuthentication: Sendable {
         guard authentication.isConnectionBound, let method = authentication.method else { return authentication }
         var policy = policy
         policy.methods = Array(policy.methods.drop { $0 != method })
-        return HTTPAuthentication(response: challenge, from: place, policy: policy, memory: authentication.memory)
-            ?? authentication
+        return HTTPAuthentication(
+            response: challenge, from: place, policy: policy, memory: authentication.memory,
+            isNamed: authentication.isNamed) ?? authentication
     }
 
     /// Whether the credential is the one that a URL names; true for a URL that names no user, and for a scheme that knows by itself

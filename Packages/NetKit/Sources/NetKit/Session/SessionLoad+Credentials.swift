@@ -82,7 +82,7 @@ extension SessionLoad {
         }
         do throws(HTTPAuthError) {
             let query = CredentialQuery(
-                authentication.space, user: login?.user, isNamed: isNamed(authentication.place.role))
+                authentication.space, user: login?.user, isNamed: authentication.isNamed)
             guard let found = try await session.configuration.stores.find(query) else { return nil }
             return isUsable(found, authentication, &objection) ? found : nil
         } catch {

@@ -128,7 +128,7 @@ struct SessionLoad {
 
     /// The request with the fields of everybody who is known to ask; or what could not be applied.
     private func sign() async throws(StreamError) -> (SessionAttempt?, SessionAttempt.Failure?) {
-        var attempt = try SessionAttempt(request, body, originEntry, session, isNamed: origin == namedOrigin)
+        var attempt = try SessionAttempt(request, body, originEntry, session, isNamed: isAtNamedOrigin)
         do throws(SessionAttempt.Failure) {
             try await attempt.sign(proxyEntries, url, wholeBody: sendsWholeBody)
         } catch {
@@ -213,7 +213,7 @@ struct SessionLoad {
                 let authentication = HTTPAuthentication(
                     response: response, from: proxy?.space,
                     policy: session.configuration.policy(for: place.role), memory: session.memory,
-                    isNamed: isNamed(place.role)),
+                    isNamed: proxy?.isNamed ?? isAtNamedOrigin),
                 authentication.isValid,
                 let next = try await self.entry(
                     for: authentication, of: response, after: failure, besides: entry, from: proxy)
@@ -247,8 +247,8 @@ struct SessionLoad {
         use(next)
     }
 
-    /// Whether the application named the server or proxy, as it did every proxy.
-    func isNamed(_ role: ProtectionSpace.Role) -> Bool { role == .proxy || origin == namedOrigin }
+    /// Whether the request goes to the origin that the application named.
+    private var isAtNamedOrigin: Bool { origin == namedOrigin }
 
     private mutating func use(_ entry: KnownAuthentication) {
         switch entry.place.role {
