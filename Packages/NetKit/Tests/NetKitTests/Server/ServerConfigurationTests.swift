@@ -49,6 +49,28 @@ import Testing
         #expect(Set(Self.rows.map(\.field)) == Set(fields))
     }
 
+    @Test(
+        "a property of connections that the configuration decides is refused",
+        arguments: ["readLimit", "writeLimit", "tls"])
+    func decidedProperties(_ property: String) {
+        var configuration = HTTPServer.Configuration()
+        switch property {
+        case "readLimit": configuration.connections.properties[.readLimit] = .seconds(1)
+        case "writeLimit": configuration.connections.properties[.writeLimit] = .seconds(1)
+        default:
+            var other = TLSConfiguration()
+            other.minimumVersion = .tls13
+            configuration.connections.tls = TLSConfiguration()
+            configuration.connections.properties[.tls] = other
+        }
+        do throws(StreamError) {
+            _ = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
+            Issue.record("accepted")
+        } catch {
+            #expect(error.domain == .posix && error.code == 22)
+        }
+    }
+
     // MARK: Clients
 
     private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
