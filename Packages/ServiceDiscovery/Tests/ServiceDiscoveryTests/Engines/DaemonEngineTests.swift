@@ -64,14 +64,16 @@ import Testing
     }
 
     /// A descriptor that cannot be waited for ends the operation: the loop is not kept busy with it.
-    @Test func aFailedWaitEndsTheOperation() throws {
+    @Test func aFailedWaitEndsTheOperation() async throws {
         // More than any process may have open.
         ScriptedDaemon.reset(descriptor: 1 << 30)
         let engine = DaemonEngine(ScriptedDaemon.library)
         let sink = RecordingSink()
         let operation = try engine.ask(RecordKey(.http, .ptr), interface: nil, sink: sink)
-        #expect(sink.next() == [.failed(MulticastSocket.failure(EBADF).about("_http._tcp.local."))])
-        #expect(ScriptedDaemon.state.withLock { $0.references[1]?.isEnded } == true)
+        let events = wait(sink)
+        #expect(events == [.failed(MulticastSocket.failure(EBADF).about("_http._tcp.local."))])
+        // The engine ends the operation after it has rung.
+        while ScriptedDaemon.state.withLock({ $0.references[1]?.isEnded }) != true { await Task.yield() }
         engine.end(operation)
     }
 
@@ -92,6 +94,10 @@ import Testing
 
     private func wait(_ semaphore: DispatchSemaphore) {
         semaphore.wait()
+    }
+
+    private func wait(_ sink: RecordingSink) -> [DiscoveryEvent] {
+        sink.next()
     }
 
     /// Several messages came together, which is one edge, and the first ones give no reply: all are taken.

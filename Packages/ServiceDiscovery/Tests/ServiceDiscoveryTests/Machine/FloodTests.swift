@@ -24,14 +24,16 @@ import Testing
         return (times, sent.reduce(0) { $0 + $1.message.answers.count })
     }
 
-    /// RFC 6762 §5.2: a found record and its goodbye, ten times a second for two minutes, to a host that knows a thousand
+    /// RFC 6762 §5.2: a found record and its goodbye, ten times a second for two minutes, to a host that knows a hundred
     /// more; and the goodbye of a real service with them.
     @Test func forgedGoodbyesCauseOneQueryInASecond() throws {
-        let network = SimulatedNetwork(hosts: 2)
+        var limits = EngineLimits()
+        limits.listedAnswersPerMinute = 500
+        let network = SimulatedNetwork(hosts: 2, limits: limits)
         try network.publish(1, .http("Real"))
         let id = try network.ask(0, .http, .ptr)
         network.run(for: .seconds(5))
-        for number in 0..<1000 {
+        for number in 0..<100 {
             try network.inject(.response(Self.pointer("fake \(number)")), to: 0, from: "10.0.0.66")
         }
         _ = network.take()
@@ -48,7 +50,7 @@ import Testing
         let (times, listed) = Self.queries(network, from: 0)
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= MulticastRules.firstQueryInterval })
         #expect(times.count > 100 && times.count <= 121)
-        #expect(listed <= 3 * EngineLimits().listedAnswersPerMinute)
+        #expect(listed <= 3 * limits.listedAnswersPerMinute)
         // The owner of the real service answers once in a second, with what goes along.
         #expect(network.sent.filter { $0.from == 1 }.count <= 125)
     }
