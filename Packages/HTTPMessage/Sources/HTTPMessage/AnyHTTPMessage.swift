@@ -171,21 +171,18 @@ public struct AnyHTTPMessage: Sendable {
 
     private mutating func appendToBody(_ bytes: some Collection<UInt8>) throws(HTTPMessageError) {
         guard !bytes.isEmpty else { return }
-        let before = content
-        content = .failed
-        guard Int64(bytes.count) <= bodyLimit - Int64((bodyCount(before))) else { throw HTTPMessageError(.bodyTooLong) }
-        switch consume before {
-        case .request(var request):
-            request.body = (request.body.take() ?? []) + bytes
-            content = .request(request)
-        case .response(var response):
-            response.body = (response.body.take() ?? []) + bytes
-            content = .response(response)
-        case .parsing, .failed: break
+        guard Int64(bytes.count) <= bodyLimit - Int64(bodyCount) else {
+            content = .failed
+            throw HTTPMessageError(.bodyTooLong)
         }
+        // Taken out of the message first: with a second reference to it, each piece would copy the whole body.
+        var all = body ?? []
+        body = nil
+        all += bytes
+        body = all
     }
 
-    private func bodyCount(_ content: Content) -> Int {
+    private var bodyCount: Int {
         switch content {
         case .request(let request): request.body?.count ?? 0
         case .response(let response): response.body?.count ?? 0

@@ -35,6 +35,20 @@ import Testing
         }
     }
 
+    /// Were the body copied for each piece, its bytes would lie elsewhere after each.
+    @Test(arguments: ["GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"])
+    func aBodyInManyPiecesIsCopiedRarely(head: String) throws {
+        var message = AnyHTTPMessage(emptyRequest: head.hasPrefix("GET"))
+        try message.append(Array(head.utf8))
+        var addresses: [UnsafeRawPointer?] = []
+        for piece in 0..<1000 {
+            try message.append([UInt8(truncatingIfNeeded: piece)])
+            addresses.append(message.body?.withUnsafeBytes { $0.baseAddress })
+        }
+        #expect(message.body?.count == 1000)
+        #expect(zip(addresses, addresses.dropFirst()).count { $0 != $1 } < 50)
+    }
+
     @Test func readsARequest() throws {
         var message = AnyHTTPMessage(emptyRequest: true)
         try message.append(Array("GET /a?b HTTP/1.1\r\nHost: a.example\r\n\r\n".utf8))
