@@ -81,6 +81,8 @@ final class ServerConnection {
                     // Some bytes of a head are there, so the time runs; empty lines count.
                     headDeadline = headDeadline ?? .now + configuration.headLimit
                 }
+                // A read that finds bytes looks at no clock, so the limit of the wait is not enough.
+                if let headDeadline, .now >= headDeadline { return .refused(RequestRefusal(408)) }
                 let limit = headDeadline.map(time(until:)) ?? configuration.idleLimit
                 if try await fill(within: limit) == 0 { return .ended }
             }

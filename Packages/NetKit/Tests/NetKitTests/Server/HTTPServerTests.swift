@@ -164,6 +164,18 @@ import Testing
         #expect(idle == "")
     }
 
+    /// The rest of the head is there already, so that no read waits; but the time for it is up after the first.
+    @Test func aHeadThatIsLateIsRefusedWithoutAWait() async throws {
+        let fields = String(repeating: "X: \(String(repeating: "x", count: 900))\r\n", count: 60)
+        let server = try server { $0.headLimit = .zero }
+        let found = try await serving(server) { pair in
+            try? await pair.output.writeAll(Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n".utf8))
+            try? await pair.output.finish()
+            return try await readAll(pair)
+        }
+        #expect(statuses(found) == ["408"])
+    }
+
     /// Each byte comes as soon as the one before it was taken, so no wait is long; but all of them together are.
     @Test func neverLateButSlow() async throws {
         let server = try server {
