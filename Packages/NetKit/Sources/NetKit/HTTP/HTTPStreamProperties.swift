@@ -36,6 +36,9 @@ extension StreamProperty where Value == CrossOriginPolicy {
 
 extension StreamProperty where Value == Duration {
     /// The longest that a load may take from `open()` to the end of the body. Default none.
+    ///
+    /// A load of an ``HTTPSession`` has it once for all its attempts and redirects, with the time that the user takes to answer a
+    /// prompt; the property of its stream says what was left for the last attempt.
     public static var httpTotalLimit: Self { .init(setting: "NetKit.http.totalLimit", access: .beforeOpen) }
 
     /// The longest wait for the head of the answer, counted anew whenever more of the request has gone out. Default none: the

@@ -141,8 +141,17 @@ struct SessionAttempt {
 
     // MARK: The stream
 
-    /// Gives the stream what it is to send.
-    func prepareStream() throws(StreamError) {
+    /// Gives the stream what it is to send, and what is left of `StreamProperty.httpTotalLimit`, which all attempts of a load
+    /// share.
+    ///
+    /// - Parameter start: when the load began.
+    /// - Throws: ``StreamError/timedOut`` if nothing is left.
+    func prepareStream(of start: Moment) throws(StreamError) {
+        if let limit = stream[.httpTotalLimit], limit > .zero {
+            let left = Moment.now.duration(to: start + limit)
+            guard left > .zero else { throw .timedOut("authenticating or following redirects") }
+            try stream.set(.httpTotalLimit, to: left)
+        }
         var sent = request
         if let body, !leavesBodyOut, !body.isRepeatable, !sent.fields.contains(.expect) {
             // Whoever refuses the request does it before the body is spent.

@@ -21,6 +21,8 @@ struct SessionLoad {
     }
 
     let session: HTTPSession
+    /// When the load began.
+    private let start = Moment.now
     /// The request without anything of the session's.
     private(set) var request: HTTPRequest
     private(set) var body: HTTPBody?
@@ -135,7 +137,7 @@ struct SessionLoad {
             attempt.stream.close()
             return (nil, error)
         }
-        try attempt.prepareStream()
+        try attempt.prepareStream(of: start)
         return (attempt, nil)
     }
 

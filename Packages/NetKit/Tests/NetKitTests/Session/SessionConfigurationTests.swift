@@ -37,6 +37,35 @@ import Testing
         }
     }
 
+    /// Each attempt gets what those before it have left.
+    @Test func attemptsAndRedirectsShareTheTotalLimit() async throws {
+        let streams = Locked<[ReadStream]>([])
+        var configuration = HTTPSession.Configuration()
+        Self.login(&configuration)
+        configuration.pool = HTTPConnectionPool()
+        configuration.followsRedirects = true
+        configuration.prepare = { (stream) throws(StreamError) in
+            try stream.set(.httpTotalLimit, to: .seconds(3600))
+            streams.withLock { $0.append(stream) }
+        }
+        let redirect = "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"
+        let server = try TurnServer([Self.asks + "no", redirect, Self.ok])
+        #expect(try await Self.outcome(HTTPSession(configuration), server) == "200 ok")
+        let limits = streams.withLock { $0 }.compactMap { $0[.httpTotalLimit] }
+        #expect(limits.count == 3)
+        #expect(zip([.seconds(3600)] + limits, limits).allSatisfy { $0 > $1 })
+    }
+
+    @Test func anAttemptThatHasNoTimeLeftIsNotMade() async throws {
+        var configuration = HTTPSession.Configuration()
+        configuration.prepare = { (stream) throws(StreamError) in
+            try stream.set(.httpTotalLimit, to: .seconds(1))
+        }
+        let request = try HTTPRequest(method: .get, url: #require(URL(string: "http://127.0.0.1/")))
+        let attempt = try SessionAttempt(request, nil, nil, HTTPSession(configuration))
+        #expect(throws: StreamError.timedOut) { try attempt.prepareStream(of: .now - .seconds(2)) }
+    }
+
     @Test func eachFieldHasARow() {
         let fields = Mirror(reflecting: HTTPSession.Configuration()).children.compactMap(\.label)
         #expect(Set(Self.rows.map(\.field)) == Set(fields))
