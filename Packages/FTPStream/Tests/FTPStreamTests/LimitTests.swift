@@ -144,4 +144,93 @@ struct LimitTests {
             #expect(logins() == number + 2 + (number == 3 ? 1 : 0), "\(text)")
         }
     }
+
+    // MARK: Where a conversation waits
+
+    /// A watcher that counts how often it has fired.
+    private final class EdgeCounter: Watcher, @unchecked Sendable {
+        // Only what is behind a lock.
+        private let fired = Locked(0)
+
+        var count: Int { fired.withLock { $0 } }
+
+        override func fire() {
+            fired.withLock { $0 += 1 }
+        }
+    }
+
+    /// The client of one stream must not stand in the way of the stream that gets the session next.
+    @Test func nothingIsParkedAtASessionThatIsKept() async throws {
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        let server = try CommandServer { line in
+            guard line == "STAT" else { return nil }
+            for await _ in gate { break }
+            return "211 Fine."
+        }
+        let pool = FTPSessionPool()
+        var settings = FTPSettings()
+        settings.pool = pool
+        let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        var conversation = try FTPConversation(location, .raw(FTPCommand("STAT")), settings, loop: .shared) {}
+        while server.commands.last != "STAT" {
+            _ = try conversation.advance()
+            await Task.yield()
+        }
+        let place = conversation.place
+        let (first, second) = (EdgeCounter(), EdgeCounter())
+        while let wake = place.watch(.reader, for: .readable, with: first) { try #require(wake == .ready) }
+        opening.yield()
+        while first.count == 0 { await Task.yield() }
+        // The reply is there, the edge is over, and the client waits for the next one when the conversation ends.
+        while let wake = place.watch(.reader, for: .readable, with: first) { try #require(wake == .ready) }
+        while !conversation.isDone {
+            _ = try conversation.advance()
+            await Task.yield()
+        }
+        #expect(pool.idleCount == 1 && conversation.place !== place)
+        #expect(first.count >= 2)
+        #expect(place.watch(.reader, for: .readable, with: second) != .busy)
+        place.unwatch(.reader, second)
+        pool.drain()
+    }
+
+    /// Strangers at the port of a data connection do not hold up the loop's turn.
+    @Test func moreStrangersAreTurnedAwayInTheNextTurn() async throws {
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        let server = try CommandServer { line in
+            guard line.hasPrefix("PORT") || line.hasPrefix("EPRT") else { return nil }
+            for await _ in gate { break }
+            return "200 OK."
+        }
+        var settings = FTPSettings()
+        settings.pool = FTPSessionPool()
+        settings.passiveMode = false
+        let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        let wake = try await Task(executorPreference: EventLoop.shared) { [settings] in
+            var conversation = try FTPConversation(location, .list([], .list), settings, loop: .shared) {}
+            defer { conversation.close() }
+            while conversation.listener == nil {
+                _ = try conversation.advance()
+                await Task.yield()
+            }
+            let address = try #require(conversation.listener?.localAddress)
+            var strangers: [Socket] = []
+            for _ in 0..<2 {
+                let stranger = try Socket(boundTo: .ip(.v4(IPv4Address(127, 0, 0, 2)), port: 0), .stream)
+                try await stranger.connect(to: address)
+                strangers.append(stranger)
+            }
+            // From here on this is one turn of the loop.
+            let control = try #require(conversation.control)
+            let interest = try conversation.accept(control, turningAway: 2)
+            #expect(interest == .readable)
+            let place = conversation.place
+            let watcher = EdgeCounter()
+            defer { place.unwatch(.reader, watcher) }
+            return place.watch(.reader, for: .readable, with: watcher)
+        }.value
+        #expect(wake == nil)
+        opening.finish()
+        withExtendedLifetime(server) {}
+    }
 }

@@ -4,11 +4,13 @@ internal import StreamKit
 extension FTPConversation {
     /// Takes the server's connection; whoever else connects is turned away.
     ///
-    /// At most ``strangerLimit`` are turned away in one turn of the loop.
-    mutating func accept(_ control: FTPControl) throws(StreamError) -> Interest? {
+    /// - Parameter limit: the most that are turned away in this turn of the loop.
+    mutating func accept(
+        _ control: FTPControl, turningAway limit: Int = strangerLimit
+    ) throws(StreamError) -> Interest? {
         guard let listener else { throw .closed }
         let peer = control.peer
-        for _ in 0..<Self.strangerLimit {
+        for _ in 0..<limit {
             guard let socket = try listener.tryAccept() else {
                 place = listener.waitPoint
                 return .readable
@@ -26,7 +28,7 @@ extension FTPConversation {
             return nil
         }
         place = listener.waitPoint
-        place.signal(.readable)  // more may wait, and no edge would tell
+        place.signalNextTurn(.readable)  // more may wait, and no edge would tell
         return .readable
     }
 

@@ -71,6 +71,7 @@ extension FTPConversation {
         data?.close()
         data = nil
         phase = .done
+        leavePlace()
         guard let control = control.take() else { return }
         guard settings.keepsConnection else { return control.close() }
         if control.isIdle {
@@ -79,6 +80,18 @@ extension FTPConversation {
             FTPRecovery.run(control, isAborting: false, pool: pool, loop: loop)
         } else {
             control.close()
+        }
+    }
+
+    /// Has everything that waits for this conversation look again, and wait at a place of the conversation's own.
+    ///
+    /// Invariant: when the control connection goes to the pool or to ``FTPRecovery``, nothing of this conversation is parked at its
+    /// wait point. There is room for one watcher: one that stayed would keep the next job's from being parked.
+    mutating func leavePlace() {
+        let (old, control) = (place, control)
+        place = WaitPoint(loop: loop)
+        for point in [old, control?.pair.input.waitPoint, control?.pair.output.waitPoint, place] {
+            point?.signal([.readable, .writable])
         }
     }
 

@@ -127,6 +127,7 @@ struct FTPConversation: Sendable {
         data?.close()
         data = nil
         noteFacts()
+        leavePlace()
         guard let control = control.take() else { return }
         phase = .done
         guard wasTransferring, settings.keepsConnection else { return control.close() }
