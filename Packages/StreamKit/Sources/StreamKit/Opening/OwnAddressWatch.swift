@@ -41,6 +41,8 @@ final class OwnAddressWatch: Sendable {
         }
         if isFirst { begin() }
         look()
+        // Closing says so before it calls `remove(_:)`, which may have come first.
+        if connection.details.withLock({ $0.isReaderClosed && $0.isWriterClosed }) { remove(connection) }
     }
 
     func remove(_ connection: Connection) {

@@ -21,6 +21,15 @@ final class SocketEventPump: Sendable {
         var isDelivering = false
         var isResting = false
         var isOver = false
+        var watching = Watching.works
+    }
+
+    /// Whether the loop can watch the socket. A failure, such as `ENOSPC`, stays and is told once to each client: it is no news
+    /// at the next attempt, which would keep the target busy for nothing.
+    enum Watching {
+        case works
+        case failed(CInt)
+        case failureTold
     }
 
     private let state = Locked(State())
@@ -64,6 +73,7 @@ final class SocketEventPump: Sendable {
             defer { state.client = client }
             state.kinds = client == nil ? [] : kinds
             state.enabled = state.kinds
+            state.watching = .works
             return state.client
         }
     }
@@ -139,10 +149,19 @@ extension SocketEventPump {
             switch socket.point.watch(half, for: half == .reader ? .readable : .writable, with: watcher) {
             case .ready: continue
             case nil, .closed, .busy, .cancelled, .timedOut: return
-            case .failed: return ring()
+            case .failed(let number): return noteWatchFailure(number)
             }
         }
         ring()
+    }
+
+    private func noteWatchFailure(_ number: CInt) {
+        let isNew = state.withLock { state in
+            guard case .works = state.watching else { return false }
+            state.watching = .failed(number)
+            return true
+        }
+        if isNew { ring() }
     }
 
     func ring() {
@@ -178,8 +197,21 @@ extension SocketEventPump {
         if let client = client(for: .write, on: target), let event = socket.takeNews(of: .write) {
             tell(event, .write, socket, client)
         }
+        if let (client, error) = takeWatchFailure(on: target) { client(socket, .failed(error)) }
         state.withLock { $0.isDelivering = false }
         arm(socket)
+    }
+
+    /// The failure to watch that is still to be told, and the client to tell on this target; nil if there is none.
+    private func takeWatchFailure(on target: any DeliveryTarget) -> (Client, StreamError)? {
+        let failure = state.withLock { state -> (client: Client, number: CInt)? in
+            guard case .failed(let number) = state.watching, let client = state.client,
+                state.deliveries.contains(where: { $0.target.isSame(as: target) })
+            else { return nil }
+            state.watching = .failureTold
+            return (client, number)
+        }
+        return failure.map { ($0.client, StreamError(posix: $0.number)) }
     }
 
     private func begin() -> Bool {

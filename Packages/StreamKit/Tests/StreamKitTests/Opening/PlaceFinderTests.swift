@@ -199,4 +199,23 @@ private final class ScriptedFinder: PlaceFinder {
         #expect(pair.output.error == gone)
         pair.close()
     }
+
+    @Test("a stream that is closed while it begins to be watched for its address is not kept on the list")
+    func closedWhileOpening() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let pair = StreamPair(address: listener.address)
+        try pair.open()
+        try await pair.input.opened()
+        let connection = pair.input.connection
+        let own = try #require(pair[.localAddress])
+        OwnAddressWatch.shared.add(connection)
+        #expect(OwnAddressWatch.shared.watches(own))
+        // The end of opening is overtaken by closing, which has come past the list and not yet to the descriptor.
+        OwnAddressWatch.shared.remove(connection)
+        connection.details.withLock { ($0.isReaderClosed, $0.isWriterClosed) = (true, true) }
+        OwnAddressWatch.shared.add(connection)
+        #expect(!OwnAddressWatch.shared.watches(own))
+        connection.details.withLock { ($0.isReaderClosed, $0.isWriterClosed) = (false, false) }
+        pair.close()
+    }
 }

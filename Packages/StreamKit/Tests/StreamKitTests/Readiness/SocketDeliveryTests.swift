@@ -1,6 +1,8 @@
 import EventLoops
-import StreamKit
+import Glibc
 import Testing
+
+@testable import StreamKit
 
 /// What a socket's events take from the kernel, they tell; and they take only what they will tell.
 @Suite(.timeLimit(.minutes(1))) struct SocketDeliveryTests {
@@ -32,5 +34,38 @@ import Testing
         }
         near.invalidate()
         far.invalidate()
+    }
+
+    /// A socket whose loop has ended cannot be watched: its client is told so once, and the target is left in peace.
+    @Test func aSocketThatCannotBeWatchedSaysSoOnce() async throws {
+        let loop = EventLoop(name: "ended")
+        loop.shutdown()
+        var hasEnded = false
+        while !hasEnded {
+            let (probe, other) = try Socket.pair(loop: loop)
+            hasEnded = probe.point.watch(.reader, for: .readable, with: Watcher()) == .failed(ESHUTDOWN)
+            for socket in [probe, other] { socket.invalidate() }
+            await Task.yield()
+        }
+        let (near, far) = try Socket.pair(.datagram, loop: loop)
+        let target = SteppedTarget()
+        let told = Locked<[StreamError]>([])
+        func turns() -> Int {
+            var count = 0
+            while count < 100, target.turn() { count += 1 }
+            return count
+        }
+        for clients in 1...2 {
+            try near.setClient([.data]) { _, event in
+                if case .failed(let error) = event { told.withLock { $0.append(error) } }
+            }
+            near.schedule(on: target)
+            #expect(turns() < 100)
+            near.enable(.data)
+            #expect(turns() < 100)
+            #expect(told.withLock { $0.count } == clients)
+        }
+        #expect(told.withLock { $0 }.allSatisfy { $0.isPOSIX(ESHUTDOWN) })
+        for socket in [near, far] { socket.invalidate() }
     }
 }
