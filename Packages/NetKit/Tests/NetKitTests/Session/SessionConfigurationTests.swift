@@ -62,7 +62,7 @@ import Testing
             try stream.set(.httpTotalLimit, to: .seconds(1))
         }
         let request = try HTTPRequest(method: .get, url: #require(URL(string: "http://127.0.0.1/")))
-        let attempt = try SessionAttempt(request, nil, nil, HTTPSession(configuration))
+        let attempt = try SessionAttempt(request, nil, nil, HTTPSession(configuration), isNamed: true)
         #expect(throws: StreamError.timedOut) { try attempt.prepareStream(of: .now - .seconds(2)) }
     }
 
