@@ -186,10 +186,11 @@ import Testing
         }
         let (a, b) = (try recordingProxy(), try recordingProxy())
         func hop(_ server: ScriptedServer, _ password: String?) throws -> any StreamProxy {
-            try ProxyServer(
+            var proxy = ProxyServer(
                 .http, host: "127.0.0.1", port: UInt16(server.port), user: password.map { _ in "ann" },
-                password: password
-            ).hop()
+                password: password)
+            proxy.sendsLoginUnasked = true
+            return try proxy.hop()
         }
         let hops = [try hop(a, "secret-a"), try hop(b, "secret-b"), try hop(a, nil), try hop(b, nil)]
         let pool = HTTPConnectionPool()
