@@ -39,8 +39,8 @@ public struct FTPTreeReport: Sendable, Hashable {
     public static let skippedLimit = 1000
     /// The deepest directory that is entered, so that a server without end comes to one.
     public static let depthLimit = 64
-    /// How many bytes directories that were found and are not yet entered may take: 64 MiB, some 200,000 directories.
-    public static let waitingLimit = 64 << 20
+    /// How many bytes directories that were found and are not yet entered may take: 8 MiB, some 25,000 directories.
+    public static let waitingLimit = 8 << 20
 
     mutating func skip(_ path: String, _ reason: Skipped.Reason) {
         skippedCount += 1
