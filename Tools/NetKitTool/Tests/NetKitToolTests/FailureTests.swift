@@ -34,8 +34,8 @@ import Testing
             #""error":{"code":8,"domain":"netDB","sentence":"no such host: h.invalid"}"#
         ),
         (
-            ["browse", "_x._tcp", "--engine", "embedded", "--interface", "nowhere0", "--timeout", "0.1"], 0,
-            "there is no interface nowhere0"
+            ["browse", "_x._tcp", "--engine", "embedded", "--interface", "nowhere0", "--timeout", "0.1"], 64,
+            "there is no such interface"
         ),
     ])
     func saysWhy(_ arguments: [String], _ status: Int32, _ words: String) async throws {

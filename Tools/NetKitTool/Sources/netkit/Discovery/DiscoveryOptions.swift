@@ -24,7 +24,8 @@ struct DiscoveryOptions: ParsableArguments {
 
     /// The engine, ended in good order by Ctrl-C.
     func start() -> DiscoveryEngine {
-        if let interface, if_nametoindex(interface) == 0 {
+        // The embedded engine refuses it.
+        if let interface, engine != .embedded, if_nametoindex(interface) == 0 {
             Terminal.say("netkit: there is no interface \(interface) now; it is waited for.")
         }
         // Made for the interface: the shared one leaves loopback out where there are others.
