@@ -33,7 +33,7 @@ public final class FTPClient: Sendable {
 
     /// Sets a property of the streams that are made from now on.
     ///
-    /// - Throws: `EINVAL` for one that ``StreamKind/ftpClient`` does not honour, and `FTPError.Code.badArgument` for text
+    /// - Throws: `EINVAL` for one that `ftpClient` does not honour, and `FTPError.Code.badArgument` for text
     ///   that no command can carry.
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
         if let refusal = StreamKind.ftpClient.refusal(of: property) { throw refusal }
@@ -46,7 +46,7 @@ public final class FTPClient: Sendable {
 
     // MARK: Streams
 
-    /// A stream of a file, from `offset` on; nil for what ``StreamProperty/ftpTransferOffset`` says, which is 0 by default.
+    /// A stream of a file, from `offset` on; nil for what `ftpTransferOffset` says, which is 0 by default.
     public func reader(_ path: FTPPath, offset: UInt64? = nil) -> ReadStream {
         var settings = settings.withLock { $0 }
         if let offset { settings.set(offset, named: StreamProperty<UInt64>.ftpTransferOffset.name) }
@@ -57,8 +57,8 @@ public final class FTPClient: Sendable {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - offset: where to write; what the file has before that stays. Nil for what ``StreamProperty/ftpAppends`` and
-    ///     ``StreamProperty/ftpTransferOffset`` say: by default, the file is replaced.
+    ///   - offset: where to write; what the file has before that stays. Nil for what `ftpAppends` and
+    ///     `ftpTransferOffset` say: by default, the file is replaced.
     public func writer(_ path: FTPPath, offset: UInt64? = nil) -> WriteStream {
         var settings = settings.withLock { $0 }
         if let offset {

@@ -45,7 +45,7 @@ public struct FTPSecurity: Sendable, Hashable {
     /// Trust, identity and versions, for both connections.
     ///
     /// One other than the default demands TLS: together with a ``control`` of ``Control/off`` or ``Control/preferred``, opening
-    /// fails. So it does if ``StreamProperty/tls`` is set to a different configuration.
+    /// fails. So it does if `tls` is set to a different configuration.
     public var configuration = TLSConfiguration()
 
     /// Makes a setting.

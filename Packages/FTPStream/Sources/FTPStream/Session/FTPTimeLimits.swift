@@ -3,10 +3,10 @@
 /// A wait that the caller performs itself, reading from or writing to a stream, has no limit unless `StreamProperty.readLimit` or
 /// `StreamProperty.writeLimit` sets one. Every other wait ends by one of these.
 public enum FTPTimeLimits {
-    /// The default of ``StreamProperty/ftpReplyLimit``: 60 s for one command.
+    /// The default of `ftpReplyLimit`: 60 s for one command.
     public static let reply = Duration.seconds(60)
 
-    /// The default of ``StreamProperty/ftpKeepAlive``: 60 s.
+    /// The default of `ftpKeepAlive`: 60 s.
     public static let keepAlive = Duration.seconds(60)
 
     /// How long a data connection may stand still where the library itself moves the bytes, unless `StreamProperty.readLimit` or

@@ -54,7 +54,9 @@ public struct AuthenticationMethod: Sendable {
 
     /// A new conversation.
     ///
-    /// - Parameter limits: What the server or proxy may demand: `AuthenticationPolicy.limits`.
+    /// - Parameters:
+    ///   - space: The server or proxy that asks.
+    ///   - limits: What the server or proxy may demand: `AuthenticationPolicy.limits`.
     public func conversation(
         in space: ProtectionSpace, limits: AuthenticationLimits = .default
     ) throws(HTTPAuthError) -> any AuthenticationScheme {

@@ -22,7 +22,7 @@ public struct AuthenticationPrompt: Sendable {
     public let failure: HTTPAuthError?
 
     /// Why the answer would be used in a weaker form than the server or proxy has asked for before, which may be the work of
-    /// somebody on the way (``HTTPAuthError/Code/weakerScheme``, with both forms); nil if it is not weaker.
+    /// somebody on the way (`HTTPAuthError.Code.weakerScheme`, with both forms); nil if it is not weaker.
     ///
     /// An answer is the user's agreement to the weaker scheme: answer without asking only if this is nil.
     public let downgrade: HTTPAuthError?
