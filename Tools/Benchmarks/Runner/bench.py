@@ -22,9 +22,10 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, help="rounds of every group (default: the group's own)")
     parser.add_argument("--quick", action="store_true", help="small sizes and 3 rounds: to see that everything runs")
     parser.add_argument("--instructions", action="store_true", help="also count user instructions (callgrind, slow)")
-    parser.add_argument("--guard", choices=("check", "record"), nargs="?", const="check",
+    parser.add_argument("--guard", action="store_true",
                         help="count instructions and memory of the hot rows only, and compare with Data/guard.json "
-                             "(exit status 1 if one is more than 2 %% worse), or record them there")
+                             "(exit status 1 if one is more than 2 %% worse)")
+    parser.add_argument("--record", action="store_true", help="with --guard: record the figures there instead")
     parser.add_argument("--json", metavar="FILE", help="write every measured value to this file")
     parser.add_argument("--list", action="store_true", help="print groups, variants and goals, and stop")
     parser.add_argument("--no-rivals", action="store_true", help="only the floors and NetKit (builds no dependency)")
@@ -55,6 +56,8 @@ def main():
     arguments = parse_arguments()
     goals.check(GROUPS)
     groups = chosen(arguments.groups)
+    if arguments.record and not arguments.guard:
+        raise SystemExit("bench: --record goes with --guard")
     if arguments.list:
         return list_groups(groups)
     if (arguments.instructions or arguments.guard) and not shutil.which("valgrind"):
@@ -88,7 +91,7 @@ def guard_rows(arguments, programs, peers):
         raise SystemExit(f"bench: no guarded row is named; there are {', '.join(guard.ROWS)}")
     path = ROOT / "Data" / "guard.json"
     measured = guard.figures(groups, programs, peers)
-    if arguments.guard == "record":
+    if arguments.record:
         guard.record(path, measured)
         return 1 if None in measured.values() else 0
     return 1 if guard.verdict(path, measured) else 0
