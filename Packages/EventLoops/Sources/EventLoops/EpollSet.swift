@@ -26,7 +26,7 @@ struct EpollSet: ~Copyable, Sendable {
     /// How many descriptors are watched; ``ended`` once nothing may be added any more.
     private let registrations = Atomic<Int>(0)
     private static let ended = Int.min / 2
-    /// What the kernel hands back for the bell and the alarm, in place of the address of a point.
+    /// The event data of the bell and the alarm; that of a point is its address.
     private static let bellMark: UInt64 = 0
     private static let alarmMark: UInt64 = 1
 
@@ -108,7 +108,7 @@ struct EpollSet: ~Copyable, Sendable {
         netkit_set_alarm(alarm, milliseconds)
     }
 
-    /// Waits for edges and signals the points that have them. Tells which of bell and alarm rang.
+    /// Waits for edges, signals the points that have them, and returns which of bell and alarm rang.
     @inline(__always)
     borrowing func wait(milliseconds: CInt) -> Rings {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: EpollSet.harvest) { events in

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 ///     0…3                     nobody waits; the bits are the edges seen since the last wait (latched)
 ///     8 | 0…3                 likewise, and nothing has become readable since a read emptied the source (drained)
-///     pointer | kind | bits   somebody waits, for these bits
+///     pointer | kind | bits   a task, thread or callback waits for these bits
 ///                             kind 0: an UnsafeContinuation, kind 4: a retained Watcher
 ///
 /// Invariant: *drained* and an edge that says "readable" exclude each other. Latching such an edge, parking, and waking
@@ -42,14 +42,14 @@ struct Waiter: ~Copyable {
         }
     }
 
-    /// True if signalling would change something: somebody waits, or not all of these edges are latched.
+    /// Whether a signal would have an effect: a waiter is parked, or one of these edges is not latched yet.
     @inline(__always)
     func hasRoom(for interest: Interest) -> Bool {
         let seen = word.load(ordering: .acquiring)
         return seen > Waiter.tags || seen & interest.rawValue != interest.rawValue & Waiter.bits
     }
 
-    /// True while somebody waits here.
+    /// Whether a waiter is parked.
     var isParked: Bool { word.load(ordering: .acquiring) > Waiter.tags }
 
     /// True if nothing has become readable since ``noteDrained()``, and nothing has waited here since.
