@@ -61,7 +61,7 @@ extension FuzzTarget {
                 case .transfer: action = machine.didTransfer()
                 case .ready:
                     guard machine.isUsable, let job = jobs.popLast() else { return }
-                    action = try machine.begin(job)
+                    action = try machine.begin(job, isIPv6: jobs.count.isMultiple(of: 2))
                 }
             }
         } catch {
