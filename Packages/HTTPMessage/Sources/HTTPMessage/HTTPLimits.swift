@@ -25,6 +25,9 @@ public struct HTTPLimits: Hashable, Sendable {
     /// not held; ``MessageParser`` and ``AnyHTTPMessage`` say what they hold.
     public var bodyLength = Int64.max
 
+    /// Interim responses (1xx) before a final one. 16; RFC 9110 §15.2 names no limit.
+    public static let interimResponses = 16
+
     /// The limits stated at each property.
     public static let `default` = HTTPLimits()
 

@@ -78,6 +78,10 @@ extension HTTPMessageError {
         case parserFinished
         /// A message that cannot be written because a part of it is missing.
         case incompleteMessage
+        /// A message, or a part of one, that the state of the exchange does not allow: ``ExchangeMachine``.
+        case outOfOrder
+        /// More interim responses than ``HTTPLimits/interimResponses``.
+        case tooManyInterimResponses
         /// A URL that names no host, or that is neither relative nor of a scheme with an authority.
         case invalidURL
     }
@@ -127,6 +131,8 @@ extension HTTPMessageError.Code {
         case .dataAfterLastMessage: ("data after the last message of the connection", "RFC 9112 §9.6")
         case .parserFinished: ("the parser has already finished or failed", "API")
         case .incompleteMessage: ("the message is not complete", "API")
+        case .outOfOrder: ("the exchange does not allow this message now", "RFC 9112 §9")
+        case .tooManyInterimResponses: ("more interim responses than allowed", "limit interimResponses")
         case .invalidURL: ("the URL has no usable scheme, host or path", "RFC 9110 §4.2")
         }
     }

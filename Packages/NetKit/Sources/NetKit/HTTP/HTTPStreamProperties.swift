@@ -118,8 +118,3 @@ extension StreamProperty where Value == HTTPRequest {
     /// The request as it was sent last: after redirects, with all fields. Replaces `kCFStreamPropertyHTTPFinalRequest`.
     public static var httpFinalRequest: Self { .init(setting: "NetKit.http.finalRequest", access: .readOnly) }
 }
-
-extension HTTPLimits {
-    /// How many interim answers are taken before the final one.
-    public static let interimResponses = 16
-}
