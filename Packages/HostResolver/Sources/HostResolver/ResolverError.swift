@@ -6,7 +6,7 @@
 /// } catch where error.code == .hostNotFound {
 ///     print("no such host")
 /// } catch {
-///     print(error)              // "no server answered in time for www.example.org"
+///     print(error)              // "the lookup timed out: www.example.org"
 /// }
 /// ```
 ///

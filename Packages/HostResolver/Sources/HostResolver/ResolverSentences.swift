@@ -12,19 +12,19 @@ public enum ResolverSentences {
     /// The English sentences.
     public static let english: [ResolverError.Code: String] = [
         .hostNotFound: "no such host[: {name}]",
-        .noData: "the name exists, but has nothing of the kind asked for[: {name}]",
-        .temporaryFailure: "the name could not be looked up for now[: {name}]",
-        .serverFailed: "the name servers failed[ for {name}][: {detail}]",
-        .noServers: "there is no name server to ask[ for {name}]",
-        .timedOut: "no answer in time[ for {name}]",
+        .noData: "the name exists, but has no record of the requested type[: {name}]",
+        .temporaryFailure: "no usable answer from the name servers[ for {name}][ ({detail})]",
+        .serverFailed: "the name servers failed[ to resolve {name}][: {detail}]",
+        .noServers: "no name server is configured[ to look up {name}]",
+        .timedOut: "the lookup timed out[: {name}]",
         .cancelled: "the lookup was cancelled[: {name}]",
         .invalidName: "not a valid host name[: {name}][ ({detail})]",
         .internationalNamesUnavailable:
-            "the name has non-ASCII letters, and libidn2 is not installed to convert it[: {name}]",
+            "host names with non-ASCII letters require libidn2, which is not installed[: {name}]",
         .invalidAddress: "not a valid address[: {name}]",
-        .malformedAnswer: "a name server's answer breaks the rules[ for {name}][: {detail}]",
-        .busy: "too much is going on already[: {detail}]",
-        .system: "the system refused[ for {name}][: {detail}]",
+        .malformedAnswer: "malformed DNS message[ for {name}][: {detail}]",
+        .busy: "the lookup cannot start now[: {detail}]",
+        .system: "a system call failed[ for {name}][: {detail}]",
     ]
 
     private static let current = Locked(english)

@@ -116,7 +116,7 @@ extension HostLookupCore {
             return (state.last, known)
         }
         guard let number else {
-            throw ResolverError(.busy, name: host.description, detail: "a look-up of this host runs")
+            throw ResolverError(.busy, name: host.description, detail: "another lookup of this host is running")
         }
         let token = look(kind, host, known: known, until: deadline) { [self] in complete(number, $0) }
         let isRunning = state.withLock { state in

@@ -37,7 +37,7 @@ public struct HostName: Hashable, Sendable {
             return
         }
         guard text.utf8.count <= Self.longestText else {
-            throw ResolverError(.invalidName, name: text, detail: "too long")
+            throw ResolverError(.invalidName, name: text, detail: "longer than \(Self.longestText) bytes")
         }
         var name = text
         if !text.utf8.allSatisfy({ $0 < 0x80 }) {
@@ -93,11 +93,13 @@ extension HostName {
             if label.isEmpty { return "an empty label" }
             if label.count > longestLabel { return "a label longer than \(longestLabel) bytes" }
             for byte in label {
-                if !isNameByte(byte) { return "a character that host names do not have" }
+                if !isNameByte(byte) { return "a character that is not allowed in host names" }
                 if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) { hasCapitals = true }
             }
-            if label.first == UInt8(ascii: "-") || label.last == UInt8(ascii: "-") { return "a hyphen at an end" }
-            if end == name.endIndex { return isNumber(label) ? "a number that is no IPv4 address" : nil }
+            if label.first == UInt8(ascii: "-") || label.last == UInt8(ascii: "-") {
+                return "a label that starts or ends with a hyphen"
+            }
+            if end == name.endIndex { return isNumber(label) ? "a number that is not an IPv4 address" : nil }
             label = name[(end + 1)...]
         }
     }

@@ -22,7 +22,7 @@ enum InternationalName {
     }()
 
     static func ascii(of name: String) throws(ResolverError) -> String {
-        guard !name.utf8.contains(0) else { throw ResolverError(.invalidName, name: name, detail: "a NUL") }
+        guard !name.utf8.contains(0) else { throw ResolverError(.invalidName, name: name, detail: "a NUL byte") }
         guard let toASCII else { throw ResolverError(.internationalNamesUnavailable, name: name) }
         var converted: UnsafeMutablePointer<CChar>?
         let status = name.withCString { toASCII($0, &converted, flags) }

@@ -34,19 +34,21 @@ public struct URLAuthority: Hashable, Sendable {
 
         if rest.first == "[" {
             guard let end = rest.firstIndex(of: "]"), let literal = Self.literal(rest[..<end].dropFirst()) else {
-                throw fault("brackets around what is no IPv6 address")
+                throw fault("the text in brackets is not an IPv6 address")
             }
             host = literal
             rest = rest[rest.index(after: end)...]
         } else {
             let name = rest.prefix { $0 != ":" }
-            guard let plain = Self.unescaped(name) else { throw fault("escapes in place of ASCII characters") }
+            guard let plain = Self.unescaped(name) else {
+                throw fault("a percent escape is invalid or encodes an ASCII character")
+            }
             host = plain
             rest = rest[name.endIndex...]
         }
         let digits = rest.dropFirst()
         guard rest.isEmpty || rest.first == ":", digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            throw fault("a port that is no number")
+            throw fault("the port is not a number")
         }
         port = digits.isEmpty ? nil : Int(digits) ?? .max
     }

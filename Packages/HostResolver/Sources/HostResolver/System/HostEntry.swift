@@ -28,7 +28,9 @@ enum HostEntry {
             size *= 4
         }
         return .failure(
-            ResolverError(.malformedAnswer, name: address.description, detail: "over \(largestBuffer) bytes"))
+            ResolverError(
+                .malformedAnswer, name: address.description, detail: "the answer is larger than \(largestBuffer) bytes")
+        )
     }
 
     /// A name as it may be passed on: who owns an address writes its reverse zone, so anything may come.

@@ -71,7 +71,8 @@ final class LookupThreads: Sendable {
         }
         switch next {
         case .wakeOne, .waitInLine: return
-        case .refuse: refuse([job], ResolverError(.busy, detail: "\(longestLine) lookups wait for a thread"))
+        case .refuse:
+            refuse([job], ResolverError(.busy, detail: "\(longestLine) lookups are already waiting for a thread"))
         case .makeOne:
             let failure = spawn { [self] in work() }
             if failure != 0 { threadFailed(ResolverError(errno: failure)) }

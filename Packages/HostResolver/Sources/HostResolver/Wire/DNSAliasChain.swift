@@ -29,10 +29,10 @@ struct DNSAliasChain {
             else { break }
             aliases.append(end)
             guard !aliases.contains(target) else {
-                throw ResolverError(.malformedAnswer, detail: "aliases in a circle")
+                throw ResolverError(.malformedAnswer, detail: "the aliases form a loop")
             }
             guard aliases.count <= Self.longest else {
-                throw ResolverError(.malformedAnswer, detail: "too many aliases")
+                throw ResolverError(.malformedAnswer, detail: "more than \(Self.longest) aliases")
             }
             timeToLive = min(timeToLive, Self.time(alias))
             end = target

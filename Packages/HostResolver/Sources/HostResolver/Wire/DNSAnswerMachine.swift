@@ -30,10 +30,10 @@ struct DNSAnswerMachine {
             let chain = try DNSAliasChain(from: current, in: message.answers)
             aliases += chain.aliases
             guard !aliases.contains(chain.end) else {
-                throw ResolverError(.malformedAnswer, detail: "aliases in a circle")
+                throw ResolverError(.malformedAnswer, detail: "the aliases form a loop")
             }
             guard aliases.count <= DNSAliasChain.longest else {
-                throw ResolverError(.malformedAnswer, detail: "too many aliases")
+                throw ResolverError(.malformedAnswer, detail: "more than \(DNSAliasChain.longest) aliases")
             }
             timeToLive = min(timeToLive, chain.timeToLive)
             isAuthenticated = isAuthenticated && message.header.isAuthenticated

@@ -33,7 +33,7 @@ struct DNSDecoder {
         message.additionals = try records(counts[2])
         let extensions = message.additionals.count { $0.type == .opt }
         // RFC 6891 §6.1.1.
-        guard extensions <= 1 else { throw fault("two EDNS records") }
+        guard extensions <= 1 else { throw fault("more than one EDNS record") }
         return message
     }
 
@@ -53,11 +53,11 @@ struct DNSDecoder {
         let recordClass = try integer16()
         let timeToLive = try integer32()
         let length = Int(try integer16())
-        guard bytes.count - position >= length else { throw fault("record data cut short") }
+        guard bytes.count - position >= length else { throw fault("truncated record data") }
         let end = position + length
         do throws(ResolverError) {
             let data = try data(of: type, end: end)
-            guard position == end else { throw fault("record data of another length than it says") }
+            guard position == end else { throw fault("record data that does not match its length") }
             return DNSRecord(name, type: type, recordClass: recordClass, timeToLive: timeToLive, data)
         } catch {
             guard skipsUnreadable else { throw error }
@@ -107,7 +107,7 @@ struct DNSDecoder {
             let block = Int(try integer16())
             let (number, length) = (block >> 8, block & 255)
             guard number > lastBlock, (1...32).contains(length), end - position >= length else {
-                throw fault("bit map of types that makes no sense")
+                throw fault("invalid bit map of types")
             }
             lastBlock = number
             for (index, byte) in try slice(length).enumerated() {
@@ -126,7 +126,7 @@ struct DNSDecoder {
         var segmentStart = position
         var pointers = 0
         while true {
-            guard cursor < bytes.count else { throw fault("name cut short") }
+            guard cursor < bytes.count else { throw fault("truncated name") }
             let length = Int(bytes[cursor])
             switch length {
             case 0:
@@ -134,26 +134,30 @@ struct DNSDecoder {
                 return DNSName(wire: wire + [0])
             case 1...63:
                 let end = cursor + 1 + length
-                guard end <= bytes.count else { throw fault("label cut short") }
-                guard wire.count + length + 2 <= DNSName.longestWireForm else { throw fault("name too long") }
+                guard end <= bytes.count else { throw fault("truncated label") }
+                guard wire.count + length + 2 <= DNSName.longestWireForm else {
+                    throw fault("name longer than \(DNSName.longestWireForm) bytes")
+                }
                 wire += bytes[cursor..<end]
                 cursor = end
             case 0xC0...0xFF:
-                guard cursor + 1 < bytes.count else { throw fault("pointer cut short") }
+                guard cursor + 1 < bytes.count else { throw fault("truncated compression pointer") }
                 let target = (length & 0x3F) << 8 | Int(bytes[cursor + 1])
                 if pointers == 0 { position = cursor + 2 }
                 pointers += 1
-                guard target < segmentStart else { throw fault("pointer that does not go backwards") }
-                guard pointers <= Self.mostPointers else { throw fault("too many pointers") }
+                guard target < segmentStart else { throw fault("compression pointer that does not point backwards") }
+                guard pointers <= Self.mostPointers else {
+                    throw fault("more than \(Self.mostPointers) compression pointers in a name")
+                }
                 (cursor, segmentStart) = (target, target)
             default:
-                throw fault("label of an unknown kind")
+                throw fault("unknown label type")
             }
         }
     }
 
     private mutating func integer16() throws(ResolverError) -> UInt16 {
-        guard bytes.count - position >= 2 else { throw fault("cut short") }
+        guard bytes.count - position >= 2 else { throw fault("truncated message") }
         defer { position += 2 }
         return UInt16(bytes[position]) << 8 | UInt16(bytes[position + 1])
     }
@@ -163,7 +167,7 @@ struct DNSDecoder {
     }
 
     private mutating func slice(_ count: Int) throws(ResolverError) -> [UInt8] {
-        guard count >= 0, bytes.count - position >= count else { throw fault("cut short") }
+        guard count >= 0, bytes.count - position >= count else { throw fault("truncated message") }
         defer { position += count }
         return Array(bytes[position..<position + count])
     }

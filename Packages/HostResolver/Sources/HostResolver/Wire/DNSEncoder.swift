@@ -54,7 +54,9 @@ struct DNSEncoder {
             put(target, mayPoint: compressesEverything)
         case .txt(let texts):
             for text in texts {
-                guard text.count <= 255 else { throw ResolverError(.malformedAnswer, detail: "text over 255 bytes") }
+                guard text.count <= 255 else {
+                    throw ResolverError(.malformedAnswer, detail: "a text is longer than 255 bytes")
+                }
                 bytes.append(UInt8(text.count))
                 bytes += text
             }
@@ -109,6 +111,6 @@ struct DNSEncoder {
     }
 
     private var tooLarge: ResolverError {
-        ResolverError(.malformedAnswer, detail: "larger than \(DNSMessage.largestSize) bytes")
+        ResolverError(.malformedAnswer, detail: "the message is larger than \(DNSMessage.largestSize) bytes")
     }
 }

@@ -22,7 +22,7 @@ import Testing
             Issue.record("it found something")
         } catch {
             #expect(error.code == .lookupFailed && error.number == -72000)
-            #expect(error.description.contains("there is no name server to ask for _http._tcp.example.org"))
+            #expect(error.description.contains("no name server is configured to look up _http._tcp.example.org"))
         }
         far.stop()
         #expect(local.calls.count == 2)
