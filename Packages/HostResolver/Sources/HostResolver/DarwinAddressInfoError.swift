@@ -1,4 +1,5 @@
-/// The `EAI_` numbers of Darwin's `netdb.h`, which code written for CFHost compares with; Linux has others.
+/// The `EAI_` numbers of Darwin's `netdb.h`. Code written for CFHost compares with these; Linux numbers them
+/// differently.
 enum DarwinAddressInfoError {
     static let addressFamily = 1
     static let again = 2

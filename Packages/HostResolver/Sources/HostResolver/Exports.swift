@@ -1,2 +1,2 @@
-// DeliveryTarget and EventLoop stand in the public API: one import is enough for who depends on this package alone.
+// DeliveryTarget and EventLoop appear in the public API. Users of this package alone need one import.
 @_exported public import EventLoops

@@ -1,4 +1,4 @@
-/// Why a lookup, an address or a name was refused. Switch on ``code``; print the error for the whole story.
+/// A failed lookup, or an invalid address or name. Switch on ``code``; print the error for a complete message.
 ///
 /// ```swift
 /// do throws(ResolverError) {
@@ -12,27 +12,27 @@
 ///
 /// ``domain`` and ``number`` are the pair that CFHost reports in a `CFStreamError`.
 public struct ResolverError: Error, Hashable, Sendable {
-    /// What went wrong.
+    /// The kind of failure.
     public let code: Code
-    /// The name or address that was asked for, as far as there is one.
+    /// The name or address that was looked up; nil if the failure concerns neither.
     public let name: String?
-    /// The words or numbers of the layer below, for people; nil if there is nothing to add.
+    /// Additional text for people, often the message of the layer below; nil if there is nothing to add.
     public let detail: String?
-    /// Where ``number`` comes from.
+    /// The error domain of ``number``.
     public let domain: Domain
-    /// The error's number in ``domain``, as CFNetwork numbers it (Darwin's for ``Domain/netDB``, this machine's `errno`
-    /// for ``Domain/posix``).
+    /// The error's number in ``domain``: Darwin's `EAI_` number for ``Domain/netDB``, this machine's `errno` for
+    /// ``Domain/posix``, as CFNetwork reports them.
     public let number: Int
-    /// How each server failed, in the order asked; only from a ``WireResolver``.
+    /// The outcome of each server, in the order of the queries. Only a ``WireResolver`` reports it.
     public let servers: [ServerOutcome]
 
-    /// Makes an error whose domain and number are those that belong to `code`.
+    /// Creates an error with the domain and number that correspond to `code`.
     public init(_ code: Code, name: String? = nil, detail: String? = nil, servers: [ServerOutcome] = []) {
         let (domain, number) = code.streamError
         self.init(code, name: name, detail: detail, domain: domain, number: number, servers: servers)
     }
 
-    /// Makes an error with a domain and number of its own.
+    /// Creates an error with the given domain and number.
     public init(
         _ code: Code, name: String? = nil, detail: String? = nil, domain: Domain, number: Int,
         servers: [ServerOutcome] = []
@@ -45,26 +45,26 @@ public struct ResolverError: Error, Hashable, Sendable {
         self.servers = servers
     }
 
-    /// The code in the `CFError` form: 1 where the host was not found, else 2.
+    /// The code of the equivalent `CFError`: 1 if the host was not found or has no data, otherwise 2.
     ///
     /// Replaces `kCFHostErrorHostNotFound` and `kCFHostErrorUnknown`; ``number`` replaces `kCFGetAddrInfoFailureKey`.
     public var hostErrorCode: Int {
         code == .hostNotFound || code == .noData ? 1 : 2
     }
 
-    /// The same failure, told about `name`.
+    /// The same failure, with `name` as the name that was looked up.
     func about(_ name: String) -> ResolverError {
         ResolverError(code, name: name, detail: detail, domain: domain, number: number, servers: servers)
     }
 }
 
 extension ResolverError {
-    /// The space that a ``ResolverError/number`` belongs to. Replaces `CFStreamErrorDomain`.
+    /// The error domain that a ``ResolverError/number`` belongs to. Replaces `CFStreamErrorDomain`.
     public struct Domain: RawRepresentable, Hashable, Sendable {
-        /// The value that tells it from the others.
+        /// The domain's number in CFNetwork.
         public let rawValue: Int
 
-        /// The value with this `rawValue`, known or not.
+        /// Creates a domain with the given number, which need not be a known one.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
@@ -73,13 +73,13 @@ extension ResolverError {
         public static let posix = Domain(rawValue: 1)
         /// `EAI_` values with Darwin's numbers. Replaces `kCFStreamErrorDomainNetDB`.
         public static let netDB = Domain(rawValue: 12)
-        /// Failures to learn reachability. Replaces `kCFStreamErrorDomainSystemConfiguration`.
+        /// Failures to determine reachability. Replaces `kCFStreamErrorDomainSystemConfiguration`.
         public static let systemConfiguration = Domain(rawValue: 13)
     }
 }
 
 extension ResolverError: CustomStringConvertible {
-    /// One sentence for people, from the ``ResolverSentences`` in force.
+    /// One sentence for people, from the current ``ResolverSentences``.
     public var description: String {
         ResolverSentences.sentence(for: self)
     }

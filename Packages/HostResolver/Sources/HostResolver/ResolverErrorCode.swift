@@ -3,42 +3,43 @@ internal import Glibc
 extension ResolverError {
     /// The kinds of failure. Open: a later version may add more, so end a `switch` with `default`.
     public struct Code: RawRepresentable, Hashable, Sendable {
-        /// The value that tells it from the others.
+        /// The code's name, such as `hostNotFound`.
         public let rawValue: String
 
-        /// The value with this `rawValue`, known or not.
+        /// Creates a code with the given name, which need not be a known one.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// The name does not exist, or nothing at all is known of it.
+        /// The name does not exist, or the resolver knows nothing about it.
         public static let hostNotFound = Code(rawValue: "hostNotFound")
-        /// The name exists and has nothing of what was asked for (such as no address of the family).
+        /// The name exists, but has no data of the requested type, such as no address of the requested family.
         public static let noData = Code(rawValue: "noData")
-        /// The system's resolver could not find out now and says that a later try may work.
+        /// No server gave a usable answer; a later attempt may succeed.
         public static let temporaryFailure = Code(rawValue: "temporaryFailure")
-        /// The servers answered that they failed, or refused.
+        /// The servers reported a failure, or refused to answer.
         public static let serverFailed = Code(rawValue: "serverFailed")
-        /// There is no server to ask.
+        /// No name server is configured.
         public static let noServers = Code(rawValue: "noServers")
-        /// Nobody answered before the deadline or the configured number of tries.
+        /// No answer arrived before the deadline, or within the configured number of attempts.
         public static let timedOut = Code(rawValue: "timedOut")
-        /// The caller, or the task's cancellation, ended the lookup.
+        /// The caller cancelled the lookup, or the task was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
-        /// Not a host's name: too long, empty labels, forbidden characters, or a disguised number.
+        /// Not a valid host name: too long, empty labels, forbidden characters, or a number in disguise such as
+        /// `0x7f.1`.
         public static let invalidName = Code(rawValue: "invalidName")
-        /// The name has non-ASCII letters and this machine has no libidn2 to convert it.
+        /// The name has non-ASCII letters, and libidn2, which converts them, is not installed.
         public static let internationalNamesUnavailable = Code(rawValue: "internationalNamesUnavailable")
-        /// Not an address: too short, too long, or of the wrong shape.
+        /// Not a valid address: too short, too long, or malformed.
         public static let invalidAddress = Code(rawValue: "invalidAddress")
-        /// An answer that breaks the protocol's rules or this package's limits.
+        /// An answer that violates the protocol or exceeds this package's limits.
         public static let malformedAnswer = Code(rawValue: "malformedAnswer")
-        /// The limit of lookups that wait for a thread is reached, or the object is already at work.
+        /// Too many lookups are already waiting for a thread, or the object already runs a lookup.
         public static let busy = Code(rawValue: "busy")
         /// A system call failed; ``ResolverError/number`` is its `errno`.
         public static let system = Code(rawValue: "system")
 
-        /// The `CFStreamError` that tells the same.
+        /// The equivalent `CFStreamError`.
         var streamError: (domain: Domain, number: Int) {
             switch self {
             case .hostNotFound, .invalidName, .internationalNamesUnavailable: (.netDB, DarwinAddressInfoError.noName)

@@ -1,13 +1,13 @@
 internal import EventLoops
 
-/// The sentences that this package's errors print, so that a program can put them into its users' language.
+/// The messages of this package's errors. A program can replace them to translate them.
 ///
 /// ```swift
 /// ResolverSentences.replace([.hostNotFound: "{name} gibt es nicht"])
 /// ```
 ///
-/// `{name}` stands for what was asked for and `{detail}` for the words of the layer below; a clause in square
-/// brackets is left out when the value in it is missing.
+/// `{name}` stands for ``ResolverError/name`` and `{detail}` for ``ResolverError/detail``. A clause in square brackets
+/// is omitted if the value in it is missing.
 public enum ResolverSentences {
     /// The English sentences.
     public static let english: [ResolverError.Code: String] = [
@@ -29,7 +29,7 @@ public enum ResolverSentences {
 
     private static let current = Locked(english)
 
-    /// Puts other sentences in the place of those with the same code, for the whole process.
+    /// Replaces the sentences of the given codes, for the whole process.
     public static func replace(_ sentences: [ResolverError.Code: String]) {
         current.withLock { $0.merge(sentences) { $1 } }
     }
@@ -47,7 +47,7 @@ public enum ResolverSentences {
         return text
     }
 
-    /// The clause with its value put in; nil if there is none.
+    /// The clause with its value inserted; nil if the error has no such value.
     private static func fill(_ clause: Substring, from error: ResolverError) -> String? {
         guard let open = clause.firstIndex(of: "{"), let close = clause[open...].firstIndex(of: "}") else {
             return String(clause)
@@ -61,7 +61,8 @@ public enum ResolverSentences {
         return value.map { clause[..<open] + printable($0) + clause[clause.index(after: close)...] }.map(String.init)
     }
 
-    /// A name may come from a stranger: no control characters reach a terminal or a log, and not more than 300 bytes.
+    /// A safe form of a text that may come from the network: 300 characters at most, control characters replaced by
+    /// `?`, so that a name cannot manipulate a terminal or flood a log.
     private static func printable(_ text: String) -> String {
         String(
             text.unicodeScalars.prefix(300).map {

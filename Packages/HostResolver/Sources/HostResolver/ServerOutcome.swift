@@ -1,44 +1,44 @@
-/// What one name server did with a query: the evidence for "which server failed, and how".
+/// The result of querying one name server. The outcomes of a lookup show which server failed, and how.
 public struct ServerOutcome: Hashable, Sendable {
-    /// The server that was asked.
+    /// The server that was queried.
     public let server: SocketAddress
-    /// What came of it.
+    /// The result of the query.
     public let result: Result
-    /// From sending to the answer or to giving up.
+    /// The time from sending the query to the answer, or to giving up.
     public let elapsed: Duration
 
-    /// Makes an outcome.
+    /// Creates an outcome.
     public init(server: SocketAddress, result: Result, elapsed: Duration) {
         self.server = server
         self.result = result
         self.elapsed = elapsed
     }
 
-    /// What a server did. Open: a later version may add more, so end a `switch` with `default`.
+    /// The kinds of results. Open: a later version may add more, so end a `switch` with `default`.
     public struct Result: RawRepresentable, Hashable, Sendable {
-        /// The value that tells it from the others.
+        /// The result's name, such as `timed out`.
         public let rawValue: String
 
-        /// The value with this `rawValue`, known or not.
+        /// Creates a result with the given name, which need not be a known one.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// An answer that was used, be it "no such name".
+        /// The server answered, perhaps that the name does not exist.
         public static let answered = Result(rawValue: "answered")
-        /// Nothing came in time.
+        /// No answer arrived in time.
         public static let timedOut = Result(rawValue: "timed out")
-        /// SERVFAIL: the server could not find out.
+        /// SERVFAIL: the server could not resolve the name.
         public static let serverFailure = Result(rawValue: "SERVFAIL")
-        /// REFUSED: the server does not serve us.
+        /// REFUSED: the server's policy forbids the query, or the server neither owns the name nor recurses.
         public static let refused = Result(rawValue: "REFUSED")
-        /// NOTIMP or FORMERR: the server does not understand the query, even without EDNS.
+        /// NOTIMP, FORMERR or an unknown response code: the server does not understand the query, even without EDNS.
         public static let notUnderstood = Result(rawValue: "not understood")
-        /// An answer to our question that cannot be read.
+        /// The answer cannot be parsed.
         public static let malformed = Result(rawValue: "malformed")
-        /// Nothing listens there, or no route leads there.
+        /// No server listens at the address, or there is no route to it.
         public static let unreachable = Result(rawValue: "unreachable")
-        /// The answer was cut and the TCP connection to fetch the whole of it failed.
+        /// The TCP connection to the server failed, for example after a truncated UDP answer.
         public static let connectionFailed = Result(rawValue: "TCP failed")
     }
 }

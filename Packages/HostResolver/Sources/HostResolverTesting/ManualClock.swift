@@ -1,6 +1,6 @@
 internal import HostResolver
 
-/// A clock that stands still until a test moves it.
+/// A clock that moves only when a test advances it.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -8,17 +8,17 @@ internal import HostResolver
 /// clock.advance(by: .seconds(5))          // prints, before it returns
 /// ```
 ///
-/// Its instants are those of `ContinuousClock`, which this project's deadlines are made of.
+/// Its instants are those of `ContinuousClock`, the type of this project's deadlines.
 public final class ManualClock: Clock, Sendable {
-    /// A point of time.
+    /// An instant of the clock.
     public typealias Instant = ContinuousClock.Instant
 
-    /// An appointment with a ``ManualClock``.
+    /// A closure scheduled on a ``ManualClock``.
     public struct Appointment: Sendable {
         fileprivate let number: Int
         fileprivate let clock: ManualClock
 
-        /// Takes it back; true if it had not run yet.
+        /// Cancels the appointment; true if it had not run yet.
         @discardableResult
         public func cancel() -> Bool {
             clock.state.withLock { $0.appointments.removeValue(forKey: number) } != nil
@@ -33,21 +33,22 @@ public final class ManualClock: Clock, Sendable {
 
     private let state: Locked<State>
 
-    /// Makes a clock that stands at `start`.
+    /// Creates a clock whose current instant is `start`.
     public init(start: Instant = .now) {
         state = Locked(State(now: start))
     }
 
-    /// Where the clock stands.
+    /// The current instant.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// The smallest step: none is too small.
+    /// The resolution: zero, because the clock can advance by any duration.
     public var minimumResolution: Duration { .zero }
 
-    /// How many appointments are to come.
+    /// The number of pending appointments.
     public var appointmentCount: Int { state.withLock { $0.appointments.count } }
 
-    /// Has `body` run when the clock is moved to `time` or past it; also for a time that has come, not before the next move.
+    /// Schedules `body` to run when the clock advances to `time` or beyond. If `time` is in the past, it runs at the
+    /// next ``advance(by:)``.
     @discardableResult
     public func schedule(at time: Instant, _ body: @escaping @Sendable () -> Void) -> Appointment {
         state.withLock { state in
@@ -57,16 +58,18 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Moves the clock and runs what has become due, in the order of time, on this thread.
+    /// Advances the clock and runs the appointments that become due, in the order of their times, on the calling
+    /// thread.
     ///
-    /// Each body sees the clock at its own time; what it schedules in turn is run too if it becomes due.
+    /// During each closure, the clock is at the time of its appointment. Appointments that a closure makes also run if
+    /// they become due.
     public func advance(by duration: Duration = .zero) {
         let end = now + duration
         while let body = popDue(until: end) { body() }
         state.withLock { $0.now = max($0.now, end) }
     }
 
-    /// Suspends until the clock has been moved to `deadline`.
+    /// Suspends until the clock has advanced to `deadline`.
     ///
     /// - Throws: `CancellationError` if the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
@@ -82,7 +85,7 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// The meeting point of a sleeping task, its appointment and its cancellation.
+    /// Resumes a sleeping task with the first of its appointment and its cancellation.
     private final class Sleeper: Sendable {
         private let state = Locked<
             (continuation: CheckedContinuation<Void, any Error>?, early: Result<Void, any Error>?)

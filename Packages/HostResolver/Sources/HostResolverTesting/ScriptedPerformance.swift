@@ -1,10 +1,10 @@
 internal import HostResolver
 
-/// One lookup of a ``ScriptedResolver``: hands events on until its end.
+/// One lookup of a ``ScriptedResolver``, which delivers events until its end.
 final class ScriptedPerformance: Sendable {
     typealias Handler = @Sendable (AddressEvent) -> Void
 
-    /// Nil after the end: the appointments that are left must not keep alive what it holds.
+    /// Nil after the end, so that remaining appointments do not keep alive the objects that the handler holds.
     private let handler: Locked<Handler?>
 
     init(_ handler: @escaping Handler) {
@@ -18,7 +18,7 @@ final class ScriptedPerformance: Sendable {
         handler?(event)
     }
 
-    /// Ends it; true if it was still going on.
+    /// Ends the lookup; true if it had not ended yet.
     func end() -> Bool {
         handler.withLock { $0.take() } != nil
     }

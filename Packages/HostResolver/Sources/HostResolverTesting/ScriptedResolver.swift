@@ -1,6 +1,6 @@
 public import HostResolver
 
-/// A resolver that answers as a test says: batches, delays by a ``ManualClock``, failures, silence.
+/// A resolver with scripted answers: batches, delays on a ``ManualClock``, failures, or no answer.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -12,14 +12,14 @@ public import HostResolver
 /// ])
 /// ```
 ///
-/// Without a clock, every step comes at once, on `EventLoop/shared`. A name without a script does not exist.
+/// Without a clock, all steps happen at once, on `EventLoop/shared`. A name without a script does not exist.
 public final class ScriptedResolver: Resolver, ReverseResolver {
-    /// One thing that happens in a lookup, counted from its beginning.
+    /// An event of a scripted lookup, with its delay from the start of the lookup.
     public struct Step: Sendable {
         let delay: Duration
         let event: AddressEvent
 
-        /// Addresses come. They cover the families that are in them, unless `families` says otherwise.
+        /// Delivers addresses. By default, they complete the families of the addresses.
         public static func batch(
             _ addresses: [String], families: AddressFamilies? = nil, after delay: Duration = .zero
         ) -> Step {
@@ -28,12 +28,12 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
             return Step(delay: delay, event: .batch(AddressBatch(addresses, families: covered)))
         }
 
-        /// The lookup ends well.
+        /// Ends the lookup with success.
         public static func finish(after delay: Duration = .zero) -> Step {
             Step(delay: delay, event: .finished(nil))
         }
 
-        /// The lookup fails.
+        /// Ends the lookup with a failure.
         public static func fail(_ code: ResolverError.Code, after delay: Duration = .zero) -> Step {
             Step(delay: delay, event: .finished(ResolverError(code)))
         }
@@ -49,22 +49,22 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
     private let state = Locked(State())
     private let clock: ManualClock?
 
-    /// Makes a resolver that knows nothing yet.
+    /// Creates a resolver without scripts.
     public init(clock: ManualClock? = nil) {
         self.clock = clock
     }
 
-    /// Says how lookups of `name` go. A script without an end goes on until the lookup is cancelled or out of time.
+    /// Sets the steps of lookups of `name`. Without a final step, a lookup lasts until it is cancelled or times out.
     public func script(_ name: String, _ steps: [Step]) {
         state.withLock { $0.scripts[name] = steps }
     }
 
-    /// Says that `name` has these addresses, at once.
+    /// Sets the addresses of `name`, delivered at once.
     public func script(_ name: String, addresses: [String]) {
         script(name, [.batch(addresses, families: .all), .finish()])
     }
 
-    /// Says what ``startNames(of:until:_:)`` answers.
+    /// Sets the answer of ``startNames(of:until:_:)``.
     public func script(namesOf subject: NameSubject, _ answer: Result<[String], ResolverError>) {
         state.withLock { $0.names[subject] = answer }
     }
@@ -72,10 +72,10 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
     /// The requests so far, in order.
     public var requests: [AddressRequest] { state.withLock { $0.requests } }
 
-    /// How many lookups were cancelled before their end.
+    /// The number of lookups that were cancelled before their end.
     public var cancelledCount: Int { state.withLock { $0.cancelled } }
 
-    /// Begins a scripted lookup.
+    /// Starts a scripted lookup.
     public func start(
         _ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void
     ) -> LookupToken {
@@ -98,7 +98,7 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
         }
     }
 
-    /// Begins a scripted lookup of names.
+    /// Starts a scripted lookup of names.
     public func startNames(
         of subject: NameSubject, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void

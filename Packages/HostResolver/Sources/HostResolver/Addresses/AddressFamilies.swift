@@ -1,9 +1,9 @@
-/// A choice of address families: what is asked for, or what an answer covers.
+/// A set of address families: those requested, or those that an answer covers.
 public struct AddressFamilies: OptionSet, Hashable, Sendable {
-    /// The value that tells it from the others.
+    /// The bits of the set.
     public let rawValue: UInt8
 
-    /// The value with this `rawValue`, known or not.
+    /// Creates a set from its bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }

@@ -1,6 +1,6 @@
-/// The table that says which kinds of addresses are preferred (RFC 6724 §2.1), with what gai.conf(5) changes in it.
+/// The policy table that ranks addresses by prefix (RFC 6724 §2.1), as modified by gai.conf(5).
 public struct AddressPolicy: Hashable, Sendable {
-    /// Largest text that is read.
+    /// The largest text that is read, in bytes; the rest is ignored.
     public static let largestText = 64 * 1024
 
     private struct Row: Hashable {
@@ -11,7 +11,7 @@ public struct AddressPolicy: Hashable, Sendable {
     private var labels: [Row]
     private var precedences: [Row]
 
-    /// The default of RFC 6724 §2.1.
+    /// The default table of RFC 6724 §2.1.
     public static let standard: AddressPolicy = {
         let table: [(prefix: IPPrefix, precedence: Int, label: Int)] = [
             (IPPrefix(1, 128), 50, 0),
@@ -34,10 +34,10 @@ public struct AddressPolicy: Hashable, Sendable {
         self.precedences = precedences
     }
 
-    /// Reads the text of a `gai.conf`.
+    /// Parses the text of a `gai.conf`.
     ///
-    /// As in the C library, a single `label` line replaces all default labels, and a `precedence` line all default
-    /// precedences. Lines that make no sense are skipped; `scopev4` and `reload` are not used.
+    /// As in the C library, a single `label` line replaces all default labels, and a single `precedence` line replaces
+    /// all default precedences. Invalid lines are skipped; `scopev4` and `reload` have no effect.
     public init(parsing text: String) {
         self = .standard
         var labels: [Row] = []
@@ -66,7 +66,7 @@ public struct AddressPolicy: Hashable, Sendable {
         Self.value(in: precedences, for: address)
     }
 
-    /// The row with the longest prefix counts; an address in none has 0.
+    /// The value of the row with the longest matching prefix; 0 if no row matches.
     private static func value(in rows: [Row], for address: IPAddress) -> Int {
         let bits =
             switch address {

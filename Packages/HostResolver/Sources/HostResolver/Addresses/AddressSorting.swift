@@ -1,4 +1,4 @@
-/// Puts a host's addresses in the order in which to try them (RFC 6724 §6).
+/// Sorts a host's addresses into the order in which to try them (RFC 6724 §6).
 ///
 /// ```swift
 /// let order = AddressSorting().sorted([
@@ -7,21 +7,21 @@
 /// ])
 /// ```
 ///
-/// Which source address the kernel would use is part of what goes in, so this is a function of its arguments only. Rules 4
-/// (home addresses) and 7 (native transport) have no counterpart on Linux and are left out.
+/// The source address that the kernel would use is part of the input, so sorting does no I/O. Rules 4 (home addresses)
+/// and 7 (native transport) have no counterpart on Linux and are omitted.
 public struct AddressSorting: Sendable {
-    /// An address to sort.
+    /// An address to sort, with its source address.
     public struct Destination: Hashable, Sendable {
-        /// Where to go.
+        /// The destination address.
         public var address: IPAddress
-        /// Where the kernel would come from; nil if there is no way there.
+        /// The source address that the kernel would use; nil if there is no route.
         public var source: IPAddress?
-        /// The source is deprecated (RFC 4862 §5.5.4).
+        /// Whether the source address is deprecated (RFC 4862 §5.5.4).
         public var sourceIsDeprecated: Bool
-        /// How many bits the source shares with its link.
+        /// The length of the source's network prefix, in bits.
         public var sourcePrefixLength: Int
 
-        /// Makes a destination.
+        /// Creates a destination.
         public init(
             _ address: IPAddress, source: IPAddress?, sourceIsDeprecated: Bool = false, sourcePrefixLength: Int = 64
         ) {
@@ -34,12 +34,12 @@ public struct AddressSorting: Sendable {
 
     private let policy: AddressPolicy
 
-    /// Sorts by `policy`.
+    /// Creates a sorting that uses `policy`.
     public init(policy: AddressPolicy = .standard) {
         self.policy = policy
     }
 
-    /// The addresses, best first; equals stay in the order they had (rule 10).
+    /// Returns the addresses, best first. The sort is stable (rule 10).
     public func sorted(_ destinations: [Destination]) -> [IPAddress] {
         destinations.enumerated()
             .sorted { one, other in
@@ -51,7 +51,7 @@ public struct AddressSorting: Sendable {
             .map(\.element.address)
     }
 
-    /// Above 0 if `a` comes first, below 0 if `b` does, 0 if the rules do not tell.
+    /// Positive if `a` comes first, negative if `b` does, 0 if no rule decides.
     private func preference(of a: Destination, over b: Destination) -> Int {
         func prefer(_ a: Bool, _ b: Bool) -> Int { (a ? 1 : 0) - (b ? 1 : 0) }
         // Rule 1: avoid unusable destinations.
@@ -76,7 +76,7 @@ public struct AddressSorting: Sendable {
         return rules.first { $0 != 0 } ?? 0
     }
 
-    /// The scope by the numbers of IPv6 multicast (RFC 6724 §3.1, §3.2): 2 link-local, 5 site-local, 14 global.
+    /// The scope, numbered as for IPv6 multicast (RFC 6724 §3.1, §3.2): 2 link-local, 5 site-local, 14 global.
     private static func scope(of address: IPAddress) -> Int {
         switch address {
         case .v4(let address): address.isLoopback || address.isLinkLocal ? 2 : 14
@@ -93,10 +93,10 @@ public struct AddressSorting: Sendable {
         }
     }
 
-    /// Bits that destination and source share, within the source's prefix (RFC 6724 §2.2).
+    /// The length of the prefix that destination and source share, within the source's network prefix (RFC 6724 §2.2).
     ///
-    /// IPv6 only: among IPv4 addresses the rule defeats the servers' rotation of their addresses, and resolvers in use
-    /// leave it out. Between families it says nothing.
+    /// IPv6 only. For IPv4 the rule would defeat load balancing by rotated answers, and other resolvers omit it as
+    /// well. It does not apply between families.
     private static func commonPrefix(_ destination: Destination) -> Int {
         guard case .v6(let address) = destination.address, case .v6(let source)? = destination.source else { return 0 }
         return min((address.rawValue ^ source.rawValue).leadingZeroBitCount, destination.sourcePrefixLength)

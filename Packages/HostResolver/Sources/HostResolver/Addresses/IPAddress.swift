@@ -1,4 +1,4 @@
-/// The address of a host, IPv4 or IPv6.
+/// An IPv4 or IPv6 address of a host.
 ///
 /// ```swift
 /// guard let address = IPAddress("fe80::1%eth0") else { … }
@@ -10,7 +10,7 @@ public enum IPAddress: Hashable, Sendable {
     /// An IPv6 address.
     case v6(IPv6Address)
 
-    /// IPv4 or IPv6.
+    /// The address's family: ``AddressFamilies/v4`` or ``AddressFamilies/v6``.
     public var family: AddressFamilies {
         switch self {
         case .v4: .v4
@@ -18,7 +18,7 @@ public enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// Reaches only this machine.
+    /// Whether this is a loopback address, in IPv4-mapped form too.
     public var isLoopback: Bool {
         switch self {
         case .v4(let address): address.isLoopback
@@ -26,7 +26,7 @@ public enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// `0.0.0.0` or `::`.
+    /// Whether this is the unspecified address, `0.0.0.0` or `::`.
     public var isAny: Bool {
         switch self {
         case .v4(let address): address.isAny
@@ -34,7 +34,7 @@ public enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// Means something on one link only.
+    /// Whether this is a link-local address, which is meaningful on one link only.
     public var isLinkLocal: Bool {
         switch self {
         case .v4(let address): address.isLinkLocal
@@ -42,7 +42,7 @@ public enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// Names a group of hosts.
+    /// Whether this is a multicast address.
     public var isMulticast: Bool {
         switch self {
         case .v4(let address): address.isMulticast
@@ -60,7 +60,8 @@ public enum IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress: LosslessStringConvertible {
-    /// Reads an address as ``IPv4Address`` and ``IPv6Address`` do; nil for a name, brackets, or anything else.
+    /// Parses an address as ``IPv4Address`` and ``IPv6Address`` do; nil for names, bracketed addresses and all other
+    /// text.
     public init?(_ text: String) {
         if let address = IPv4Address(text) {
             self = .v4(address)
@@ -71,7 +72,7 @@ extension IPAddress: LosslessStringConvertible {
         }
     }
 
-    /// The usual text form; IPv6 as RFC 5952 says, with `%zone` if it has one.
+    /// The text form: dotted decimal for IPv4; RFC 5952 for IPv6, with `%zone` if the address has a zone.
     public var description: String {
         switch self {
         case .v4(let address): address.description
@@ -81,9 +82,9 @@ extension IPAddress: LosslessStringConvertible {
 }
 
 extension IPAddress: Codable {
-    /// Reads the text form.
+    /// Decodes an address from its text form.
     ///
-    /// - Throws: `DecodingError.dataCorrupted` if the text is no address.
+    /// - Throws: `DecodingError.dataCorrupted` if the text is not an address.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let address = IPAddress(try container.decode(String.self)) else {
@@ -92,7 +93,7 @@ extension IPAddress: Codable {
         self = address
     }
 
-    /// Writes the text form.
+    /// Encodes the address as its text form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

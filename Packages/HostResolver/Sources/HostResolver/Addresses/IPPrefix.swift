@@ -1,4 +1,4 @@
-/// A range of IPv6 addresses, `address/length`; IPv4 stands in it in mapped form.
+/// A range of IPv6 addresses, `address/length`. IPv4 addresses are matched in mapped form.
 struct IPPrefix: Hashable, Sendable {
     let bits: UInt128
     let length: Int
@@ -8,7 +8,7 @@ struct IPPrefix: Hashable, Sendable {
         self.bits = bits & Self.mask(length)
     }
 
-    /// Reads `2001:db8::/32`; nil for anything else.
+    /// Parses a prefix such as `2001:db8::/32`; nil if the text is not one.
     init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let address = IPv6Address(String(parts[0])), address.zone == nil,

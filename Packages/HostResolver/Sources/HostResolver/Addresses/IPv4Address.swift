@@ -11,17 +11,17 @@ public struct IPv4Address: Hashable, Sendable {
 
     /// `127.0.0.1`.
     public static let loopback = IPv4Address(rawValue: 0x7F00_0001)
-    /// `0.0.0.0`: every local address, for listening sockets.
+    /// `0.0.0.0`, which stands for all local addresses in listening sockets.
     public static let any = IPv4Address(rawValue: 0)
     /// `255.255.255.255`.
     public static let broadcast = IPv4Address(rawValue: .max)
 
-    /// The address whose number is `rawValue`.
+    /// Creates an address from its number.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
-    /// The address `a.b.c.d`.
+    /// Creates the address `a.b.c.d`.
     public init(_ a: UInt8, _ b: UInt8, _ c: UInt8, _ d: UInt8) {
         rawValue = UInt32(a) << 24 | UInt32(b) << 16 | UInt32(c) << 8 | UInt32(d)
     }
@@ -31,29 +31,29 @@ public struct IPv4Address: Hashable, Sendable {
         [UInt8(rawValue >> 24), UInt8(rawValue >> 16 & 255), UInt8(rawValue >> 8 & 255), UInt8(rawValue & 255)]
     }
 
-    /// In `127.0.0.0/8` (RFC 1122 §3.2.1.3).
+    /// Whether the address is in `127.0.0.0/8` (RFC 1122 §3.2.1.3).
     public var isLoopback: Bool { rawValue >> 24 == 127 }
 
-    /// `0.0.0.0`.
+    /// Whether this is the unspecified address, `0.0.0.0`.
     public var isAny: Bool { rawValue == 0 }
 
-    /// In `169.254.0.0/16` (RFC 3927).
+    /// Whether the address is in `169.254.0.0/16` (RFC 3927).
     public var isLinkLocal: Bool { rawValue >> 16 == 0xA9FE }
 
-    /// In `224.0.0.0/4` (RFC 5771).
+    /// Whether the address is in `224.0.0.0/4` (RFC 5771).
     public var isMulticast: Bool { rawValue >> 28 == 0xE }
 
-    /// In `10.0.0.0/8`, `172.16.0.0/12` or `192.168.0.0/16` (RFC 1918 §3).
+    /// Whether the address is in `10.0.0.0/8`, `172.16.0.0/12` or `192.168.0.0/16` (RFC 1918 §3).
     public var isPrivate: Bool {
         rawValue >> 24 == 10 || rawValue >> 20 == 0xAC1 || rawValue >> 16 == 0xC0A8
     }
 }
 
 extension IPv4Address: LosslessStringConvertible {
-    /// Reads four decimal numbers with dots and nothing else; nil otherwise.
+    /// Parses four decimal numbers separated by dots; nil for all other text.
     ///
-    /// The older shapes that `inet_aton` takes (`127.1`, `0x7f.0.0.1`, octal with leading zeros) are refused: programs
-    /// disagree about what they mean, and attackers use that.
+    /// The older forms that `inet_aton` accepts (`127.1`, `0x7f.0.0.1`, octal with leading zeros) are rejected:
+    /// programs disagree about their meaning, and attackers exploit that.
     public init?(_ text: String) {
         self.init(bytes: text.utf8)
     }
@@ -82,7 +82,7 @@ extension IPv4Address: LosslessStringConvertible {
         rawValue = value << 8 | octet
     }
 
-    /// The dotted form, as in `192.0.2.7`.
+    /// The dotted decimal form, such as `192.0.2.7`.
     public var description: String {
         "\(rawValue >> 24).\(rawValue >> 16 & 255).\(rawValue >> 8 & 255).\(rawValue & 255)"
     }

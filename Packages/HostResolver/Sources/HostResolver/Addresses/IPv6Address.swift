@@ -1,4 +1,4 @@
-/// An IPv6 address, with its zone where it has one.
+/// An IPv6 address, optionally with a zone.
 ///
 /// ```swift
 /// let address = IPv6Address("fe80::1%eth0")!
@@ -6,11 +6,11 @@
 /// "\(IPv6Address("2001:DB8:0:0::1")!)"   // 2001:db8::1
 /// ```
 ///
-/// The zone is text, as people write it: an interface's name or its number. It is looked up when a ``SocketAddress``
-/// goes to the kernel, so reading an address asks nothing of the machine.
+/// The zone is text, the name or number of an interface. It is resolved only when a ``SocketAddress`` is passed to the
+/// kernel, so parsing an address makes no system call.
 public struct IPv6Address: Hashable, Sendable {
-    // Two words, because whatever holds a UInt128 is aligned to 16 bytes, which Swift gets from `posix_memalign`: ten times
-    // as dear as any other allocation.
+    // Two words rather than a UInt128: a UInt128 aligns every object that contains it to 16 bytes, and Swift allocates
+    // such objects with `posix_memalign`, which is ten times as expensive as a normal allocation.
     private var high: UInt64
     private var low: UInt64
 
@@ -20,18 +20,19 @@ public struct IPv6Address: Hashable, Sendable {
         set { (high, low) = (UInt64(truncatingIfNeeded: newValue >> 64), UInt64(truncatingIfNeeded: newValue)) }
     }
 
-    /// The zone (RFC 4007 §11) that tells one link's addresses from another's: `"eth0"`, `"2"`; nil for none.
+    /// The zone (RFC 4007 §11), which distinguishes equal addresses on different links: `"eth0"`, `"2"`. Nil if there
+    /// is none.
     public let zone: String?
 
     /// `::1`.
     public static let loopback = IPv6Address(rawValue: 1)
-    /// `::`: every local address, for listening sockets.
+    /// `::`, which stands for all local addresses in listening sockets.
     public static let any = IPv6Address(rawValue: 0)
 
-    /// The longest zone that is taken: an interface's name has at most 15 bytes in Linux.
+    /// The longest valid zone, in bytes. Interface names in Linux have at most 15.
     public static let longestZone = 15
 
-    /// The address whose number is `rawValue`, in no zone.
+    /// Creates an address from its number, without a zone.
     public init(rawValue: UInt128) {
         self.init(rawValue, in: nil)
     }
@@ -42,8 +43,8 @@ public struct IPv6Address: Hashable, Sendable {
         self.zone = zone
     }
 
-    /// The same address in `zone`; nil if that cannot be a zone: empty, over ``longestZone`` bytes, or with bytes that
-    /// no interface's name has.
+    /// Creates an address with a zone; nil if the zone is invalid: empty, longer than ``longestZone`` bytes, or with
+    /// bytes that interface names cannot have.
     public init?(rawValue: UInt128, zone: String?) {
         if let zone {
             guard !zone.isEmpty, zone.utf8.count <= Self.longestZone,
@@ -58,42 +59,42 @@ public struct IPv6Address: Hashable, Sendable {
         (0..<16).map { UInt8(truncatingIfNeeded: rawValue >> (120 - 8 * $0)) }
     }
 
-    /// The address that sixteen octets, most significant first, stand for; nil for any other count.
+    /// Creates an address from sixteen octets, most significant first; nil for any other count.
     public init?(octets: some Collection<UInt8>) {
         guard octets.count == 16 else { return nil }
         self.init(rawValue: octets.reduce(0) { $0 << 8 | UInt128($1) })
     }
 
-    /// `::1`.
+    /// Whether this is the loopback address, `::1`.
     public var isLoopback: Bool { rawValue == 1 }
 
-    /// `::`.
+    /// Whether this is the unspecified address, `::`.
     public var isAny: Bool { rawValue == 0 }
 
-    /// In `fe80::/10`: means something only together with a zone (RFC 4291 §2.5.6).
+    /// Whether the address is in `fe80::/10`, and so meaningful only with a zone (RFC 4291 §2.5.6).
     public var isLinkLocal: Bool { rawValue >> 118 == 0x3FA }
 
-    /// In `ff00::/8` (RFC 4291 §2.7).
+    /// Whether the address is in `ff00::/8` (RFC 4291 §2.7).
     public var isMulticast: Bool { rawValue >> 120 == 0xFF }
 
-    /// In `fc00::/7` (RFC 4193).
+    /// Whether the address is in `fc00::/7` (RFC 4193).
     public var isUniqueLocal: Bool { rawValue >> 121 == 0x7E }
 
-    /// The IPv4 address inside `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2); nil for every other address.
+    /// The IPv4 address within `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2); nil for all other addresses.
     public var mappedIPv4: IPv4Address? {
         rawValue >> 32 == 0xFFFF ? IPv4Address(rawValue: UInt32(truncatingIfNeeded: rawValue)) : nil
     }
 
-    /// The form in which IPv6 programs see an IPv4 peer: `::ffff:a.b.c.d`.
+    /// Creates the IPv4-mapped address `::ffff:a.b.c.d`, the form in which an IPv6 socket reports an IPv4 peer.
     public init(mapping address: IPv4Address) {
         self.init(rawValue: 0xFFFF << 32 | UInt128(address.rawValue))
     }
 }
 
 extension IPv6Address: LosslessStringConvertible {
-    /// Reads the text forms of RFC 4291 §2.2, with an optional `%zone` (RFC 4007 §11.2); nil for anything else.
+    /// Parses the text forms of RFC 4291 §2.2, with an optional `%zone` (RFC 4007 §11.2); nil for all other text.
     ///
-    /// Not taken: brackets, prefixes, a `::` that stands for no group.
+    /// Rejects brackets, prefix lengths, and a `::` that replaces no group.
     public init?(_ text: String) {
         var address = text[...]
         var zone: String?
@@ -106,7 +107,7 @@ extension IPv6Address: LosslessStringConvertible {
         self.init(rawValue: value, zone: zone)
     }
 
-    /// The form of RFC 5952: lower case, no leading zeros, the longest run of zero groups as `::`.
+    /// The canonical form of RFC 5952: lower case, no leading zeros, the longest run of zero groups as `::`.
     public var description: String {
         var text = mappedIPv4.map { "::ffff:\($0)" } ?? groupText
         if let zone { text += "%" + zone }
@@ -115,7 +116,7 @@ extension IPv6Address: LosslessStringConvertible {
 
     private var groupText: String {
         let groups = (0..<8).map { UInt16(truncatingIfNeeded: rawValue >> (112 - 16 * $0)) }
-        // RFC 5952 §4.2: the longest run, the first of equals, and never a single group.
+        // RFC 5952 §4.2: the longest run, the first of equally long ones, and never a single group.
         var longest = 0..<0
         var start = 0
         while start < 8 {

@@ -1,16 +1,17 @@
-/// Reads the text form of one IPv6 address (RFC 4291 §2.2), without zone.
+/// A parser for the text form of one IPv6 address (RFC 4291 §2.2), without the zone.
 struct IPv6TextParser {
     private let bytes: [UInt8]
     private var position = 0
-    /// Groups read so far; the parts before and after `::` are told apart by ``gap``.
+    /// The groups read so far.
     private var groups: [UInt16] = []
+    /// The index in ``groups`` where a `::` was; nil if there was none.
     private var gap: Int?
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// The address as a number; nil if the text is not one.
+    /// Returns the address as a number; nil if the text is not an address.
     mutating func parse() -> UInt128? {
         // The longest form has 8 × 4 digits and 7 colons, or an IPv4 tail: 45 bytes.
         guard bytes.count >= 2, bytes.count <= 45 else { return nil }
@@ -40,7 +41,7 @@ struct IPv6TextParser {
         return true
     }
 
-    /// The last 32 bits may be written as an IPv4 address (RFC 4291 §2.2, form 3).
+    /// Reads the last 32 bits, written as an IPv4 address (RFC 4291 §2.2, form 3).
     private mutating func readEmbeddedIPv4(from start: Int) -> Bool {
         guard groups.count <= 6, let tail = IPv4Address(bytes: bytes[start...]) else { return false }
         groups.append(UInt16(tail.rawValue >> 16))
@@ -49,7 +50,7 @@ struct IPv6TextParser {
         return true
     }
 
-    /// Steps over `:` or `::`; at the end of the text nothing may stand but a `::`.
+    /// Skips `:` or `::`. Of the two, only `::` may end the text.
     private mutating func readSeparator() -> Bool {
         guard position < bytes.count else { return true }
         guard bytes[position] == colon else { return false }

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Translates a zone's text to the kernel's interface number and back.
+/// Conversion between a zone's text and the kernel's interface index.
 enum InterfaceZone {
-    /// A number that no interface has (the kernel counts up from 1).
+    /// An index that no interface has: the kernel counts up from 1.
     static let unknown = UInt32(Int32.max)
 
     static func index(of zone: String) -> UInt32 {
@@ -11,7 +11,7 @@ enum InterfaceZone {
     }
 
     static func name(of index: UInt32) -> String {
-        // IF_NAMESIZE is 16, with the NUL.
+        // IF_NAMESIZE is 16, including the NUL.
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16) { buffer in
             if_indextoname(index, buffer.baseAddress!).map { String(cString: $0) } ?? String(index)
         }

@@ -1,35 +1,35 @@
 public import Glibc
 
-/// An address that a socket can be bound or connected to.
+/// An address to which a socket can be bound or connected.
 ///
 /// ```swift
 /// let web = SocketAddress.ip(IPAddress("2001:db8::1")!, port: 443)
 /// web.withSockAddr { pointer, length in connect(descriptor, pointer, length) }
 /// ```
 public enum SocketAddress: Hashable, Sendable {
-    /// A host's address and a port.
+    /// An IP address and a port.
     case ip(IPAddress, port: UInt16)
-    /// A Unix-domain socket.
+    /// The address of a Unix-domain socket.
     case unix(UnixSocketAddress)
-    /// A `sockaddr` of another family, byte for byte, so that sockets of any family can be described.
+    /// A `sockaddr` of another family, byte for byte, so that sockets of all families can be described.
     case other([UInt8])
 
-    /// Largest `sockaddr` taken: the size of `sockaddr_storage`.
+    /// The largest valid `sockaddr`, in bytes: the size of `sockaddr_storage`.
     public static let largestSize = 128
 
-    /// Reads what the kernel or a C library filled in.
+    /// Creates an address from a `sockaddr` that the kernel or a C library filled in.
     ///
-    /// A mapped IPv4 address (`::ffff:a.b.c.d`) stays IPv6. The zone of a link-local address becomes the interface's
-    /// name, or its number if no interface has it.
+    /// An IPv4-mapped address (`::ffff:a.b.c.d`) remains an IPv6 address. The scope ID becomes a zone with the
+    /// interface's name, or with the number itself if there is no such interface.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if the bytes are too short for their family, or
-    ///   more than ``largestSize``.
+    /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if there are too few bytes for the family, or more
+    ///   than ``largestSize``.
     public init(sockaddr bytes: UnsafeRawBufferPointer) throws(ResolverError) {
         guard let address = Self(decoding: bytes) else { throw ResolverError(.invalidAddress) }
         self = address
     }
 
-    /// Reads a `sockaddr` kept as bytes, such as a `CFData` of CFHost's held.
+    /// Creates an address from the bytes of a `sockaddr`, such as those that CFHost keeps in a `CFData`.
     ///
     /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress``, as ``init(sockaddr:)-(UnsafeRawBufferPointer)``.
     public init(sockaddr bytes: [UInt8]) throws(ResolverError) {
@@ -37,12 +37,13 @@ public enum SocketAddress: Hashable, Sendable {
         self = address
     }
 
-    /// Gives the C form to `body` and returns its result; the pointer is good during the call only.
+    /// Calls `body` with the address as a C `sockaddr` and returns its result. The pointer is valid during the call
+    /// only.
     ///
-    /// A zone that names no interface of this machine becomes a number that no interface has: the kernel refuses the
-    /// address then, instead of using the wrong link.
+    /// A zone that names no interface of this machine becomes an index that no interface has. The kernel then rejects
+    /// the address, instead of using the wrong link.
     ///
-    /// - Throws: what `body` throws.
+    /// - Throws: The error that `body` throws.
     public func withSockAddr<Result, Failure: Error>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -67,7 +68,7 @@ public enum SocketAddress: Hashable, Sendable {
             var c = sockaddr_un()
             c.sun_family = sa_family_t(AF_UNIX)
             withUnsafeMutableBytes(of: &c.sun_path) { $0.copyBytes(from: address.bytes) }
-            // An abstract name ends where the length says; a path has its NUL counted.
+            // The length delimits an abstract name. The length of a path includes its NUL.
             let end = address.bytes.isEmpty || address.bytes[0] == 0 ? 0 : 1
             let size = min(2 + address.bytes.count + end, MemoryLayout<sockaddr_un>.size)
             return try Self.withRebound(&c, size: size, body)
@@ -79,14 +80,14 @@ public enum SocketAddress: Hashable, Sendable {
         }
     }
 
-    /// The bytes of the C form.
+    /// The bytes of the C `sockaddr`.
     public var sockaddrBytes: [UInt8] {
         withSockAddr { pointer, length in
             Array(UnsafeRawBufferPointer(start: UnsafeRawPointer(pointer), count: Int(length)))
         }
     }
 
-    /// The C address family: `AF_INET`, `AF_INET6`, `AF_UNIX` or another.
+    /// The C address family, such as `AF_INET`, `AF_INET6` or `AF_UNIX`.
     public var family: CInt {
         switch self {
         case .ip(.v4, _): AF_INET
@@ -96,19 +97,19 @@ public enum SocketAddress: Hashable, Sendable {
         }
     }
 
-    /// The host's address; nil if the family has none.
+    /// The IP address; nil for other families.
     public var ipAddress: IPAddress? {
         if case .ip(let address, _) = self { address } else { nil }
     }
 
-    /// The port; nil if the family has none.
+    /// The port; nil for families without ports.
     public var port: UInt16? {
         if case .ip(_, let port) = self { port } else { nil }
     }
 }
 
 extension SocketAddress: CustomStringConvertible {
-    /// `192.0.2.7:80`, `[2001:db8::1]:80`, a Unix path, or the family's number.
+    /// The text form: `192.0.2.7:80`, `[2001:db8::1]:80`, a Unix path, or the number of another family.
     public var description: String {
         switch self {
         case .ip(.v4(let address), let port): "\(address):\(port)"
@@ -118,7 +119,7 @@ extension SocketAddress: CustomStringConvertible {
         }
     }
 
-    /// Reads `192.0.2.7:80` or `[2001:db8::1]:80`; nil for anything else.
+    /// Parses `192.0.2.7:80` or `[2001:db8::1]:80`; nil for all other text.
     public init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let digits = text[text.index(after: colon)...]
@@ -135,7 +136,7 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// As ``init(sockaddr:)-(UnsafeRawBufferPointer)``; nil where that throws.
+    /// Does the work of ``init(sockaddr:)-(UnsafeRawBufferPointer)``; nil where that throws.
     init?(decoding bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 2, bytes.count <= Self.largestSize else { return nil }
         switch CInt(bytes.loadUnaligned(as: sa_family_t.self)) {

@@ -1,8 +1,10 @@
 internal import Glibc
 
-/// The address that the kernel would use as the source on the way to another.
+/// The kernel's choice of source address for a destination.
 enum SourceAddress {
-    /// Connects a datagram socket, which sends nothing, and looks. Nil if there is no way there.
+    /// The source address that the kernel would use; nil if there is no route.
+    ///
+    /// Connects a datagram socket, which sends nothing, and reads the socket's own address. The port is arbitrary.
     static func source(to destination: IPAddress) -> IPAddress? {
         let address = SocketAddress.ip(destination, port: 9)
         let descriptor = socket(address.family, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -14,7 +16,7 @@ enum SourceAddress {
 }
 
 extension SocketAddress {
-    /// The address that a socket is bound to.
+    /// The local address of a socket; nil if the kernel reports none.
     static func local(of descriptor: CInt) -> SocketAddress? {
         withUnsafeTemporaryAllocation(byteCount: largestSize, alignment: 8) { buffer in
             var length = socklen_t(buffer.count)

@@ -1,20 +1,21 @@
-/// Where a Unix-domain socket lives (unix(7)).
+/// The address of a Unix-domain socket (unix(7)): a path, an abstract name, or unnamed.
 ///
 /// ```swift
 /// let daemon = try UnixSocketAddress(path: "/run/daemon.sock")
 /// let hidden = try UnixSocketAddress(abstractName: "daemon")
 /// ```
 public struct UnixSocketAddress: Hashable, Sendable {
-    /// Most bytes that a path or an abstract name may have: `sun_path` has 108, one is for the NUL.
+    /// The longest path or abstract name, in bytes: `sun_path` has 108, of which one is for the NUL.
     public static let longestName = 107
 
-    /// The bytes of `sun_path`: empty if unnamed, starting with NUL if abstract, else the path without NUL at the end.
+    /// The bytes of `sun_path`: empty if unnamed, a NUL and the name if abstract, otherwise the path without its final
+    /// NUL.
     let bytes: [UInt8]
 
-    /// A socket in the file system.
+    /// Creates the address of a socket in the file system.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if the path is empty, has a NUL or is longer than
-    ///   ``longestName``.
+    /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if the path is empty, contains a NUL or is longer
+    ///   than ``longestName``.
     public init(path: String) throws(ResolverError) {
         let bytes = Array(path.utf8)
         guard !bytes.isEmpty, !bytes.contains(0), bytes.count <= Self.longestName else {
@@ -23,9 +24,10 @@ public struct UnixSocketAddress: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// A socket in Linux's abstract name space: no file, gone with its last user.
+    /// Creates the address of a socket in Linux's abstract name space, which leaves no file behind.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if the name is empty or longer than ``longestName``.
+    /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if the name is empty or longer than
+    ///   ``longestName``.
     public init(abstractName: String) throws(ResolverError) {
         guard !abstractName.isEmpty, abstractName.utf8.count <= Self.longestName else {
             throw ResolverError(.invalidAddress, name: abstractName)
@@ -33,7 +35,7 @@ public struct UnixSocketAddress: Hashable, Sendable {
         bytes = [0] + Array(abstractName.utf8)
     }
 
-    /// What the kernel reports for a socket that was never bound, such as a client's end.
+    /// The address that the kernel reports for an unbound socket, such as a client's.
     public static let unnamed = UnixSocketAddress(kernelBytes: [])
 
     init(kernelBytes: [UInt8]) {
@@ -45,14 +47,14 @@ public struct UnixSocketAddress: Hashable, Sendable {
         bytes.first.map { $0 != 0 } == true ? String(decoding: bytes, as: UTF8.self) : nil
     }
 
-    /// The name in the abstract name space; nil for the others.
+    /// The name in the abstract name space; nil for paths and unnamed sockets.
     public var abstractName: String? {
         bytes.first == 0 ? String(decoding: bytes.dropFirst(), as: UTF8.self) : nil
     }
 }
 
 extension UnixSocketAddress: CustomStringConvertible {
-    /// The path, `@name` for an abstract one (as ss(8) prints it), `unnamed`.
+    /// The path, `@name` for an abstract name (as in ss(8)), or `unnamed`.
     public var description: String {
         path ?? abstractName.map { "@" + $0 } ?? "unnamed"
     }

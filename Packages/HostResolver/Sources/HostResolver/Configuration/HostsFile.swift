@@ -1,4 +1,4 @@
-/// The names that a machine's owner wrote down: `/etc/hosts` (hosts(5)).
+/// The names and addresses of a hosts file, such as `/etc/hosts` (hosts(5)).
 ///
 /// ```swift
 /// let hosts = HostsFile(parsing: "192.0.2.7 www.example.org www  # the old one")
@@ -6,15 +6,15 @@
 /// hosts.names(of: IPAddress("192.0.2.7")!)          // ["www.example.org", "www"]
 /// ```
 ///
-/// Reading never fails: lines without an address or with no valid name are skipped.
+/// Parsing never fails: lines without an address, and invalid names, are skipped.
 public struct HostsFile: Hashable, Sendable {
-    /// Largest text that is read; the rest is ignored. Block lists have some megabytes.
+    /// The largest text that is read, in bytes; the rest is ignored. Block lists can have some megabytes.
     public static let largestText = 16 * 1024 * 1024
 
     private var addressesByName: [String: [IPAddress]] = [:]
     private var namesByAddress: [IPAddress: [String]] = [:]
 
-    /// Reads the text of a hosts file.
+    /// Parses the text of a hosts file.
     public init(parsing text: String) {
         self.init(bytes: Array(text.utf8))
     }
@@ -29,12 +29,12 @@ public struct HostsFile: Hashable, Sendable {
         }
     }
 
-    /// The addresses of a name, in the file's order; none if it is not there.
+    /// Returns the addresses of a name, in the order of the file; empty if the file does not have the name.
     public func addresses(of name: String) -> [IPAddress] {
         addressesByName[Self.key(name)] ?? []
     }
 
-    /// The names of an address, the main one first; none if it is not there.
+    /// Returns the names of an address, the canonical name first; empty if the file does not have the address.
     public func names(of address: IPAddress) -> [String] {
         namesByAddress[address] ?? []
     }

@@ -1,55 +1,57 @@
-/// How to ask name servers: what `/etc/resolv.conf` says (resolv.conf(5)).
+/// The name servers and how to query them, as in `/etc/resolv.conf` (resolv.conf(5)).
 ///
 /// ```swift
 /// var configuration = ResolverConfiguration(parsing: "nameserver 192.0.2.53\noptions ndots:2 timeout:1")
 /// configuration.search = [DNSName("example.org")!]
 /// ```
 ///
-/// Reading never fails: lines that make no sense are skipped, as the C library does, and values are held to its limits.
+/// Parsing never fails: as in the C library, invalid lines are skipped and values are clamped to its limits.
 public struct ResolverConfiguration: Hashable, Sendable {
-    /// Most servers that are kept; the C library stops at 3.
+    /// The maximum number of servers; the C library has 3.
     public static let mostServers = 8
-    /// Most search domains that are kept.
+    /// The maximum number of search domains.
     public static let mostSearchDomains = 32
-    /// Largest text that is read; the rest is ignored.
+    /// The largest text that is read, in bytes; the rest is ignored.
     public static let largestText = 64 * 1024
 
-    /// The servers, in the order to ask them. Without any in the file: the one on this machine.
+    /// The servers, in the order of the queries. If the file names no server, the one on this machine.
     public var servers: [SocketAddress]
-    /// The text named no server, so the one on this machine is asked, which may not be there.
+    /// Whether the file named no server, so that ``servers`` is the one on this machine, which may not exist.
     public private(set) var isFallback = false
-    /// Domains to try behind names that are not fully qualified.
+    /// The domains to append to names that are not fully qualified.
     public var search: [DNSName]
-    /// A name with at least this many dots is tried as it is first (0…15).
+    /// The number of dots (0…15) from which on a name is tried unchanged first, before the search domains (`ndots`).
     public var dotsBeforeSearch = 1
-    /// How long one server may take in the first round (1…30 s); later rounds are longer.
+    /// The time limit of one server in the first round (1…30 s); later rounds are longer.
     public var timeout: Duration = .seconds(5)
-    /// How often the list of servers is gone through (1…5).
+    /// The number of rounds through the list of servers (1…5).
     public var attempts = 2
-    /// Start with another server each time (`rotate`).
+    /// Whether each query starts with another server (`rotate`).
     public var rotatesServers = false
-    /// Send EDNS (RFC 6891), so that answers over 512 bytes need no TCP. Servers that do not know it are asked without.
+    /// Whether queries use EDNS (RFC 6891), so that answers over 512 bytes need no TCP. A server that rejects EDNS is
+    /// queried again without it.
     public var usesExtensions = true
-    /// Believe the servers' word that they checked signatures (`trust-ad`); else that word is removed from answers.
+    /// Whether to trust the servers' claim that they validated signatures (`trust-ad`). Otherwise answers never report
+    /// it.
     public var trustsAuthenticatedData = false
-    /// Use TCP only (`use-vc`).
+    /// Whether queries use TCP only (`use-vc`).
     public var usesTCPOnly = false
-    /// Do not ask for single labels as they are (`no-tld-query`).
+    /// Whether single labels are never looked up without a search domain (`no-tld-query`).
     public var skipsTopLevelQueries = false
 
-    /// A configuration with these servers, everything else as it is without a file.
+    /// Creates a configuration with the given servers and search domains, and the defaults for all else.
     public init(servers: [SocketAddress], search: [DNSName] = []) {
         self.servers = servers
         self.search = search
     }
 
-    /// Reads the text of a `resolv.conf`.
+    /// Parses the text of a `resolv.conf`.
     ///
     /// - Parameters:
-    ///   - text: the file; no more than ``largestText`` bytes of it are read.
-    ///   - hostName: this machine's name; its domain is the search list if the file has none.
-    ///   - localDomain: the environment's `LOCALDOMAIN`, which replaces the search list.
-    ///   - options: the environment's `RES_OPTIONS`, which come after those of the file.
+    ///   - text: The text of the file, of which at most ``largestText`` bytes are read.
+    ///   - hostName: This machine's name. Its domain is the search list if the file has none.
+    ///   - localDomain: The environment variable `LOCALDOMAIN`, which replaces the search list.
+    ///   - options: The environment variable `RES_OPTIONS`, which overrides the options of the file.
     public init(parsing text: String, hostName: String? = nil, localDomain: String? = nil, options: String? = nil) {
         self.init(servers: [])
         var hasSearch = false
@@ -86,7 +88,8 @@ public struct ResolverConfiguration: Hashable, Sendable {
         servers.append(.ip(address, port: 53))
     }
 
-    /// The last `domain` or `search` line counts. A root in the list means "the name as it is", which is tried anyway.
+    /// Replaces the search list: the last `domain` or `search` line wins. A root domain means the unchanged name, which
+    /// is tried anyway.
     private mutating func setSearch(_ domains: ArraySlice<Substring>) {
         search = []
         for domain in domains {
@@ -117,7 +120,7 @@ public struct ResolverConfiguration: Hashable, Sendable {
 }
 
 extension ResolverConfiguration {
-    /// The names to ask for, in order, for a name that a person wrote (resolv.conf(5), `ndots` and `search`).
+    /// Returns the names to look up, in order, for a name as a person wrote it (resolv.conf(5), `ndots` and `search`).
     public func candidates(for host: HostName) -> [DNSName] {
         guard let name = DNSName(host) else { return [] }
         if host.isFullyQualified { return [name] }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The machine's configuration of name resolution, always as it is now.
+/// The current contents of the machine's name resolution files.
 enum SystemFiles {
     private static let resolvConf = WatchedFile("/etc/resolv.conf", largestSize: ResolverConfiguration.largestText) {
         bytes in
@@ -22,7 +22,7 @@ enum SystemFiles {
     static var addressPolicy: AddressPolicy { gaiConf.value }
 
     private static var hostName: String? {
-        // HOST_NAME_MAX is 64; the kernel ends it with a NUL if it fits.
+        // HOST_NAME_MAX is 64, so the name and its NUL fit.
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             gethostname(buffer.baseAddress!, buffer.count) == 0 ? String(cString: buffer.baseAddress!) : nil
         }
@@ -34,16 +34,16 @@ enum SystemFiles {
 }
 
 extension ResolverConfiguration {
-    /// What `/etc/resolv.conf`, `LOCALDOMAIN` and `RES_OPTIONS` say now.
+    /// The current configuration from `/etc/resolv.conf`, `LOCALDOMAIN` and `RES_OPTIONS`.
     public static var system: ResolverConfiguration { SystemFiles.configuration }
 }
 
 extension HostsFile {
-    /// What `/etc/hosts` says now.
+    /// The current contents of `/etc/hosts`.
     public static var system: HostsFile { SystemFiles.hosts }
 }
 
 extension AddressPolicy {
-    /// What `/etc/gai.conf` says now; ``standard`` without such a file.
+    /// The current contents of `/etc/gai.conf`; ``standard`` if there is no such file.
     public static var system: AddressPolicy { SystemFiles.addressPolicy }
 }

@@ -1,10 +1,10 @@
 internal import EventLoops
 internal import Glibc
 
-/// What a configuration file says, read again when the file has changed.
+/// A cached, parsed configuration file that is read again after a change.
 ///
-/// Asking costs one `stat`, as the C library spends on each lookup: cheaper than a watch on files that are replaced by
-/// renaming, linked to, or mounted over.
+/// Each access costs one `stat`, as each lookup in the C library does. That is cheaper than a watch, which would have
+/// to follow files that are renamed, linked or mounted over.
 final class WatchedFile<Value: Sendable>: Sendable {
     private struct Stamp: Equatable {
         var inode: UInt = 0
@@ -18,7 +18,7 @@ final class WatchedFile<Value: Sendable>: Sendable {
     private let parse: @Sendable ([UInt8]) -> Value
     private let known: Locked<(stamp: Stamp?, value: Value)?>
 
-    /// Watches `path`; `parse` makes the value of its first `largestSize` bytes, or of none if it cannot be read.
+    /// Creates a cache of `path`. `parse` gets the file's first `largestSize` bytes, or none if it cannot be read.
     init(_ path: String, largestSize: Int, parse: @escaping @Sendable ([UInt8]) -> Value) {
         self.path = path
         self.largestSize = largestSize
@@ -26,7 +26,7 @@ final class WatchedFile<Value: Sendable>: Sendable {
         known = Locked(nil)
     }
 
-    /// The value of the file as it is now.
+    /// The value of the file's current contents.
     var value: Value {
         let stamp = stamp
         if let value = known.withLock({ $0?.stamp == stamp ? $0?.value : nil }) { return value }

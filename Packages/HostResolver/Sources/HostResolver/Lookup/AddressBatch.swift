@@ -1,11 +1,11 @@
-/// Some of a host's addresses.
+/// Some of a host's addresses, from one or both families.
 public struct AddressBatch: Hashable, Sendable {
-    /// The addresses, without duplicates, best first (RFC 6724 §6). May be empty: the families have none.
+    /// The addresses, without duplicates, best first (RFC 6724 §6). Empty if the families have no addresses.
     public var addresses: [IPAddress]
-    /// The families that have now answered: no later batch brings addresses of these.
+    /// The families that this batch completes: no later batch has addresses of these.
     public var families: AddressFamilies
 
-    /// Makes a batch.
+    /// Creates a batch.
     public init(_ addresses: [IPAddress], families: AddressFamilies) {
         self.addresses = addresses
         self.families = families

@@ -1,12 +1,13 @@
 internal import EventLoops
 
-/// Holds the events of one lookup until a task takes them, and ends the lookup when nobody can any more.
+/// A queue of the events of one lookup, from which one task reads. Releasing the queue cancels the lookup.
 final class AddressBatchQueue: Sendable {
     private struct State {
         var events: [AddressEvent] = []
         var waiting: (@Sendable (Result<AddressBatch?, ResolverError>) -> Void)?
 
-        /// The end stays in the queue, so that iterating past it gives it again.
+        /// Whether the lookup has ended. Its final event stays in the queue, so that reading past the end returns it
+        /// again.
         var isOver: Bool {
             if case .finished = events.last { true } else { false }
         }
@@ -16,7 +17,7 @@ final class AddressBatchQueue: Sendable {
     private let token: LookupToken
     private let name: String
 
-    /// Apart from the queue, so that the resolver's handler does not keep the queue alive.
+    /// The state, separate from the queue so that the resolver's handler does not keep the queue alive.
     private final class SharedState: Sendable {
         let locked = Locked(State())
     }

@@ -1,33 +1,34 @@
-/// The addresses of a host as they come, from ``Resolver/addressBatches(of:until:)``.
+/// The addresses of a host as they arrive, from ``Resolver/addressBatches(of:until:)``.
 ///
-/// Ends after the last batch; throws ``ResolverError`` if nothing was found. A batch that nobody takes waits: there are
-/// at most two. Cancelling the task makes the iteration throw ``ResolverError/Code-swift.struct/cancelled``.
+/// The sequence ends after the last batch, and throws ``ResolverError`` if no address was found. Batches are buffered
+/// until they are read; there are at most two. Cancelling the task makes the iteration throw
+/// ``ResolverError/Code-swift.struct/cancelled``.
 public struct AddressBatches: AsyncSequence, Sendable {
-    /// What comes: some addresses, and which families are done with them.
+    /// Some addresses, and the families that they complete.
     public typealias Element = AddressBatch
-    /// What iterating throws.
+    /// The error that iterating throws.
     public typealias Failure = ResolverError
 
     let resolver: any Resolver
     let request: AddressRequest
 
-    /// Begins the lookup.
+    /// Starts the lookup.
     public func makeAsyncIterator() -> Iterator {
         Iterator(queue: AddressBatchQueue(resolver: resolver, request: request))
     }
 
-    /// One lookup; dropping it ends the lookup.
+    /// An iterator over the batches of one lookup. Releasing it cancels the lookup.
     public struct Iterator: AsyncIteratorProtocol {
         let queue: AddressBatchQueue
 
-        /// The next batch; nil at the end.
+        /// Returns the next batch; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(ResolverError) -> AddressBatch? {
             try await queue.next()
         }
 
-        /// The next batch; nil at the end.
+        /// Returns the next batch; nil at the end.
         public mutating func next() async throws(ResolverError) -> AddressBatch? {
             try await queue.next()
         }

@@ -1,11 +1,12 @@
 internal import EventLoops
 
-/// Turns the answers of one or two families, from several threads, into one row of events without overlaps.
+/// A serializer for one lookup: it combines the answers of one or two families, which arrive on several threads, into
+/// one sequence of events that do not overlap.
 final class AddressDelivery: Sendable {
     typealias Handler = @Sendable (AddressEvent) -> Void
 
     private struct State {
-        /// Nil after the end. It is let go then, because it may hold the token that holds this.
+        /// Nil after the end. Released then, because it may hold the token, which holds this object.
         var handler: Handler?
         var missing: AddressFamilies
         var hasAddresses = false
@@ -22,7 +23,7 @@ final class AddressDelivery: Sendable {
         name = request.name.description
     }
 
-    /// Takes the answer for some families; the answer for the last one ends the row.
+    /// Accepts the answer for some families. The answer for the last missing family ends the sequence.
     func receive(_ result: Result<[IPAddress], ResolverError>, for families: AddressFamilies) {
         state.withLock { state in
             guard state.handler != nil, families.isEmpty || !state.missing.isDisjoint(with: families) else { return }
@@ -44,13 +45,13 @@ final class AddressDelivery: Sendable {
         deliver()
     }
 
-    /// Ends the row; true if `finished` had not been handed over.
+    /// Ends the sequence without an event; true if `finished` had not been delivered.
     func close() -> Bool {
         state.withLock { $0.handler.take() } != nil
     }
 
     private func deliver() {
-        // Whoever comes first delivers for all, so that events neither overlap nor overtake each other.
+        // The first thread delivers the events of all, so that events neither overlap nor change their order.
         var isMine = false
         while true {
             let next = state.withLock { state -> (event: AddressEvent, handler: Handler)? in
@@ -70,7 +71,7 @@ final class AddressDelivery: Sendable {
         }
     }
 
-    /// Which of two failures tells more: that a server failed is worse to hide than that a family has no addresses.
+    /// Returns the more informative of two failures. A failing server must not be hidden by a family without addresses.
     static func graver(_ one: ResolverError?, _ other: ResolverError) -> ResolverError {
         guard let one else { return other }
         func rank(_ error: ResolverError) -> Int {

@@ -1,7 +1,8 @@
-/// What a lookup tells while it goes on.
+/// An event of a lookup in progress.
 public enum AddressEvent: Hashable, Sendable {
-    /// More addresses.
+    /// More addresses arrived.
     case batch(AddressBatch)
-    /// The end, exactly once and last: nil if at least one address was found.
+    /// The lookup ended; this is its last event, delivered exactly once. The error is nil if at least one address was
+    /// found.
     case finished(ResolverError?)
 }

@@ -1,10 +1,10 @@
 internal import EventLoops
 
-/// Puts the batches of one lookup together.
+/// Collects the batches of one lookup.
 final class AddressGathering: Sendable {
     private let addresses = Locked<[IPAddress]>([])
 
-    /// Takes an event; calls `finish` with everything at the last.
+    /// Accepts an event. At the last event, calls `finish` with all addresses or the failure.
     func receive(_ event: AddressEvent, _ finish: (Result<[IPAddress], ResolverError>) -> Void) {
         switch event {
         case .batch(let batch):

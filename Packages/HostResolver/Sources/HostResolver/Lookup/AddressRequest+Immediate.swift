@@ -1,5 +1,6 @@
 extension AddressRequest {
-    /// The answer to a request that needs no lookup: an address, or nothing asked for; nil for all others.
+    /// The answer to a request that needs no lookup, because the host is an address or no family is requested;
+    /// otherwise nil.
     var immediateAnswer: Result<[IPAddress], ResolverError>? {
         guard !families.isEmpty else { return .failure(ResolverError(.noData, name: name.description)) }
         guard let address = name.address else { return nil }

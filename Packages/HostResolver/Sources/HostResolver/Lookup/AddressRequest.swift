@@ -1,15 +1,15 @@
-/// What to look up, and how the answer should come.
+/// A request for a host's addresses.
 public struct AddressRequest: Hashable, Sendable {
-    /// The host.
+    /// The host to look up.
     public var name: HostName
-    /// The families wanted.
+    /// The requested address families.
     public var families: AddressFamilies
-    /// When to give up; nil to leave it to the resolver's own limits.
+    /// The instant at which the lookup fails with a timeout; nil for the resolver's own limits.
     public var deadline: ContinuousClock.Instant?
-    /// Whether to wait for the slower family.
+    /// Whether to wait for the slower family, or to deliver each family at once.
     public var delivery: Delivery
 
-    /// Makes a request; by default for both families, at once and without a deadline.
+    /// Creates a request; by default for both families, in one batch, without a deadline.
     public init(
         _ name: HostName, families: AddressFamilies = .all, until deadline: ContinuousClock.Instant? = nil,
         delivery: Delivery = .whenComplete
@@ -20,11 +20,11 @@ public struct AddressRequest: Hashable, Sendable {
         self.delivery = delivery
     }
 
-    /// How batches come.
+    /// The ways to deliver addresses.
     public enum Delivery: Hashable, Sendable {
-        /// One batch with everything, in the order of RFC 6724.
+        /// One batch with all addresses, in the order of RFC 6724.
         case whenComplete
-        /// A batch as soon as a family has answered, as RFC 8305 §3 wants; each is sorted in itself.
+        /// One batch as soon as each family has answered (RFC 8305 §3), each sorted in itself.
         case asTheyCome
     }
 }

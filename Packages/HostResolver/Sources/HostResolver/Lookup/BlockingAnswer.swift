@@ -1,15 +1,15 @@
-/// A place where one thread waits for an answer that another thread puts there once.
+/// An answer for which one thread blocks, and which another thread provides once.
 struct BlockingAnswer<Value: Sendable>: Sendable {
     private let answer = WaitableState<Result<Value, ResolverError>?>(nil)
 
-    /// Gives the answer to the thread that waits; a second one is dropped.
+    /// Provides the answer to the waiting thread. A second answer is dropped.
     func put(_ result: Result<Value, ResolverError>) {
         answer.withLock(wakes: true) { $0 = $0 ?? result }
     }
 
-    /// Waits for the answer.
+    /// Blocks until there is an answer.
     func wait() throws(ResolverError) -> Value {
-        // Without a limit, the wait ends with an answer only.
+        // Without a limit, the wait ends only with an answer.
         let result = answer.wait(atMost: nil) { $0 } ?? .failure(ResolverError(.cancelled))
         return try result.get()
     }

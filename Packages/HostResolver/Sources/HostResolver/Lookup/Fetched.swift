@@ -1,11 +1,12 @@
-/// What a ``HostLookup`` has of one kind, and whether it was looked up.
+/// A ``HostLookup``'s result of one kind, and whether a lookup produced it.
 public struct Fetched<Value: Sendable>: Sendable {
-    /// What there is; nil if nothing is.
+    /// The result; nil if there is none.
     public let value: Value?
-    /// The kind was looked up, with or without success. False for what the lookup was made from.
+    /// Whether the kind was looked up, with or without success. False for the name or address that the host was created
+    /// with.
     public let hasBeenResolved: Bool
 
-    /// Makes a fetched value.
+    /// Creates a fetched value.
     public init(value: Value?, hasBeenResolved: Bool) {
         self.value = value
         self.hasBeenResolved = hasBeenResolved

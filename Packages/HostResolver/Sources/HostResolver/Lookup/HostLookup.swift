@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// A host, and what is known of it: addresses, names, reachability. Replaces `CFHost`.
+/// A host with its addresses, names and reachability, each looked up on request. Replaces `CFHost`.
 ///
 /// ```swift
 /// let host = HostLookup(name: "www.example.org")
@@ -8,14 +8,15 @@ internal import EventLoops
 ///
 /// host.schedule(on: .queue(.main))
 /// host.setClient { host, kind, error in print(kind, error ?? "found", host.names.value ?? []) }
-/// try host.start(.names)                     // the client is told on the main queue
+/// try host.start(.names)                     // calls the client on the main queue
 /// ```
 ///
-/// Each kind is looked up when it is asked for: asynchronously with ``start(_:until:)``, with `await`, or while the thread waits.
-/// One look-up runs at a time; a second is refused with ``ResolverError/Code-swift.struct/busy``. What was found stays, to be
-/// fetched from any thread, until the kind is looked up again. Letting the object go ends a look-up that runs.
+/// Each kind is looked up on request: with ``start(_:until:)`` and a callback, with `await`, or blocking the calling
+/// thread. One lookup runs at a time; a second is rejected with ``ResolverError/Code-swift.struct/busy``. Results
+/// remain available to all threads until the same kind is looked up again. Releasing the object cancels a running
+/// lookup.
 public final class HostLookup: Sendable {
-    /// What can be looked up. Replaces `CFHostInfoType`, with its numbers.
+    /// The kinds of lookups. Replaces `CFHostInfoType` and has its numbers.
     public enum Kind: Int, Hashable, Sendable, CaseIterable {
         /// Addresses. Replaces `kCFHostAddresses`.
         case addresses = 0
@@ -25,30 +26,30 @@ public final class HostLookup: Sendable {
         case reachability = 2
     }
 
-    /// Told once at the end of each ``start(_:until:)``; the error is nil if something was found. Replaces
-    /// `CFHostClientCallBack`.
+    /// A callback, called once at the end of each ``start(_:until:)``. The error is nil if the lookup succeeded.
+    /// Replaces `CFHostClientCallBack`.
     public typealias Client = @Sendable (_ host: HostLookup, _ kind: Kind, _ error: ResolverError?) -> Void
 
-    /// What resolves for a host.
+    /// A resolver of both addresses and names.
     public typealias AnyResolver = Resolver & ReverseResolver
 
     let core: HostLookupCore
 
-    /// A host that is known by name. Nothing is looked up yet; a text that is no name fails when it is.
+    /// Creates a host from its name, and looks nothing up. An invalid name makes the lookups fail.
     ///
     /// Replaces `CFHostCreateWithName`.
     public convenience init(name: String, resolver: any AnyResolver = SystemResolver.shared) {
         self.init(core: HostLookupCore(HostRecord(name: name), resolver: resolver))
     }
 
-    /// A host that is known by address.
+    /// Creates a host from its address.
     public convenience init(address: IPAddress, resolver: any AnyResolver = SystemResolver.shared) {
         self.init(core: HostLookupCore(HostRecord(address: address), resolver: resolver))
     }
 
-    /// A host that is known by the bytes of a `sockaddr`. Replaces `CFHostCreateWithAddress`.
+    /// Creates a host from the bytes of a `sockaddr`. Replaces `CFHostCreateWithAddress`.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if they are no IPv4 or IPv6 address.
+    /// - Throws: ``ResolverError/Code-swift.struct/invalidAddress`` if the bytes are not an IPv4 or IPv6 address.
     public convenience init(
         sockaddr: [UInt8], resolver: any AnyResolver = SystemResolver.shared
     ) throws(ResolverError) {
@@ -64,7 +65,8 @@ public final class HostLookup: Sendable {
 
     deinit { core.end() }
 
-    /// A new host with everything found so far: no client, not scheduled, nothing running. Replaces `CFHostCreateCopy`.
+    /// Returns a new host with all results so far: without a client, not scheduled, no lookup running. Replaces
+    /// `CFHostCreateCopy`.
     public func copy() -> HostLookup {
         HostLookup(core: HostLookupCore(core.record, resolver: core.resolver))
     }
@@ -76,17 +78,17 @@ public final class HostLookup: Sendable {
             value: fetched.value?.map { .ip($0, port: 0) }, hasBeenResolved: fetched.hasBeenResolved)
     }
 
-    /// The names, the main one first. Replaces `CFHostGetNames`.
+    /// The names, the canonical name first. Replaces `CFHostGetNames`.
     public var names: Fetched<[String]> { core.record.names }
 
-    /// How the host can be reached. Replaces `CFHostGetReachability`.
+    /// The reachability of the host. Replaces `CFHostGetReachability`.
     public var reachability: Fetched<ReachabilityFlags> { core.record.reachability }
 }
 
-// MARK: - With a client
+// MARK: - With a callback
 
 extension HostLookup {
-    /// Sets who is told; nil for nobody, which also ends a look-up begun with ``start(_:until:)``, silently.
+    /// Sets the callback. Nil removes it, and silently cancels a lookup begun with ``start(_:until:)``.
     ///
     /// Replaces `CFHostSetClient`.
     public func setClient(_ client: Client?) {
@@ -96,31 +98,34 @@ extension HostLookup {
         }
     }
 
-    /// Says where the client is told. Of several targets, the one scheduled first. Replaces `CFHostScheduleWithRunLoop`.
+    /// Adds a target on which to call the client. If there are several, the client is called on the first.
     ///
-    /// What ended before it was scheduled is told then.
+    /// If a lookup ended while there was no target, the client is called now. Replaces `CFHostScheduleWithRunLoop`.
     public func schedule(on target: any DeliveryTarget) {
         core.schedule(on: target)
     }
 
-    /// Takes a target back. Replaces `CFHostUnscheduleFromRunLoop`.
+    /// Removes a target. Replaces `CFHostUnscheduleFromRunLoop`.
     public func unschedule(from target: any DeliveryTarget) {
         core.unschedule(from: target)
     }
 
-    /// Begins to look up, and returns at once. The client is told exactly once, also of a cancellation, never from inside
-    /// this call. Replaces `CFHostStartInfoResolution`.
+    /// Starts a lookup and returns at once.
     ///
-    /// The previous result of the kind is dropped.
+    /// The client is called exactly once, also after a cancellation, and never from inside this call. The previous
+    /// result of the kind is dropped. Replaces `CFHostStartInfoResolution`.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/busy`` if a look-up runs, ``ResolverError/Code-swift.struct/invalidName`` or
-    ///   another error about the name; the client is not told then.
+    /// - Throws: ``ResolverError/Code-swift.struct/busy`` if a lookup is running,
+    ///   ``ResolverError/Code-swift.struct/invalidName`` or another error about the name. The client is not called
+    ///   then.
     public func start(_ kind: Kind, until deadline: ContinuousClock.Instant? = nil) throws(ResolverError) {
         try core.start(kind, until: deadline)
     }
 
-    /// Ends the look-up of `kind`, at once, whatever the system is doing; who waits gets
-    /// ``ResolverError/Code-swift.struct/cancelled``. Without effect if none runs. Replaces `CFHostCancelInfoResolution`.
+    /// Cancels the lookup of `kind` at once, even if a system call is blocked.
+    ///
+    /// The caller that waits, or the client, gets ``ResolverError/Code-swift.struct/cancelled``. Without effect if no
+    /// lookup of this kind is running. Replaces `CFHostCancelInfoResolution`.
     public func cancel(_ kind: Kind) {
         core.cancel(kind)
     }
@@ -131,7 +136,8 @@ extension HostLookup {
 extension HostLookup {
     /// Looks up the addresses.
     ///
-    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the look-up is cancelled.
+    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the lookup is
+    ///   cancelled.
     public nonisolated(nonsending) func addresses(
         until deadline: ContinuousClock.Instant? = nil
     ) async throws(ResolverError) -> [SocketAddress] {
@@ -139,11 +145,12 @@ extension HostLookup {
         return addresses.value ?? []
     }
 
-    /// Looks up the names, the main one first.
+    /// Looks up the names, the canonical name first.
     ///
     /// Without a deadline, the resolvers of this package give up after ``SystemResolver/reverseLimit``.
     ///
-    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the look-up is cancelled.
+    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the lookup is
+    ///   cancelled.
     public nonisolated(nonsending) func names(
         until deadline: ContinuousClock.Instant? = nil
     ) async throws(ResolverError) -> [String] {
@@ -151,9 +158,10 @@ extension HostLookup {
         return names.value ?? []
     }
 
-    /// Looks up the reachability, and the addresses first where they are not known. Nothing is sent to the host.
+    /// Looks up the reachability, after the addresses if these are unknown. Sends nothing to the host.
     ///
-    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the look-up is cancelled.
+    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the lookup is
+    ///   cancelled.
     public nonisolated(nonsending) func reachability(
         until deadline: ContinuousClock.Instant? = nil
     ) async throws(ResolverError) -> ReachabilityFlags {
@@ -161,16 +169,17 @@ extension HostLookup {
         return reachability.value ?? []
     }
 
-    /// Looks up one kind, to be fetched afterwards.
+    /// Looks up one kind. The result is available from the property of that kind.
     ///
-    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the look-up is cancelled.
+    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the lookup is
+    ///   cancelled.
     public nonisolated(nonsending) func resolve(
         _ kind: Kind, until deadline: ContinuousClock.Instant? = nil
     ) async throws(ResolverError) {
         try await waitForLookup(name: core.record.description) { core.begin(kind, until: deadline, $0) }
     }
 
-    /// Looks up one kind while the calling thread waits; ``cancel(_:)`` from another thread wakes it.
+    /// Looks up one kind and blocks the calling thread. ``cancel(_:)`` from another thread ends the wait.
     ///
     /// Replaces `CFHostStartInfoResolution` without a client.
     ///

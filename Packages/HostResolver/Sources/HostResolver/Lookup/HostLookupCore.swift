@@ -1,6 +1,7 @@
 internal import EventLoops
 
-/// The state of a ``HostLookup``, apart from it, so that a look-up under way does not keep the object alive.
+/// The state of a ``HostLookup``, in an object of its own so that a running lookup does not keep the ``HostLookup``
+/// alive.
 final class HostLookupCore: Sendable {
     typealias Kind = HostLookup.Kind
     typealias Finish = @Sendable (Result<Void, ResolverError>) -> Void
@@ -8,7 +9,7 @@ final class HostLookupCore: Sendable {
     private struct Running {
         let number: UInt64
         let kind: Kind
-        /// Who waits; nil if the client is to be told.
+        /// Called with the result if a caller waits; nil if the client is to be called.
         let finish: Finish?
         var token: LookupToken?
     }
@@ -37,12 +38,13 @@ final class HostLookupCore: Sendable {
 
     var record: HostRecord { state.withLock { $0.record } }
 
-    /// Begins a look-up that the client is told of.
+    /// Starts a lookup whose result goes to the client.
     func start(_ kind: Kind, until deadline: ContinuousClock.Instant?) throws(ResolverError) {
         try launch(kind, until: deadline, nil)
     }
 
-    /// Begins a look-up that somebody waits for; `finish` is called once, from inside if it cannot begin.
+    /// Starts a lookup whose result goes to `finish`, which is called once. If the lookup cannot start, it is called
+    /// inside.
     func begin(_ kind: Kind, until deadline: ContinuousClock.Instant?, _ finish: @escaping Finish) -> LookupToken {
         do throws(ResolverError) {
             let number = try launch(kind, until: deadline, finish)
@@ -53,14 +55,14 @@ final class HostLookupCore: Sendable {
         }
     }
 
-    /// Ends the look-up of `kind`; who waits, or the client, is told.
+    /// Cancels the lookup of `kind`, and reports that to the waiting caller or to the client.
     func cancel(_ kind: Kind) {
         let number = state.withLock { $0.running?.kind == kind ? $0.running?.number : nil }
         guard let number, let running = take(number) else { return }
         tell(running, ResolverError(.cancelled, name: record.description))
     }
 
-    /// Ends everything, silently: the object is let go.
+    /// Cancels everything without a callback, because the ``HostLookup`` is being released.
     func end() {
         setClient(nil)
         let schedules = state.withLock { state in
@@ -79,7 +81,8 @@ final class HostLookupCore: Sendable {
             return (state.running?.finish == nil ? state.running?.number : nil, former)
         }
         if let number { _ = take(number) }
-        // The former client is let go here, outside the lock: the objects that it holds may call this one when they end.
+        // The former client is released here, outside the lock: the objects that it holds may call this one as they
+        // deinitialize.
         withExtendedLifetime(former) {}
     }
 
@@ -123,7 +126,7 @@ extension HostLookupCore {
             if state.running?.number == number { state.running?.token = token }
             return state.running?.number == number
         }
-        // Cancelled meanwhile, or answered: then this has no effect.
+        // The lookup was cancelled in the meantime, or has ended; cancelling has no effect in the latter case.
         if !isRunning { token.cancel() }
         return number
     }
@@ -174,7 +177,7 @@ extension HostLookupCore {
         if case .failure(let error) = result { tell(running, error) } else { tell(running, nil) }
     }
 
-    /// Takes a look-up back; nil if it has ended.
+    /// Cancels a lookup and returns it; nil if it has already ended.
     private func take(_ number: UInt64) -> Running? {
         let running = state.withLock { state -> Running? in
             guard let running = state.running, running.number == number else { return nil }
@@ -194,13 +197,13 @@ extension HostLookupCore {
         }
     }
 
-    /// Rings at the target that was scheduled first, if there is something to tell.
+    /// Signals the target that was scheduled first, if there are results to deliver.
     private func ring() {
         let bell = state.withLock { $0.news.isEmpty ? nil : $0.schedules.first?.bell }
         bell?.signal()
     }
 
-    /// Tells the client, on its target.
+    /// Calls the client with each pending result. Runs on the target.
     private func deliver() {
         while true {
             let call = state.withLock { state -> (@Sendable () -> Void)? in

@@ -1,6 +1,6 @@
-/// What a ``HostLookup`` knows: a value, so that what is fetched is a snapshot.
+/// The results of a ``HostLookup``: a value, so that a reader gets a consistent snapshot.
 struct HostRecord: Sendable {
-    /// What the host is known by: the name as it was given, and what it was read as; or an address.
+    /// The name or address that the host was created with; the error if the name is invalid.
     let origin: Result<HostName, ResolverError>
 
     private(set) var addresses: Fetched<[IPAddress]>
@@ -9,7 +9,7 @@ struct HostRecord: Sendable {
 
     init(name: String) {
         origin = Result { () throws(ResolverError) in try HostName(name) }
-        // The name is known at once; CFHost gives it back as a name before any look-up.
+        // As in CFHost, the given name is among the names before the first lookup.
         names = Fetched(value: [name], hasBeenResolved: false)
         addresses = Fetched(value: nil, hasBeenResolved: false)
     }
@@ -20,7 +20,7 @@ struct HostRecord: Sendable {
         addresses = Fetched(value: [address], hasBeenResolved: false)
     }
 
-    /// A look-up of `kind` begins: its previous result goes.
+    /// Drops the previous result of `kind`, as a new lookup starts.
     mutating func drop(_ kind: HostLookup.Kind) {
         switch kind {
         case .addresses: addresses = Fetched(value: nil, hasBeenResolved: false)
@@ -29,7 +29,7 @@ struct HostRecord: Sendable {
         }
     }
 
-    /// A look-up of `kind` has ended.
+    /// Stores the result of a lookup of `kind`.
     mutating func store(_ kind: HostLookup.Kind, _ result: Result<HostFinding, ResolverError>) {
         let finding = try? result.get()
         switch kind {
@@ -37,7 +37,7 @@ struct HostRecord: Sendable {
         case .names: names = Fetched(value: finding?.names, hasBeenResolved: true)
         case .reachability:
             reachability = Fetched(value: finding?.reachability, hasBeenResolved: true)
-            // The addresses were looked up on the way.
+            // A lookup of the reachability may have looked up the addresses first.
             if let found = finding?.addresses { addresses = Fetched(value: found, hasBeenResolved: true) }
         }
     }
@@ -50,7 +50,7 @@ struct HostRecord: Sendable {
     }
 }
 
-/// What one look-up has brought.
+/// The result of one lookup.
 struct HostFinding: Sendable {
     var addresses: [IPAddress]?
     var names: [String]?

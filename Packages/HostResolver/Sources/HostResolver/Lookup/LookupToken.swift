@@ -1,16 +1,16 @@
-/// A lookup under way: the means to end it.
+/// A handle of a running lookup, to cancel it.
 public struct LookupToken: Sendable {
     private let end: @Sendable () -> Bool
 
-    /// Makes a token. `cancel` returns true if it ended the lookup, and must not wait.
+    /// Creates a token. `cancel` must return true if it ended the lookup, and must not block.
     public init(cancel: @escaping @Sendable () -> Bool) {
         end = cancel
     }
 
-    /// Ends the lookup, at once, whatever the system is doing.
+    /// Cancels the lookup at once, even if a system call is blocked.
     ///
-    /// - Returns: true if that ended it: then no `finished` comes, and at most a batch being delivered at this
-    ///   moment. False if it was over already: then `finished` has come or is just coming.
+    /// - Returns: True if the call ended the lookup: no `finished` follows, and at most one batch, if its delivery is
+    ///   in progress. False if the lookup had already ended: `finished` was delivered, or its delivery is in progress.
     @discardableResult
     public func cancel() -> Bool {
         end()

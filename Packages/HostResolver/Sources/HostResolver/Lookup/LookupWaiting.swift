@@ -1,8 +1,8 @@
 internal import EventLoops
 
-/// Suspends until the lookup that `begin` starts has an answer; a cancelled task ends it at once.
+/// Starts a lookup with `begin` and suspends until its answer. Cancelling the task ends the wait at once.
 ///
-/// `begin` is given what to call with the answer and returns the token that takes the lookup back.
+/// `begin` gets a function to call with the answer, and returns the token that cancels the lookup.
 nonisolated(nonsending) func waitForLookup<Value: Sendable>(
     name: String, _ begin: (@escaping @Sendable (Result<Value, ResolverError>) -> Void) -> LookupToken
 ) async throws(ResolverError) -> Value {
@@ -18,7 +18,7 @@ nonisolated(nonsending) func waitForLookup<Value: Sendable>(
     return try result.get()
 }
 
-/// The meeting point of one continuation, one answer and one cancellation, which come in any order.
+/// Resumes one continuation with the first of an answer and a cancellation, in whichever order the three arrive.
 final class LookupWaiting<Value: Sendable>: Sendable {
     typealias Answer = Result<Value, ResolverError>
 
@@ -31,7 +31,7 @@ final class LookupWaiting<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// False if the task was cancelled before it came here: the continuation is resumed then.
+    /// Accepts the continuation. If the task is already cancelled, resumes it and returns false.
     func suspend(_ continuation: CheckedContinuation<Answer, Never>) -> Bool {
         let cancelled = state.withLock { state in
             if state.cancelled == nil { state.continuation = continuation }
@@ -41,7 +41,7 @@ final class LookupWaiting<Value: Sendable>: Sendable {
         return cancelled == nil
     }
 
-    /// The lookup has begun; if the task was cancelled meanwhile it is taken back.
+    /// Accepts the token of the started lookup; cancels the lookup if the task was cancelled in the meantime.
     func began(_ token: LookupToken) {
         let isCancelled = state.withLock { state in
             if !state.isOver { state.token = token }
@@ -63,7 +63,7 @@ final class LookupWaiting<Value: Sendable>: Sendable {
         if isWaiting { end(with: .failure(error))?.cancel() }
     }
 
-    /// Resumes the task, once, and gives the token, if the lookup has begun.
+    /// Resumes the task, once. Returns the token if the lookup has started.
     private func end(with answer: Answer) -> LookupToken? {
         let (continuation, token) = state.withLock { state in
             state.isOver = true

@@ -1,13 +1,13 @@
-/// What names are asked for.
+/// The subject of a lookup of names.
 public enum NameSubject: Hashable, Sendable {
-    /// The names of an address: a reverse look-up.
+    /// An address: a reverse lookup finds its names.
     case address(IPAddress)
-    /// The main name of a host that is known by another.
+    /// A host name: the lookup finds its canonical name.
     case host(HostName)
 }
 
 extension NameSubject: CustomStringConvertible {
-    /// The address or the name.
+    /// The address or the name as text.
     public var description: String {
         switch self {
         case .address(let address): address.description

@@ -1,4 +1,4 @@
-/// Something that finds the addresses of hosts: the system's resolver, our own, a table, a script for tests.
+/// A type that finds the addresses of hosts, such as ``SystemResolver``, ``WireResolver``, or a table in a test.
 ///
 /// ```swift
 /// let resolver: any Resolver = SystemResolver.shared
@@ -6,17 +6,17 @@
 /// for try await batch in resolver.addressBatches(of: try HostName("www.example.org")) { … }
 /// ```
 ///
-/// A type conforms with ``start(_:_:)`` alone; waiting, blocking and streaming are made from it.
+/// A conforming type implements ``start(_:_:)`` alone. The asynchronous, blocking and streaming forms are built on it.
 public protocol Resolver: Sendable {
-    /// Begins a lookup and returns at once.
+    /// Starts a lookup and returns at once.
     ///
-    /// `handler` gets any number of batches, then `finished` exactly once, unless the token's `cancel()` returned true. It is
-    /// never called from inside this call, not even for a numeric name; the calls come one after another on a thread
-    /// of the resolver's choice, and must not block it. The request's deadline ends the lookup with
+    /// `handler` gets any number of batches, then `finished` exactly once, unless the token's `cancel()` returned true.
+    /// It is never called from inside this call, not even for a numeric name. Its calls do not overlap, happen on a
+    /// thread of the resolver's choice, and must not block. At the request's deadline, the lookup fails with
     /// ``ResolverError/Code-swift.struct/timedOut``.
     func start(_ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void) -> LookupToken
 
-    /// Looks up while the calling thread waits, and gives all addresses that came, best first.
+    /// Looks up and blocks the calling thread; returns all addresses, best first.
     ///
     /// - Throws: ``ResolverError``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
@@ -26,8 +26,8 @@ public protocol Resolver: Sendable {
 extension Resolver {
     /// Finds all addresses of `name`, best first.
     ///
-    /// Cancelling the task, or the deadline, ends it at once; nothing is left behind but, with a system's resolver that
-    /// does not return, one of its bounded threads.
+    /// Cancelling the task, or the deadline, ends the wait at once. Nothing remains behind, except one of the bounded
+    /// threads of ``SystemResolver`` if the C library's call does not return.
     ///
     /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task is cancelled.
     public nonisolated(nonsending) func addresses(
@@ -36,16 +36,16 @@ extension Resolver {
         try await addresses(AddressRequest(name, until: deadline))
     }
 
-    /// Finds all addresses of `name`, best first, as the function that takes a ``HostName`` does.
+    /// Finds all addresses of `name`, best first, like the function that takes a ``HostName``.
     ///
-    /// - Throws: ``ResolverError``, also for a text that is no host's name.
+    /// - Throws: ``ResolverError``, also if the text is not a valid host name.
     public nonisolated(nonsending) func addresses(
         of name: String, until deadline: ContinuousClock.Instant? = nil
     ) async throws(ResolverError) -> [IPAddress] {
         try await addresses(AddressRequest(HostName(name), until: deadline))
     }
 
-    /// Carries out `request` and gives all addresses that came.
+    /// Performs `request` and returns all addresses.
     ///
     /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task is cancelled.
     public nonisolated(nonsending) func addresses(_ request: AddressRequest) async throws(ResolverError) -> [IPAddress]
@@ -56,7 +56,7 @@ extension Resolver {
         }
     }
 
-    /// Finds all addresses of `name`, best first, while the calling thread waits.
+    /// Finds all addresses of `name`, best first, and blocks the calling thread.
     ///
     /// - Throws: ``ResolverError``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
@@ -66,9 +66,9 @@ extension Resolver {
         try blockingAddresses(AddressRequest(name, until: deadline))
     }
 
-    /// Finds all addresses of `name`, best first, while the calling thread waits.
+    /// Finds all addresses of `name`, best first, and blocks the calling thread.
     ///
-    /// - Throws: ``ResolverError``, also for a text that is no host's name.
+    /// - Throws: ``ResolverError``, also if the text is not a valid host name.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func addresses(
         of name: String, until deadline: ContinuousClock.Instant? = nil
@@ -76,16 +76,16 @@ extension Resolver {
         try blockingAddresses(AddressRequest(HostName(name), until: deadline))
     }
 
-    /// Finds addresses and gives them as they come: the fast family does not wait for the slow one.
+    /// Finds addresses and delivers them as they arrive: the faster family does not wait for the slower one.
     ///
-    /// The lookup begins with the iteration and ends with it.
+    /// The lookup starts with the iteration and ends with it.
     public func addressBatches(
         of name: HostName, until deadline: ContinuousClock.Instant? = nil
     ) -> AddressBatches {
         AddressBatches(resolver: self, request: AddressRequest(name, until: deadline, delivery: .asTheyCome))
     }
 
-    /// The blocking form made from ``start(_:_:)``.
+    /// The default implementation, built on ``start(_:_:)``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func blockingAddresses(_ request: AddressRequest) throws(ResolverError) -> [IPAddress] {
         let gathering = AddressGathering()

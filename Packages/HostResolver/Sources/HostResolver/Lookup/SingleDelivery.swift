@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Hands one answer over at most once, whoever comes first: the answer or the cancellation.
+/// Delivers one answer at most once: the first of the answer and the cancellation wins.
 final class SingleDelivery<Value: Sendable>: Sendable {
     private let handler: Locked<(@Sendable (Result<Value, ResolverError>) -> Void)?>
 
@@ -8,12 +8,12 @@ final class SingleDelivery<Value: Sendable>: Sendable {
         self.handler = Locked(handler)
     }
 
-    /// Hands the answer over, if nothing ended it before.
+    /// Delivers the answer, unless one was delivered or the delivery was closed.
     func deliver(_ result: Result<Value, ResolverError>) {
         handler.withLock { $0.take() }?(result)
     }
 
-    /// Ends it without an answer; true if it was not over.
+    /// Ends the delivery without an answer; true if no answer had been delivered.
     func close() -> Bool {
         handler.withLock { $0.take() } != nil
     }

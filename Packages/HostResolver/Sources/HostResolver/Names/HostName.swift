@@ -1,4 +1,4 @@
-/// A host's name as people write it: checked, with the form that goes to resolvers.
+/// A validated host name, with the ASCII form that resolvers use.
 ///
 /// ```swift
 /// let name = try HostName("Bücher.example")
@@ -7,30 +7,30 @@
 /// try HostName("user@host")             // throws .invalidName
 /// ```
 ///
-/// Only letters, digits, hyphens and underscores pass (RFC 952, RFC 1123 §2.1, and the underscore that names in use
-/// have), so no user information, port or path of a URL can leak into a query. A name whose last label is a number
-/// must be a full IPv4 address: `127.1` and `0x7f000001`, which older functions take for addresses, are refused.
+/// Only letters, digits and hyphens (RFC 952, RFC 1123 §2.1) and underscores, which are in common use, are valid, so no
+/// user information, port or path of a URL can leak into a query. A name whose last label is a number must be a
+/// complete IPv4 address: `127.1` and `0x7f000001`, which older functions accept as addresses, are rejected.
 public struct HostName: Hashable, Sendable {
-    /// Most bytes of ``ascii``, without the final dot (RFC 1035 §2.3.4).
+    /// The longest ``ascii`` form, in bytes, without the final dot (RFC 1035 §2.3.4).
     public static let longestName = 253
-    /// Most bytes of a label (RFC 1035 §2.3.4).
+    /// The longest label, in bytes (RFC 1035 §2.3.4).
     public static let longestLabel = 63
-    /// Most bytes of a name that is looked at, before conversion to ASCII.
+    /// The longest input, in bytes, before conversion to ASCII.
     public static let longestText = 1024
 
     /// The form for resolvers: ASCII, lower case, international labels as A-labels (RFC 5890 §2.3.2.1), without the
-    /// final dot. For an address, its text form.
+    /// final dot. The text form if the host is an address.
     public let ascii: String
-    /// The address, if the text is one: it needs no lookup.
+    /// The address, if the text is an address and needs no lookup; otherwise nil.
     public let address: IPAddress?
-    /// Ended with a dot: search domains are not tried.
+    /// Whether the name ended with a dot, or is an address. No search domains are appended to such a name.
     public let isFullyQualified: Bool
 
-    /// Reads a name or an address.
+    /// Parses a name or an address.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/invalidName``, or
-    ///   ``ResolverError/Code-swift.struct/internationalNamesUnavailable`` for a name with non-ASCII letters on a machine
-    ///   without libidn2.
+    /// - Throws: ``ResolverError/Code-swift.struct/invalidName``;
+    ///   ``ResolverError/Code-swift.struct/internationalNamesUnavailable`` for a name with non-ASCII letters if libidn2
+    ///   is not installed.
     public init(_ text: String) throws(ResolverError) {
         if let address = IPAddress(text) {
             self.init(address)
@@ -43,7 +43,7 @@ public struct HostName: Hashable, Sendable {
         if !text.utf8.allSatisfy({ $0 < 0x80 }) {
             name = try InternationalName.ascii(of: text)
             if let address = IPAddress(name) {
-                // Full-width digits and dots become an address only through the conversion.
+                // Full-width digits and dots are an address only after conversion.
                 self.init(address)
                 return
             }
@@ -57,7 +57,7 @@ public struct HostName: Hashable, Sendable {
         self.init(ascii: hasCapitals ? name.lowercased() : name, address: nil, isFullyQualified: isFullyQualified)
     }
 
-    /// The name that stands for an address.
+    /// Creates the name form of an address.
     public init(_ address: IPAddress) {
         self.init(ascii: address.description, address: address, isFullyQualified: true)
     }
@@ -68,21 +68,21 @@ public struct HostName: Hashable, Sendable {
         self.isFullyQualified = isFullyQualified
     }
 
-    /// The labels of ``ascii``, the host's own first.
+    /// The labels of ``ascii``, the leftmost first; empty for an address.
     public var labels: [Substring] {
         address == nil ? ascii.split(separator: ".") : []
     }
 }
 
 extension HostName: CustomStringConvertible {
-    /// ``ascii``, with the final dot if it was there.
+    /// The ``ascii`` form, with the final dot if the input had one.
     public var description: String {
         address == nil && isFullyQualified ? ascii + "." : ascii
     }
 }
 
 extension HostName {
-    /// What is wrong with an ASCII name without its final dot; nil if nothing is.
+    /// The reason why an ASCII name, without its final dot, is invalid; nil if it is valid.
     private static func fault(in name: UnsafeBufferPointer<UInt8>, _ hasCapitals: inout Bool) -> String? {
         if name.isEmpty { return "empty" }
         if name.count > longestName { return "longer than \(longestName) bytes" }
@@ -114,7 +114,8 @@ extension HostName {
         }
     }
 
-    /// `inet_aton` would take the last label for a number, decimal or hexadecimal (WHATWG URL §3.5 "ends in a number").
+    /// Whether `inet_aton` would read the label as a decimal or hexadecimal number (WHATWG URL §3.5, "ends in a
+    /// number").
     private static func isNumber(_ label: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         let isDecimal = label.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         let isHexadecimal =
@@ -129,7 +130,8 @@ extension HostName {
 }
 
 extension HostName {
-    /// In `.invalid`, which nobody has, or `.onion`, which a name server is not to hear of (RFC 6761 §6.4, RFC 7686 §2).
+    /// Whether the name must not be sent to name servers: it is in `.invalid`, which never exists, or in `.onion`,
+    /// which is private to Tor (RFC 6761 §6.4, RFC 7686 §2).
     var isNeverAsked: Bool {
         ascii.hasSuffix(".invalid") || ascii.hasSuffix(".onion") || ascii == "invalid" || ascii == "onion"
     }

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Converts names with non-ASCII letters to the form of the DNS (RFC 5891 §4, with the mapping of UTS 46).
+/// Conversion of names with non-ASCII letters to the ASCII form of the DNS (RFC 5891 §4, with the mapping of UTS 46).
 ///
-/// The conversion is libidn2's, opened at run time: the tables are large, change with Unicode, and are on nearly every
-/// machine, because glibc's own `AI_IDN` opens the same library.
+/// Uses libidn2, loaded at run time. Its tables are large and change with Unicode; the library is on nearly every
+/// machine, because glibc's own `AI_IDN` loads it too.
 enum InternationalName {
     /// `int idn2_to_ascii_8z(const char *, char **, int flags)`
     private typealias ToASCII =
@@ -11,7 +11,7 @@ enum InternationalName {
             UnsafePointer<CChar>, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, CInt
         ) -> CInt
 
-    /// `IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL`: what browsers use, so that `ß` stays itself.
+    /// `IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL`, as in browsers: `ß` is not mapped to `ss`.
     private static let flags: CInt = 1 | 8
 
     private static let toASCII: ToASCII? = {

@@ -1,4 +1,4 @@
-/// Whom a URL leads to: the host and the port of its authority (RFC 3986 §3.2).
+/// The host and the port of a URL's authority (RFC 3986 §3.2).
 ///
 /// ```swift
 /// let authority = try URLAuthority(of: "http://ann@[fe80::1%25eth0]:8080/x")
@@ -6,19 +6,20 @@
 /// authority.port                        // 8080
 /// ```
 ///
-/// Read from the URL's text, because `URL` leaves out what matters: a port that is too large is none there, and brackets
-/// may stand around anything.
+/// Parses the URL's text, because Foundation's `URL` is too lenient: it drops a port that is too large, and accepts any
+/// text in brackets.
 public struct URLAuthority: Hashable, Sendable {
-    /// The host as it is written, without brackets and escapes; empty if the URL names none. Not checked: see
+    /// The host as written, without brackets and escapes; empty if the URL has no host. It is not validated; see
     /// ``resolvableHost()``.
     public let host: String
-    /// The port as it is written, `Int.max` if it is larger than that; nil if the URL names none.
+    /// The port as written, or `Int.max` if it is larger than that; nil if the URL has no port.
     public let port: Int?
 
-    /// Reads the authority of a URL.
+    /// Parses the authority of a URL. A URL without `//` after its scheme has an empty host and no port.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/invalidName`` for brackets around what is no IPv6 address, for escapes in
-    ///   place of ASCII characters, which only hide a name, and for a port that is no number.
+    /// - Throws: ``ResolverError/Code-swift.struct/invalidName`` for brackets without an IPv6 address, for invalid
+    ///   percent escapes and those that encode ASCII characters, which only disguise a name, and for a port that is not
+    ///   a number.
     public init(of url: String) throws(ResolverError) {
         var rest = Substring(url)
         let isWithin = { (character: Character) in character != "/" && character != "?" && character != "#" }
@@ -53,15 +54,15 @@ public struct URLAuthority: Hashable, Sendable {
         port = digits.isEmpty ? nil : Int(digits) ?? .max
     }
 
-    /// The host as it is looked up and connected to: a name in ASCII and lower case, or an address.
+    /// Returns the host in the form for lookups and connections: a name in lower-case ASCII, or an address.
     ///
-    /// - Throws: as ``HostName/init(_:)-(String)``.
+    /// - Throws: The errors of ``HostName/init(_:)-(String)``.
     public func resolvableHost() throws(ResolverError) -> String {
         let name = try HostName(host)
         return name.address == nil ? name.ascii : host.lowercased()
     }
 
-    /// An IPv6 address, with its zone behind `%25`, or behind `%` as people write it (RFC 6874 §3); nil if it is none.
+    /// Parses an IPv6 address, with a zone after `%25`, or after a bare `%` as people write it (RFC 6874 §3).
     private static func literal(_ text: Substring) -> String? {
         guard let percent = text.firstIndex(of: "%") else {
             return IPv6Address(String(text)) == nil ? nil : String(text)
@@ -76,12 +77,12 @@ public struct URLAuthority: Hashable, Sendable {
         return IPv6Address(address) == nil || zone.isEmpty ? nil : "\(address)%\(zone)"
     }
 
-    /// Without escapes; nil if one of them stands for an ASCII character, or is none.
+    /// Decodes percent escapes; nil if one is invalid or encodes an ASCII character, or if the result is not UTF-8.
     private static func unescaped(_ text: Substring) -> String? {
         let parts = text.split(separator: "%", omittingEmptySubsequences: false)
         var bytes = Array(parts[0].utf8)
         for part in parts.dropFirst() {
-            // A single digit is below 0x80, too.
+            // An escape with a single digit is rejected as well: its value is below 0x80.
             let digits = part.prefix(2)
             guard digits.utf8.allSatisfy(isHexadecimal), let value = UInt8(digits, radix: 16), value >= 0x80 else {
                 return nil

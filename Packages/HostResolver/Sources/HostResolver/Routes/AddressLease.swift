@@ -1,22 +1,22 @@
-/// For how long an address was given to this machine, by DHCP or a router's advertisement, and how much of that is left.
+/// The lifetime of an address assigned by DHCP or a router advertisement, and how much of it remains.
 ///
 /// ```swift
-/// if let lease = address.lease, lease.isOverdue { print("nobody has renewed", address.address) }
+/// if let lease = address.lease, lease.isOverdue { print(address.address, "was not renewed") }
 /// ```
 public struct AddressLease: Hashable, Sendable {
-    /// For how long it was given when it was renewed last.
+    /// The whole lifetime, counted from the last renewal.
     public var total: Duration
-    /// What is left of that.
+    /// The remaining lifetime.
     public var remaining: Duration
 
-    /// Makes a lease.
+    /// Creates a lease.
     public init(total: Duration, remaining: Duration) {
         self.total = total
         self.remaining = remaining
     }
 
-    /// It should have been renewed before: more than seven eighths have passed, which is when a DHCP client gives its own
-    /// server up and asks any other (RFC 2131 §4.4.5).
+    /// Whether the lease should have been renewed: more than seven eighths have passed. At that point a DHCP client
+    /// gives up on its own server and requests the address from any other (RFC 2131 §4.4.5).
     public var isOverdue: Bool { remaining * 8 < total }
 }
 
@@ -24,7 +24,8 @@ extension AddressLease {
     private static let size = 16  // struct ifa_cacheinfo: preferred, valid, created, updated
     private static let forever = UInt32.max
 
-    /// Reads the kernel's times of an address: seconds that are left, and since boot, in hundredths, its last renewal.
+    /// Parses the kernel's `ifa_cacheinfo`: the remaining lifetime in seconds, and the last renewal in hundredths of a
+    /// second since boot. Nil for an address without end, and for too few bytes.
     init?(_ bytes: [UInt8], upTime: Duration) {
         guard bytes.count >= AddressLease.size else { return nil }
         let seconds = bytes[...].native(UInt32.self, at: 4)

@@ -1,9 +1,9 @@
-/// Makes one report of many changes in short order: a link that comes up brings dozens.
+/// A debouncer: it combines changes in quick succession into one report. A link that comes up causes dozens.
 ///
-/// A report is due when nothing has happened for the quiet time, or ``longestFactor`` quiet times after the first change, so that
-/// a network that never comes to rest is reported too.
+/// A report is due after a quiet time without changes, or ``longestFactor`` quiet times after the first change, so that
+/// a network that changes all the time is reported as well.
 struct ChangeDebounceMachine {
-    /// How many quiet times a report may be put off.
+    /// The maximum delay of a report, in quiet times.
     static let longestFactor = 10
 
     private let quietTime: Duration
@@ -15,10 +15,10 @@ struct ChangeDebounceMachine {
         self.quietTime = quietTime
     }
 
-    /// When to look again; nil if nothing is to be reported.
+    /// The instant at which a report is due; nil if there is nothing to report.
     var deadline: ContinuousClock.Instant? { due }
 
-    /// Something changed.
+    /// Records a change.
     mutating func noted(_ change: NetworkChange, now: ContinuousClock.Instant) {
         guard !change.isEmpty else { return }
         self.change.formUnion(change)
@@ -27,7 +27,7 @@ struct ChangeDebounceMachine {
         due = min(now + quietTime, latest)
     }
 
-    /// The report, if it is due.
+    /// Returns the combined changes if a report is due; otherwise nil.
     mutating func report(now: ContinuousClock.Instant) -> NetworkChange? {
         guard let due, now >= due else { return nil }
         defer { (change, self.due, latest) = ([], nil, nil) }

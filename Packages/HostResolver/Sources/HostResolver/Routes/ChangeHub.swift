@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Hands each change to everybody who listens.
+/// A broadcast of changes to all listeners.
 final class ChangeHub: Sendable {
     private struct State {
         var listeners: [ObjectIdentifier: WeakListener] = [:]

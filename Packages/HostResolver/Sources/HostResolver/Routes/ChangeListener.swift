@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Holds the changes that one listener has not taken yet, as one, and tells when there are some.
+/// One listener's pending changes, combined into one, with a notification when there are some.
 final class ChangeListener: Sendable {
     private struct State {
         var change: NetworkChange = []
@@ -25,7 +25,7 @@ final class ChangeListener: Sendable {
         point.close()
     }
 
-    /// Rings `bell` at each change.
+    /// Signals `bell` at each change.
     func ring(_ bell: any DeliverySignal) {
         let hasChange = state.withLock { state in
             state.bell = bell
@@ -34,7 +34,7 @@ final class ChangeListener: Sendable {
         if hasChange { bell.signal() }
     }
 
-    /// What has changed since the last call; empty for nothing.
+    /// Returns the changes since the last call; empty if there are none.
     func take() -> NetworkChange {
         state.withLock { state in
             defer { state.change = [] }
@@ -42,7 +42,7 @@ final class ChangeListener: Sendable {
         }
     }
 
-    /// The next change; nil at the end, or when the task is cancelled.
+    /// Returns the next change; nil at the end, or if the task is cancelled.
     nonisolated(nonsending) func next() async -> NetworkChange? {
         guard point.enter(.reader) == .entered else { return nil }
         defer { point.leave(.reader) }

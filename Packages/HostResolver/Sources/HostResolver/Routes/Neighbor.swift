@@ -1,25 +1,25 @@
-/// What the kernel knows of another machine on a link: an entry of its neighbour table (ARP, or RFC 4861 §5.1).
+/// An entry of the kernel's neighbour table: another machine on a link (ARP, or RFC 4861 §5.1).
 public struct Neighbor: Hashable, Sendable {
-    /// What the kernel thinks of it.
+    /// The kernel's view of a neighbour's reachability.
     public enum State: Hashable, Sendable {
-        /// It answered lately, or is said to be there.
+        /// It answered recently, or the entry is permanent.
         case reachable
-        /// It answered once; nobody has asked since.
+        /// It answered earlier; its reachability has not been confirmed recently.
         case stale
-        /// It is being asked and has not answered yet.
+        /// Its link-layer address is being resolved; there is no answer yet.
         case resolving
-        /// It was asked and did not answer.
+        /// It did not answer the resolution of its link-layer address.
         case failed
     }
 
-    /// Its address.
+    /// The neighbour's address.
     public var address: IPAddress
-    /// The number of the interface it is behind.
+    /// The index of the interface through which it is reached.
     public var interfaceIndex: UInt32
-    /// What the kernel thinks of it.
+    /// The kernel's view of its reachability.
     public var state: State
 
-    /// Makes an entry.
+    /// Creates an entry.
     public init(_ address: IPAddress, interfaceIndex: UInt32, state: State) {
         self.address = address
         self.interfaceIndex = interfaceIndex
@@ -30,7 +30,8 @@ public struct Neighbor: Hashable, Sendable {
 extension Neighbor {
     private static let headerSize = 12  // struct ndmsg
 
-    /// Reads the kernel's message about a neighbour; nil if it is none, or not about a machine (multicast, broadcast).
+    /// Parses a neighbour message of the kernel; nil for other messages, and for entries that are not machines
+    /// (multicast, broadcast).
     init?(_ message: NetlinkMessage) {
         guard message.type == RouteNetlink.newNeighbor, message.payload.count >= Neighbor.headerSize else { return nil }
         let header = message.payload[...]

@@ -1,17 +1,17 @@
-/// One message of the kernel's netlink protocol (netlink(7)), in this machine's byte order.
+/// A message of the kernel's netlink protocol (netlink(7)), in this machine's byte order.
 struct NetlinkMessage: Hashable {
-    /// Most bytes of one datagram from the kernel.
+    /// The largest datagram that is received, in bytes.
     static let largestDatagram = 65_536
 
     var type: UInt16
     var flags: UInt16
     var sequence: UInt32
-    /// What follows the header, without padding.
+    /// The bytes after the header, without padding.
     var payload: [UInt8]
 
     static let headerSize = 16
 
-    /// The message as bytes, padded to four.
+    /// The message as bytes, padded to a multiple of four.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendNative(UInt32(Self.headerSize + payload.count))
@@ -24,7 +24,7 @@ struct NetlinkMessage: Hashable {
         return bytes
     }
 
-    /// All whole messages in a datagram; what does not add up ends the list.
+    /// Parses all complete messages in a datagram. An invalid length ends the list.
     static func messages(in datagram: [UInt8]) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = datagram[...]
@@ -42,7 +42,8 @@ struct NetlinkMessage: Hashable {
         return messages
     }
 
-    /// The attributes behind the first `offset` bytes of the payload, by type; of several of one type, the last.
+    /// Parses the attributes after the first `offset` bytes of the payload. Of several with one type, the last one
+    /// counts.
     func attributes(after offset: Int) -> [UInt16: [UInt8]] {
         var attributes: [UInt16: [UInt8]] = [:]
         var rest = payload.dropFirst(offset)
@@ -67,7 +68,7 @@ extension [UInt8] {
         append(contentsOf: repeatElement(0, count: -count & 3))
     }
 
-    /// Adds a netlink attribute.
+    /// Appends a netlink attribute.
     mutating func appendAttribute(_ type: UInt16, _ value: [UInt8]) {
         appendNative(UInt16(4 + value.count))
         appendNative(type)
@@ -77,7 +78,7 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// The number at `offset` from the start; the bytes must be there.
+    /// Reads a number in this machine's byte order at `offset` from the start; the bytes must exist.
     func native<Number: FixedWidthInteger>(_: Number.Type, at offset: Int) -> Number {
         withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Number.self) }
     }

@@ -1,23 +1,23 @@
-/// What has changed in this machine's network.
+/// The parts of this machine's network that have changed.
 public struct NetworkChange: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// The bits of the set.
     public let rawValue: UInt8
 
-    /// The change with these bits.
+    /// Creates a set from its bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
-    /// Interfaces came, went, or changed their state.
+    /// Interfaces were added or removed, or changed state.
     public static let links = NetworkChange(rawValue: 1)
-    /// Addresses came or went.
+    /// Addresses were added or removed.
     public static let addresses = NetworkChange(rawValue: 2)
-    /// Routes came or went.
+    /// Routes were added or removed.
     public static let routes = NetworkChange(rawValue: 4)
-    /// Anything may have changed: so much did at once that the kernel's list ran over.
+    /// Anything may have changed: the kernel dropped messages because there were too many.
     public static let all: NetworkChange = [.links, .addresses, .routes]
 
-    /// What the kernel's messages tell.
+    /// Creates the set of changes that the kernel's messages report.
     init(_ messages: [NetlinkMessage]) {
         self = []
         for message in messages {

@@ -1,29 +1,31 @@
-/// The changes of a network, from ``NetworkMonitor/changes()``. Ends with its monitor or with the task.
+/// The changes of this machine's network, from ``NetworkMonitor/changes()``.
+///
+/// The sequence ends when its monitor is closed or the task is cancelled.
 public struct NetworkChanges: AsyncSequence, Sendable {
-    /// What has changed.
+    /// The parts of the network that have changed.
     public typealias Element = NetworkChange
-    /// It never fails.
+    /// The sequence never fails.
     public typealias Failure = Never
 
     let listener: ChangeListener
-    /// Kept alive as long as somebody listens.
+    /// The monitor, kept alive as long as the sequence.
     let monitor: NetworkMonitor
 
-    /// Begins to listen; changes since ``NetworkMonitor/changes()`` are not lost.
+    /// Creates an iterator. It returns the changes since ``NetworkMonitor/changes()`` was called.
     public func makeAsyncIterator() -> Iterator {
         Iterator(changes: self)
     }
 
-    /// Takes the changes one by one.
+    /// An iterator over the changes.
     public struct Iterator: AsyncIteratorProtocol {
         let changes: NetworkChanges
 
-        /// The next change; nil at the end.
+        /// Returns the next change; nil at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkChange? {
             await changes.listener.next()
         }
 
-        /// The next change; nil at the end.
+        /// Returns the next change; nil at the end.
         public mutating func next() async -> NetworkChange? {
             await changes.listener.next()
         }

@@ -1,23 +1,23 @@
 internal import Glibc
 
-/// A network interface as the kernel sees it: whether it is switched on, has a carrier, and which addresses it holds.
+/// A network interface: its state, whether it has a carrier, and its addresses, as the kernel reports them.
 public struct NetworkInterface: Hashable, Sendable {
-    /// Its name: `eth0`.
+    /// The name, such as `eth0`.
     public var name: String
-    /// Its number.
+    /// The kernel's interface index.
     public var index: UInt32
-    /// It only leads to this machine.
+    /// Whether this is a loopback interface.
     public var isLoopback: Bool
-    /// Somebody switched it on.
+    /// Whether the interface is administratively up.
     public var isUp: Bool
-    /// There is something at the other end: a plugged cable, an associated access point, a tunnel.
+    /// Whether the link works: the cable is plugged in, the access point is associated, the tunnel is established.
     public var hasCarrier: Bool
-    /// Most bytes of one packet; nil if the kernel does not say.
+    /// The largest packet (MTU), in bytes; nil if the kernel does not report it.
     public var maximumPacketSize: Int?
-    /// What it holds, in the kernel's order.
+    /// The interface's addresses, in the kernel's order.
     public var addresses: [InterfaceAddress]
 
-    /// Makes an interface.
+    /// Creates an interface.
     public init(
         name: String, index: UInt32, isLoopback: Bool = false, isUp: Bool = true, hasCarrier: Bool = true,
         maximumPacketSize: Int? = nil, addresses: [InterfaceAddress] = []
@@ -36,18 +36,18 @@ public struct NetworkInterface: Hashable, Sendable {
 public struct InterfaceAddress: Hashable, Sendable {
     /// The address.
     public var address: IPAddress
-    /// How many of its bits name the network.
+    /// The length of the network prefix, in bits.
     public var prefixLength: Int
-    /// The kernel has not finished looking whether somebody else has it (RFC 4862 §5.4).
+    /// Whether duplicate address detection is still in progress (RFC 4862 §5.4).
     public var isTentative: Bool
-    /// Somebody else has it: the kernel does not use it.
+    /// Whether another machine has the same address, so that the kernel does not use it.
     public var isDuplicate: Bool
-    /// It is for outgoing connections and is replaced by another one from time to time (RFC 8981).
+    /// Whether this is a temporary address for outgoing connections, which is replaced from time to time (RFC 8981).
     public var isTemporary: Bool
-    /// How long it was given for and how much is left; nil for one that stays until it is taken away.
+    /// The lifetime of the address; nil if it has no end.
     public var lease: AddressLease?
 
-    /// Makes an address.
+    /// Creates an address.
     public init(
         _ address: IPAddress, prefixLength: Int, isTentative: Bool = false, isDuplicate: Bool = false,
         isTemporary: Bool = false, lease: AddressLease? = nil
@@ -67,7 +67,7 @@ extension NetworkInterface {
     private static let lowerUp: UInt32 = 1 << 16  // IFF_LOWER_UP
     private static let headerSize = 16  // struct ifinfomsg
 
-    /// The kernel's question for the interface with this number.
+    /// Creates a query for the interface with this index.
     static func query(of index: UInt32, sequence: UInt32) -> NetlinkMessage {
         var payload = [UInt8](repeating: 0, count: 4)  // family, padding, type
         for field in [index, 0, 0] { payload.appendNative(field) }  // flags, mask of changes
@@ -75,7 +75,7 @@ extension NetworkInterface {
             type: RouteNetlink.getLink, flags: RouteNetlink.request, sequence: sequence, payload: payload)
     }
 
-    /// Reads the kernel's message about a link; nil if it is none.
+    /// Parses a link message of the kernel; nil for other messages.
     init?(_ message: NetlinkMessage) {
         guard message.type == RouteNetlink.newLink, message.payload.count >= NetworkInterface.headerSize else {
             return nil
@@ -102,20 +102,20 @@ extension InterfaceAddress {
     private static let tentative: UInt32 = 0x40  // IFA_F_TENTATIVE
     private static let headerSize = 8  // struct ifaddrmsg
 
-    /// Reads the kernel's message about an address, with the number of its interface; nil if it is none. `upTime` is how long
-    /// the machine has been running.
+    /// Parses an address message of the kernel; nil for other messages. Returns the address with the index of its
+    /// interface. `upTime` is the time since the machine booted.
     static func read(_ message: NetlinkMessage, upTime: Duration) -> (interface: UInt32, InterfaceAddress)? {
         guard message.type == RouteNetlink.newAddress, message.payload.count >= headerSize else { return nil }
         let header = message.payload[...]
         let attributes = message.attributes(after: headerSize)
-        // On point-to-point links IFA_ADDRESS is the peer's; the own one is IFA_LOCAL, which IPv6 leaves out.
+        // On point-to-point links, IFA_ADDRESS is the peer's address and IFA_LOCAL the local one. IPv6 omits IFA_LOCAL.
         guard let octets = attributes[RouteNetlink.localAddress] ?? attributes[RouteNetlink.interfaceAddress],
             let address = IPAddress(octets: octets[...])
         else { return nil }
         let flags =
             attributes[RouteNetlink.addressFlags].flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil }
             ?? UInt32(message.payload[2])
-        let isIPv6 = address.octets.count == 16  // to IPv4 the same bit says "secondary"
+        let isIPv6 = address.octets.count == 16  // for IPv4, the same bit means "secondary"
         let read = InterfaceAddress(
             address, prefixLength: Int(message.payload[1]), isTentative: flags & tentative != 0,
             isDuplicate: flags & duplicate != 0, isTemporary: isIPv6 && flags & temporary != 0,

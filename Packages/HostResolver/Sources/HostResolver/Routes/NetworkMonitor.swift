@@ -1,32 +1,34 @@
 internal import EventLoops
 
-/// Tells when interfaces, addresses or routes of this machine change.
+/// A monitor of this machine's network, which reports changes of interfaces, addresses and routes.
 ///
 /// ```swift
 /// let monitor = try NetworkMonitor()
 /// for await flags in monitor.reachability(of: [IPAddress("192.0.2.1")!]) {
-///     print(flags)                    // now, and whenever it becomes something else
+///     print(flags)                    // the current value, and each new one
 /// }
 /// ```
 ///
-/// Many changes in short order are told as one. The monitor lives until ``close()`` or until it is let go; its sequences end
-/// then, and when the kernel can no longer be listened to. It costs one descriptor and, between changes, nothing.
+/// Changes in quick succession are reported as one. The monitor works until ``close()`` or until it is released. Its
+/// sequences end then, or when the kernel's socket fails. It costs one descriptor and, between changes, no processor
+/// time.
 public final class NetworkMonitor: Sendable {
-    /// How long the network must be quiet before changes are told.
+    /// The time without changes after which a report is made: 50 ms.
     public static let defaultQuietTime: Duration = .milliseconds(50)
 
     private let point: WaitPoint
     private let hub: ChangeHub
 
-    /// Begins to watch.
+    /// Creates a monitor and starts it.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel gives no netlink socket.
+    /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel provides no netlink socket.
     public init(quietTime: Duration = defaultQuietTime) throws(ResolverError) {
         let point = WaitPoint(descriptor: try RouteSocket.open(groups: RouteNetlink.changeGroups), ownership: .owned)
         let hub = ChangeHub()
         self.point = point
         self.hub = hub
-        // The task knows the descriptor and the listeners, not the monitor: letting the monitor go ends it.
+        // The task refers to the descriptor and the listeners, but not to the monitor: releasing the monitor ends the
+        // task.
         Task(executorPreference: EventLoop.shared) {
             if point.enter(.reader) == .entered {
                 let watch = NetworkWatch(quietTime: quietTime) {
@@ -43,25 +45,25 @@ public final class NetworkMonitor: Sendable {
 
     deinit { close() }
 
-    /// Ends watching, and all sequences. Idempotent.
+    /// Stops the monitor and ends all sequences. Idempotent.
     public func close() {
         point.close()
         hub.end()
     }
 
-    /// The changes from now on, as they are told; a slow reader gets several as one.
+    /// Returns the changes from now on. A slow reader gets several changes combined into one.
     public func changes() -> NetworkChanges {
         NetworkChanges(listener: hub.listen(), monitor: self)
     }
 
-    /// How `addresses` can be reached: at once, and whenever that becomes something else.
+    /// Returns the reachability of a host with the given addresses: the current value, and each new one.
     ///
-    /// If the kernel cannot be asked, nothing is reachable.
+    /// If the kernel cannot be queried, the host is reported as unreachable.
     public func reachability(of addresses: [IPAddress]) -> ReachabilityChanges {
         ReachabilityChanges(changes: changes(), addresses: addresses)
     }
 
-    /// Has `handler` called on `target` at each change until the subscription is cancelled or let go.
+    /// Calls `handler` on `target` at each change, until the subscription is cancelled or released.
     public func onChange(
         on target: any DeliveryTarget, _ handler: @escaping @Sendable (NetworkChange) -> Void
     ) -> NetworkSubscription {

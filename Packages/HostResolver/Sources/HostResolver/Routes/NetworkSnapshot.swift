@@ -1,35 +1,35 @@
 internal import EventLoops
 internal import Glibc
 
-/// What the kernel knows of this machine's network now: interfaces with their addresses, default routes, neighbours.
+/// The current state of this machine's network: interfaces with their addresses, default routes, neighbours.
 ///
 /// ```swift
 /// let network = try NetworkSnapshot.current()
 /// for interface in network.interfaces where !interface.hasCarrier { print(interface.name, "is unplugged") }
 /// ```
 ///
-/// Taking it sends nothing and never waits: it is one conversation with the kernel (rtnetlink(7)), without privileges.
+/// Reading it queries the kernel (rtnetlink(7)). That sends no packet, never blocks and needs no privileges.
 public struct NetworkSnapshot: Hashable, Sendable {
-    /// In the order of their numbers.
+    /// The interfaces, sorted by index.
     public var interfaces: [NetworkInterface]
-    /// The routes of the main table that lead everywhere, the preferred one of each family first.
+    /// The default routes of the main table, sorted by metric: the preferred route of each family comes first.
     public var defaultRoutes: [Route]
-    /// The machines on the links that the kernel knows something about.
+    /// The neighbour table: the machines on the same links that the kernel knows.
     public var neighbors: [Neighbor]
 
-    /// Most messages of one answer; a machine with more routes or neighbours is described in part.
+    /// The maximum number of messages of one kind. A machine with more routes or neighbours is described in part.
     static let mostMessages = 100_000
 
-    /// Makes a snapshot.
+    /// Creates a snapshot.
     public init(interfaces: [NetworkInterface] = [], defaultRoutes: [Route] = [], neighbors: [Neighbor] = []) {
         self.interfaces = interfaces
         self.defaultRoutes = defaultRoutes
         self.neighbors = neighbors
     }
 
-    /// Asks the kernel.
+    /// Queries the kernel for the current state.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel cannot be asked.
+    /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel cannot be queried.
     public static func current() throws(ResolverError) -> NetworkSnapshot {
         var snapshot = NetworkSnapshot()
         for type in [RouteNetlink.getLink, RouteNetlink.getAddress, RouteNetlink.getRoute, RouteNetlink.getNeighbor] {
@@ -38,14 +38,14 @@ public struct NetworkSnapshot: Hashable, Sendable {
         return snapshot
     }
 
-    /// How long the machine has been running, without its sleep: what the kernel's times count from.
+    /// The time since boot without suspension, which is the clock of the kernel's address times.
     private static var upTime: Duration {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
     }
 
-    /// Takes the kernel's answers in; links must come before their addresses.
+    /// Adds the kernel's answers to the snapshot. Links must precede their addresses.
     mutating func receive(_ messages: [NetlinkMessage], upTime: Duration = .zero) {
         var routes: [(metric: UInt32, Route)] = []
         for message in messages {
@@ -62,7 +62,7 @@ public struct NetworkSnapshot: Hashable, Sendable {
             }
         }
         interfaces.sort { $0.index < $1.index }
-        // A stable order: `sort` is none, and the kernel's own order decides between equal metrics.
+        // Routes with equal metrics keep the kernel's order. `sort` alone does not guarantee that it is stable.
         let order = routes.enumerated().sorted { ($0.element.metric, $0.offset) < ($1.element.metric, $1.offset) }
         defaultRoutes += order.map(\.element.1)
     }
@@ -71,7 +71,7 @@ public struct NetworkSnapshot: Hashable, Sendable {
 extension Route {
     private static let mainTable: UInt32 = 254
 
-    /// True for a route of the main table with an empty destination that a packet can take.
+    /// Whether the message is a route of the main table with an empty destination.
     static func isDefault(_ message: NetlinkMessage) -> Bool {
         guard message.type == RouteNetlink.newRoute, message.payload.count >= RouteNetlink.routeHeaderSize,
             message.payload[1] == 0
@@ -81,7 +81,7 @@ extension Route {
         return number ?? UInt32(message.payload[4]) == mainTable
     }
 
-    /// What the route costs; the lower, the better.
+    /// The metric of the route in a message; the lowest is preferred.
     static func metric(of message: NetlinkMessage) -> UInt32 {
         let bytes = message.attributes(after: RouteNetlink.routeHeaderSize)[RouteNetlink.routeMetric]
         return bytes.flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil } ?? 0
@@ -89,11 +89,13 @@ extension Route {
 }
 
 extension RouteSocket {
-    /// All that the kernel has of one kind. It makes each part of its answer as the part before is read, so nothing waits here.
+    /// Returns all entries of one kind, such as links or routes.
+    ///
+    /// The kernel produces each part of its answer while the previous part is read, so receiving never has to wait.
     static func dump(_ type: UInt16) throws(ResolverError) -> [NetlinkMessage] {
         let descriptor = try open(groups: 0)
         defer { close(descriptor) }
-        // struct rtgenmsg, padded to the largest header that a kernel checks strictly (struct ifinfomsg).
+        // struct rtgenmsg, padded to the largest header that the kernel validates strictly (struct ifinfomsg).
         let query = NetlinkMessage(
             type: type, flags: RouteNetlink.request | RouteNetlink.dump, sequence: UInt32(type),
             payload: [UInt8](repeating: 0, count: 16)

@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Calls at each change of the network, from ``NetworkMonitor/onChange(on:_:)``. Letting it go ends the calls.
+/// A subscription to changes of the network, from ``NetworkMonitor/onChange(on:_:)``. Releasing it ends the calls.
 public final class NetworkSubscription: Sendable {
     private let listener: ChangeListener
     private let monitor: NetworkMonitor
@@ -21,7 +21,7 @@ public final class NetworkSubscription: Sendable {
 
     deinit { cancel() }
 
-    /// Ends the calls: on the target itself none comes after this returns.
+    /// Ends the calls. If this is called on the target itself, no call follows its return.
     public func cancel() {
         bell.cancel()
         listener.end()

@@ -1,36 +1,36 @@
 internal import EventLoops
 
-/// Turns what a socket says of the network into changes, until the socket ends.
+/// A loop that reads netlink messages from a socket and publishes the changes that they report.
 ///
-/// The socket and the wait are given, so that tests can let either fail.
+/// Reading and waiting are parameters, so that tests can make either fail.
 struct NetworkWatch {
-    /// What reading from the socket brought.
+    /// The result of reading from the socket.
     enum Reading {
-        /// One datagram of the kernel's.
+        /// A datagram from the kernel.
         case datagram([UInt8])
-        /// Datagrams were lost.
+        /// The kernel dropped datagrams.
         case overflow
-        /// Nothing is there yet.
+        /// No datagram is available yet.
         case nothing
-        /// Nothing will come any more.
+        /// The socket failed or was closed; no more datagrams will arrive.
         case end
     }
 
     let quietTime: Duration
     let read: () -> Reading
-    /// Waits until there may be something to read, at most until the time given.
+    /// Waits until the socket may be readable, at most until the given instant.
     let wait: nonisolated(nonsending) (ContinuousClock.Instant?) async -> Wake
 
     /// Publishes changes until reading or waiting ends.
     ///
-    /// A wait that did not take place ends it: to read again at once would keep the loop from its other work for ever.
+    /// A wait that fails ends the loop: reading again at once would spin and block the event loop forever.
     nonisolated(nonsending) func run(publish: (NetworkChange) -> Void) async {
         var debounce = ChangeDebounceMachine(quietTime: quietTime)
         while true {
             switch read() {
             case .datagram(let datagram):
                 debounce.noted(NetworkChange(NetlinkMessage.messages(in: datagram)), now: .now)
-                // A storm of changes must not keep the loop from its other work.
+                // Yield, so that a storm of changes does not starve the event loop's other work.
                 await Task.yield()
             case .overflow: debounce.noted(.all, now: .now)
             case .nothing:

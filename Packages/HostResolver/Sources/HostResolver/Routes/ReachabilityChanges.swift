@@ -1,30 +1,30 @@
-/// How a host can be reached, now and after each change, from ``NetworkMonitor/reachability(of:)``.
+/// The reachability of a host, now and after each change, from ``NetworkMonitor/reachability(of:)``.
 public struct ReachabilityChanges: AsyncSequence, Sendable {
-    /// The flags that hold now.
+    /// The current flags.
     public typealias Element = ReachabilityFlags
-    /// It never fails.
+    /// The sequence never fails.
     public typealias Failure = Never
 
     let changes: NetworkChanges
     let addresses: [IPAddress]
 
-    /// Begins with the flags that hold now.
+    /// Creates an iterator, which begins with the current flags.
     public func makeAsyncIterator() -> Iterator {
         Iterator(changes: changes.makeAsyncIterator(), addresses: addresses)
     }
 
-    /// Gives the flags whenever they are others than before.
+    /// An iterator that returns the flags whenever they differ from the previous ones.
     public struct Iterator: AsyncIteratorProtocol {
         var changes: NetworkChanges.Iterator
         let addresses: [IPAddress]
         var last: ReachabilityFlags?
 
-        /// The next flags; nil at the end.
+        /// Returns the next flags; nil at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ReachabilityFlags? {
             await next()
         }
 
-        /// The next flags; nil at the end.
+        /// Returns the next flags; nil at the end.
         public mutating func next() async -> ReachabilityFlags? {
             while true {
                 let flags = (try? ReachabilityFlags(of: addresses)) ?? []

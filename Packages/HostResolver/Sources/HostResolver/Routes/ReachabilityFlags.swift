@@ -1,39 +1,39 @@
-/// Whether and how packets can get to a host: the bits that `SCNetworkReachabilityFlags` has.
+/// The reachability of a host, with the bits of `SCNetworkReachabilityFlags`.
 ///
 /// ```swift
 /// let flags = try ReachabilityFlags(of: [IPAddress("192.0.2.1")!])
 /// if flags.contains(.reachable) { … }
 /// ```
 ///
-/// On Linux they are what the kernel's routes say: nothing is sent, so a host that is switched off is still "reachable". Bits
-/// that have no meaning there (dial-up on demand) are never set.
+/// The flags derive from the kernel's routes. No packet is sent, so a host that is switched off is still "reachable".
+/// Bits without a meaning on Linux, such as those of dial-up connections, are never set.
 public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
-    /// The flag word.
+    /// The bits of the set.
     public let rawValue: UInt32
 
-    /// The flags of a flag word.
+    /// Creates a set from its bits.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
-    /// Through a connection that comes and goes. Never set.
+    /// The host is reached through a transient connection, such as PPP. Never set.
     public static let transientConnection = ReachabilityFlags(rawValue: 1 << 0)
-    /// There is a route.
+    /// There is a route to the host.
     public static let reachable = ReachabilityFlags(rawValue: 1 << 1)
-    /// A connection must be made first. Never set.
+    /// A connection must be established first. Never set.
     public static let connectionRequired = ReachabilityFlags(rawValue: 1 << 2)
-    /// Traffic makes the connection. Never set.
+    /// Traffic to the host establishes the connection. Never set.
     public static let connectionOnTraffic = ReachabilityFlags(rawValue: 1 << 3)
-    /// A person must do something first. Never set.
+    /// The user must intervene to establish the connection, for example with a password. Never set.
     public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 4)
-    /// The connection is made on demand. Never set.
+    /// The connection is established on demand. Never set.
     public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 5)
-    /// An address of this machine.
+    /// The address belongs to this machine.
     public static let isLocalAddress = ReachabilityFlags(rawValue: 1 << 16)
-    /// On a link of this machine: no router in between.
+    /// The host is on a link of this machine, without a router in between.
     public static let isDirect = ReachabilityFlags(rawValue: 1 << 17)
 
-    /// The flags that a route means; none for no route.
+    /// Creates the flags for a route; empty for nil, and for a route that carries no packets.
     public init(_ route: Route?) {
         guard let route, !route.isDead else {
             self = []
@@ -47,9 +47,10 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// The flags of the first address that is reachable; none if none is.
+    /// Creates the flags of the first reachable address; empty if no address is reachable.
     ///
-    /// - Throws: ``ResolverError`` in the domain ``ResolverError/Domain/systemConfiguration`` if the kernel cannot be asked.
+    /// - Throws: ``ResolverError`` in the domain ``ResolverError/Domain/systemConfiguration`` if the kernel cannot be
+    ///   queried.
     public init(of addresses: [IPAddress]) throws(ResolverError) {
         for address in addresses {
             do throws(ResolverError) {
@@ -69,7 +70,7 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
 }
 
 extension ReachabilityFlags: CustomStringConvertible {
-    /// The names of the flags set; `unreachable` for none.
+    /// The names of the flags that are set; `unreachable` if there are none.
     public var description: String {
         let names: [(ReachabilityFlags, String)] = [
             (.transientConnection, "transient connection"), (.reachable, "reachable"),

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The way that the kernel would send a packet to an address. Finding it sends nothing.
+/// The kernel's route to an address. Finding it sends no packet.
 ///
 /// ```swift
 /// if let route = try Route.to(IPAddress("192.0.2.1")!) {
@@ -8,34 +8,34 @@ internal import Glibc
 /// }
 /// ```
 public struct Route: Hashable, Sendable {
-    /// What kind of destination it is.
+    /// The kinds of destinations.
     public enum Kind: Hashable, Sendable {
         /// Another machine.
         case unicast
         /// This machine.
         case local
-        /// All machines of a link.
+        /// All machines on a link.
         case broadcast
-        /// A group.
+        /// A multicast group.
         case multicast
-        /// The kernel is told not to send there (`blackhole`, `unreachable`, `prohibit`).
+        /// A route or rule forbids sending to the destination (`blackhole`, `unreachable`, `prohibit`).
         case refused
-        /// Anything else.
+        /// Any other kind.
         case other
     }
 
-    /// What kind of destination it is.
+    /// The kind of the destination.
     public var kind: Kind
-    /// The router on the way; nil if the destination is on the link.
+    /// The next router; nil if the destination is on the link.
     public var gateway: IPAddress?
     /// The source address that the kernel would use.
     public var source: IPAddress?
-    /// The number of the interface.
+    /// The index of the outgoing interface; nil if the route names none.
     public var interfaceIndex: UInt32?
-    /// The link is down or has lost its carrier.
+    /// Whether the link is down or without carrier.
     public var isDead: Bool
 
-    /// Makes a route.
+    /// Creates a route.
     public init(
         kind: Kind, gateway: IPAddress? = nil, source: IPAddress? = nil, interfaceIndex: UInt32? = nil,
         isDead: Bool = false
@@ -47,19 +47,19 @@ public struct Route: Hashable, Sendable {
         self.isDead = isDead
     }
 
-    /// The interface's name, its number if the interface is gone; nil if the route names none.
+    /// The interface's name, or its index if the interface no longer exists; nil if the route names none.
     public var interface: String? { interfaceIndex.map(InterfaceZone.name(of:)) }
 
-    /// Asks the kernel for the way to `address`; nil if there is none.
+    /// Queries the kernel for the route to `address`; nil if there is none.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel cannot be asked.
+    /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel cannot be queried.
     public static func to(_ address: IPAddress) throws(ResolverError) -> Route? {
         try RouteSocket.route(to: address)
     }
 }
 
 extension Route {
-    /// The kernel's question for the route to `address`.
+    /// Creates a query for the route to `address`.
     static func query(to address: IPAddress, sequence: UInt32) -> NetlinkMessage {
         var payload = [UInt8](repeating: 0, count: RouteNetlink.routeHeaderSize)
         payload[0] = UInt8(address.octets.count == 4 ? AF_INET : AF_INET6)
@@ -74,7 +74,7 @@ extension Route {
             type: RouteNetlink.getRoute, flags: RouteNetlink.request, sequence: sequence, payload: payload)
     }
 
-    /// Reads the kernel's answer; nil if it is none.
+    /// Parses a route message of the kernel; nil for other messages.
     init?(_ message: NetlinkMessage) {
         guard message.type == RouteNetlink.newRoute, message.payload.count >= RouteNetlink.routeHeaderSize else {
             return nil
@@ -87,7 +87,7 @@ extension Route {
         let index = attributes[RouteNetlink.outputInterface].flatMap { bytes in
             bytes.count == 4 ? bytes[...].native(UInt32.self, at: 0) : nil
         }
-        // An IPv4 route through an IPv6 router has `via`: a family, then the address.
+        // An IPv4 route through an IPv6 router has an RTA_VIA attribute: the family, then the address.
         let via = attributes[RouteNetlink.via].flatMap { IPAddress(octets: $0.dropFirst(2)) }
         self.init(
             kind: kinds[message.payload[7]] ?? .other,

@@ -1,4 +1,4 @@
-/// The numbers of `linux/rtnetlink.h` that are used here; Swift's Glibc module leaves that header out.
+/// The constants of `linux/rtnetlink.h` in use here. Swift's Glibc module does not include that header.
 enum RouteNetlink {
     /// `NETLINK_ROUTE`
     static let family: Int32 = 0

@@ -1,9 +1,9 @@
 internal import EventLoops
 internal import Glibc
 
-/// Talks with the kernel's routing over netlink (rtnetlink(7)).
+/// Queries of the kernel's routing tables over netlink (rtnetlink(7)).
 enum RouteSocket {
-    /// Asks for one route, and for the state of its link.
+    /// Returns the route to an address, with the state of its link; nil if there is none.
     static func route(to address: IPAddress) throws(ResolverError) -> Route? {
         let descriptor = try open(groups: 0)
         defer { close(descriptor) }
@@ -15,7 +15,7 @@ enum RouteSocket {
         case .nothing: return nil
         }
         guard let answer, var route = Route(answer) else { return nil }
-        // The kernel goes on sending into a cable that has been pulled out, and says nothing of it here.
+        // The kernel still routes to an interface whose cable is unplugged, and the route does not show that.
         if route.kind != .local, let index = route.interfaceIndex,
             case .told(let link) = try ask(
                 descriptor, NetworkInterface.query(of: index, sequence: 2), about: address)
@@ -25,17 +25,17 @@ enum RouteSocket {
         return route
     }
 
-    /// What the kernel said.
+    /// The kernel's answer to a query.
     private enum Answer {
         case told(NetlinkMessage)
-        /// There is a route or a rule, and it forbids.
+        /// A route or a rule forbids sending.
         case refused
         case nothing
     }
 
-    /// Sends a question and gives the answer to it.
+    /// Sends a query and returns its answer.
     ///
-    /// The kernel has put the answer into the socket before `send` returns, so nothing waits here.
+    /// The kernel queues the answer before `send` returns, so receiving never has to wait.
     private static func ask(
         _ descriptor: CInt, _ question: NetlinkMessage, about address: IPAddress
     ) throws(ResolverError) -> Answer {
@@ -48,11 +48,12 @@ enum RouteSocket {
             guard message.type == RouteNetlink.error else { return .told(message) }
             if message.payload.count >= 4 {
                 let failure = -message.payload[...].native(Int32.self, at: 0)
-                // `unreachable` and `prohibit`, as routes or as rules; a `blackhole` looks like a wrong question.
+                // EHOSTUNREACH and EACCES: `unreachable` and `prohibit` routes or rules. EINVAL: a `blackhole`, or, for
+                // a link-local address, a missing zone.
                 if [EHOSTUNREACH, EACCES].contains(failure) || (failure == EINVAL && !address.isLinkLocal) {
                     return .refused
                 }
-                // No way there: no route, no such interface, or no such family on this machine.
+                // There is no route, no such interface, or no such address family on this machine.
                 let noWay = [ENETUNREACH, EINVAL, ENODEV, ENXIO, EAFNOSUPPORT, EOPNOTSUPP, ENETDOWN]
                 if noWay.contains(failure) { return .nothing }
                 throw ResolverError(errno: failure, name: address.description)
@@ -61,12 +62,12 @@ enum RouteSocket {
         return .nothing
     }
 
-    /// A socket that hears of `groups` (0 for none).
+    /// Opens a netlink socket that receives the changes of `groups` (0 for none).
     static func open(groups: UInt32) throws(ResolverError) -> CInt {
         let type = CInt(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_NETLINK, type, RouteNetlink.family)
         guard descriptor >= 0 else { throw ResolverError(errno: errno) }
-        // struct sockaddr_nl: family, padding, port (0: the kernel chooses), groups.
+        // struct sockaddr_nl: family, padding, port (0: chosen by the kernel), groups.
         var address: [UInt8] = []
         address.appendNative(UInt16(AF_NETLINK))
         address.appendNative(UInt16(0))
@@ -81,7 +82,7 @@ enum RouteSocket {
         return descriptor
     }
 
-    /// What the kernel says now, for a ``NetworkWatch``.
+    /// Reads the next datagram without waiting, for a ``NetworkWatch``.
     static func reading(_ descriptor: CInt) -> NetworkWatch.Reading {
         if let datagram = receive(descriptor) { return .datagram(datagram) }
         switch errno {
@@ -91,9 +92,9 @@ enum RouteSocket {
         }
     }
 
-    /// One datagram of the kernel's, if there is one; nil with `errno` set otherwise.
+    /// Receives a datagram without waiting; nil, with `errno` set, if there is none.
     ///
-    /// Other processes may write to a netlink socket: what does not come from port 0 is dropped.
+    /// Other processes can send to a netlink socket, so datagrams from ports other than 0, the kernel's, are dropped.
     static func receive(_ descriptor: CInt) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: NetlinkMessage.largestDatagram)
         while true {

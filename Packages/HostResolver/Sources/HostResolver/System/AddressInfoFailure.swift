@@ -1,10 +1,10 @@
 internal import Glibc
 
 extension ResolverError {
-    /// Translates what `getaddrinfo` or `getnameinfo` returned, which must not be 0.
+    /// Creates an error from the result of `getaddrinfo`, which must not be 0.
     ///
-    /// glibc's numbers are written out, because Swift's Glibc module leaves the GNU ones out. `EAI_SYSTEM` becomes the
-    /// `errno` that stood beside it.
+    /// glibc's numbers are literals here, because Swift's Glibc module omits the GNU extensions. `EAI_SYSTEM` (-11)
+    /// becomes `errno`.
     init(addressInfoFailure failure: CInt, errno: CInt, name: String) {
         if failure == -11 {
             self.init(errno: errno, name: name)
@@ -30,7 +30,7 @@ extension ResolverError {
         self.init(code, name: name, detail: words, domain: .netDB, number: number)
     }
 
-    /// Tells that a system call failed with `errno`.
+    /// Creates an error for a system call that failed with `errno`.
     init(errno: CInt, name: String? = nil) {
         let words = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             strerror_r(errno, buffer.baseAddress!, buffer.count) == 0 ? String(cString: buffer.baseAddress!) : ""

@@ -1,15 +1,16 @@
 internal import EventLoops
 internal import Glibc
 
-/// The address families that this machine has addresses of.
+/// The address families of which this machine has an address.
 ///
-/// Theory of operation. `AI_ADDRCONFIG` has the C library ask the kernel for all addresses at every call, which costs more
-/// than a name from the hosts file does. Here they are asked for once. A netlink socket that nobody waits on hears of every
-/// change; when it has something to read, what is known is out of date. The kernel puts a change there before the call
-/// that made it returns, so looking first is enough: nothing out of date is ever given.
+/// Theory of operation. With `AI_ADDRCONFIG`, the C library queries all addresses from the kernel at every call, which
+/// costs more than a lookup in the hosts file. Here the families are queried once and cached. A netlink socket, which
+/// is never waited on, receives a message for every change; if it is readable, the cache is out of date. The kernel
+/// queues the message before the system call that made the change returns. Checking the socket first is therefore
+/// enough to never return an outdated value.
 final class ConfiguredFamilies: Sendable {
     private struct State {
-        /// Hears of changes; nil before the first question, and where the kernel gives none.
+        /// The netlink socket that receives changes; nil before the first query, and if the kernel provides none.
         var changes: CInt?
         var known: AddressFamilies?
     }
@@ -20,7 +21,7 @@ final class ConfiguredFamilies: Sendable {
         if let descriptor = state.withLock({ $0.changes }) { close(descriptor) }
     }
 
-    /// The families of all addresses but the loopback ones. A link-local address counts, as it does for `AI_ADDRCONFIG`.
+    /// Returns the families of all addresses except loopback ones. A link-local address counts, as for `AI_ADDRCONFIG`.
     func current() -> AddressFamilies {
         state.withLock { state in
             if state.changes == nil {
@@ -35,11 +36,12 @@ final class ConfiguredFamilies: Sendable {
         }
     }
 
-    /// Throws away what has come; true if there was something, or too much of it (`ENOBUFS`).
+    /// Discards all pending messages; true if there were any, or if some were lost (`ENOBUFS`).
     private static func drain(_ descriptor: CInt) -> Bool {
         var hasChanged = false
         var byte: UInt8 = 0
-        // The rest of each datagram is cut off. From whom it came does not matter: at worst the kernel is asked again.
+        // Only the first byte of each datagram is read. Its sender does not matter: at worst, the families are queried
+        // once more.
         while recv(descriptor, &byte, 1, CInt(MSG_DONTWAIT)) >= 0 || errno == EINTR || errno == ENOBUFS {
             hasChanged = true
         }
@@ -48,7 +50,7 @@ final class ConfiguredFamilies: Sendable {
 
     private static func ofInterfaces() -> AddressFamilies {
         var list: UnsafeMutablePointer<ifaddrs>?
-        // A machine that tells nothing is taken for one that has all: names are found then, at worst too many addresses.
+        // Assume both families if the query fails: lookups still work, at worst with unusable addresses.
         guard getifaddrs(&list) == 0 else { return .all }
         defer { freeifaddrs(list) }
         var families: AddressFamilies = []

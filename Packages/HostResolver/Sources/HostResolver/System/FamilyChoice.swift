@@ -1,12 +1,13 @@
-/// Which families to ask for, on a machine that may not have all of them.
+/// The families to look up on a machine that may lack addresses of some.
 ///
-/// A family that this machine has no address of is left out, so that nobody tries what cannot be reached and no server is
-/// asked for it; but never everything. With nothing but loopback addresses, all families count. A host that has
-/// addresses of the family left out only, such as `ip6-localhost` of a hosts file, is found with them.
+/// A family of which this machine has no address is omitted: its addresses would be unreachable, and querying a server
+/// for them would waste time. At least one family remains: on a machine with only loopback addresses, no family is
+/// omitted. A host that has only addresses of an omitted family, such as `ip6-localhost` in a hosts file, is found by a
+/// second lookup.
 struct FamilyChoice: Hashable {
-    /// What to ask for.
+    /// The families to look up first.
     let first: AddressFamilies
-    /// What to ask for if the host has nothing of ``first``; may be empty.
+    /// The families to look up if the host has no address in ``first``; may be empty.
     let otherwise: AddressFamilies
 
     init(wanted: AddressFamilies, configured: AddressFamilies) {

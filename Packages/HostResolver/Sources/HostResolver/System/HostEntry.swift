@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Reverse look-ups through the C library: `gethostbyaddr_r`, because `getnameinfo` drops the aliases.
+/// Reverse lookups through the C library. They use `gethostbyaddr_r`, because `getnameinfo` drops the aliases.
 enum HostEntry {
-    /// Most memory that one answer may take.
+    /// The largest buffer for one answer, in bytes.
     private static let largestBuffer = 64 * 1024
 
-    /// The names of an address, the main one first, without those that are no host names.
+    /// Returns the names of an address, the canonical name first, without those that are invalid host names.
     static func names(of address: IPAddress) -> Result<[String], ResolverError> {
         var octets = address.octets
         let family = octets.count == 4 ? AF_INET : AF_INET6
@@ -33,7 +33,8 @@ enum HostEntry {
         )
     }
 
-    /// A name as it may be passed on: who owns an address writes its reverse zone, so anything may come.
+    /// Returns the normalized name; nil if it is not a valid host name. The owner of an address controls its reverse
+    /// zone, so it may contain arbitrary text.
     static func checked(_ name: String) -> String? {
         guard let host = try? HostName(name), host.address == nil else { return nil }
         return host.ascii

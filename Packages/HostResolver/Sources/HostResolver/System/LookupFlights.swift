@@ -1,12 +1,12 @@
 internal import EventLoops
 
-/// Lookups of which equal ones in flight are one.
+/// Lookups in flight, in which equal lookups share one call.
 ///
-/// Theory of operation. A *flight* is one launch for one question, with everybody who waits for its answer.
-/// Who asks joins the flight of an equal question or begins one. Who cancels, or runs out of time, just leaves. A flight that
-/// everybody left is taken back if that is possible; else it goes on alone, and takes new passengers. A question is in
-/// one flight at most: on a caller's own thread, or launched. What a launch brings later, its token and its answer, belongs to
-/// its own flight, by number: a launch that was taken back has no effect on the flight that followed it.
+/// Theory of operation. A *flight* is one call for one question, with all the passengers that wait for its answer. A
+/// caller joins the flight of an equal question, or starts one. A caller that cancels or times out leaves its flight. A
+/// flight without passengers is cancelled if possible; otherwise it continues alone, and new passengers may join. A
+/// question has at most one flight: on a caller's own thread, or launched. The token and the answer of a launch are
+/// matched to its flight by number, so a cancelled launch cannot affect a later flight of the same question.
 final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
     typealias Handler = @Sendable (Result<Answer, ResolverError>) -> Void
 
@@ -17,17 +17,17 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
 
     private struct Flight {
         let number: UInt64
-        /// Takes the launch back; nil before it has begun, and for one on a caller's thread.
+        /// Cancels the launch; nil until the launch has returned, and for a flight on a caller's thread.
         var token: LookupToken?
         var passengers: [UInt64: Passenger] = [:]
     }
 
     private struct State {
         var launched: [Question: Flight] = [:]
-        /// Those on callers' own threads: as few as there are such threads, and a search through few costs less than hashing
-        /// and filing, which would be felt in a call as short as one to the hosts file.
+        /// The flights on callers' own threads. They are few, one per thread, and searching a short array costs less
+        /// than hashing, which would be noticeable in a call as short as a lookup in the hosts file.
         var here: [(question: Question, flight: Flight)] = []
-        /// Of flights and passengers.
+        /// The last number given to a flight or passenger.
         var lastNumber: UInt64 = 0
 
         func place(of question: Question) -> Int? {
@@ -38,14 +38,14 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
             place(of: question) != nil || !launched.isEmpty && launched[question] != nil
         }
 
-        /// Changes the flight of a question, if it has one.
+        /// Changes the flight of a question; nil if it has none.
         mutating func change<Result>(_ question: Question, _ body: (inout Flight) -> Result) -> Result? {
             if let place = place(of: question) { return body(&here[place].flight) }
             guard let index = launched.index(forKey: question) else { return nil }
             return body(&launched.values[index])
         }
 
-        /// Puts a passenger on the flight of a question, which there must be.
+        /// Adds a passenger to the flight of a question, which must exist.
         mutating func board(_ question: Question, _ handler: @escaping Handler) -> UInt64 {
             let number = nextNumber()
             _ = change(question) { $0.passengers[number] = Passenger(handler: handler) }
@@ -57,7 +57,7 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
             return lastNumber
         }
 
-        /// Removes the flight of a question, if it is this one.
+        /// Removes the flight of a question if it has this number.
         mutating func remove(_ question: Question, flight number: UInt64) -> Flight? {
             change(question) { $0.number } == number ? remove(question) : nil
         }
@@ -72,13 +72,13 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
     private let state = Locked(State())
     private let launch: @Sendable (Question, @escaping Handler) -> LookupToken
 
-    /// `launch` begins the work for a question, calls what it is given with the answer, never from inside, and returns what
-    /// takes the work back.
+    /// `launch` starts the lookup of a question, and returns a token that cancels it. It must not call its handler with
+    /// the answer before it returns.
     init(launch: @escaping @Sendable (Question, @escaping Handler) -> LookupToken) {
         self.launch = launch
     }
 
-    /// How many callers wait for an answer.
+    /// The number of callers that wait for an answer.
     var waitingCount: Int {
         state.withLock { state in
             state.launched.values.reduce(0) { $0 + $1.passengers.count }
@@ -86,7 +86,7 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
         }
     }
 
-    /// Asks; `handler` is called once, on another thread, unless the token's `cancel()` returned true.
+    /// Looks up a question. `handler` is called once, on another thread, unless the token's `cancel()` returned true.
     func ask(_ question: Question, until deadline: ContinuousClock.Instant?, handler: @escaping Handler) -> LookupToken
     {
         let (number, flight) = state.withLock { state in
@@ -106,7 +106,8 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
         return LookupToken { [self] in leave(number, of: question) != nil }
     }
 
-    /// Asks and performs on the calling thread, unless an equal question is in flight: then it waits for that one.
+    /// Looks up a question with `perform`, on the calling thread. If an equal question is in flight, waits for its
+    /// answer instead.
     func askHere(
         _ question: Question, perform: () -> Result<Answer, ResolverError>
     ) -> Result<Answer, ResolverError> {
@@ -150,7 +151,7 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
         if isWaiting != true { timer.cancel() }
     }
 
-    /// Takes a passenger off; nil if the flight has landed for it.
+    /// Removes a passenger from its flight; nil if it already has the answer.
     private func leave(_ number: UInt64, of question: Question) -> Passenger? {
         let (passenger, abandoned) = state.withLock { state -> (Passenger?, LookupToken?) in
             let left = state.change(question) { flight -> (Passenger?, LookupToken?) in
@@ -158,12 +159,13 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
                 return (passenger, passenger != nil && flight.passengers.isEmpty ? flight.token : nil)
             }
             guard let (passenger, token) = left else { return (nil, nil) }
-            // Under the lock, or somebody could join a flight that is being taken back. Cancelling calls nobody back.
+            // Cancel under the lock, so that no passenger can join a flight that is being cancelled. Cancelling calls
+            // no handler.
             guard let token, token.cancel() else { return (passenger, nil) }
             _ = state.remove(question)
             return (passenger, token)
         }
-        // The token refers to this object; it is let go outside the lock.
+        // The token may hold the last reference to this object, so it is released outside the lock.
         withExtendedLifetime(abandoned) {}
         passenger?.timer?.cancel()
         return passenger
@@ -171,7 +173,7 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
 }
 
 extension LookupFlights {
-    /// Lookups that block, on threads of their own.
+    /// Creates lookups whose calls block and run on `threads`.
     convenience init(threads: LookupThreads, perform: @escaping @Sendable (Question) -> Result<Answer, ResolverError>) {
         self.init { question, land in
             let job = LookupThreads.Job(perform: { land(perform(question)) }, refuse: { land(.failure($0)) })

@@ -1,20 +1,21 @@
 internal import EventLoops
 internal import Glibc
 
-/// The threads that sit in the system's resolver, which cannot be asked without blocking.
+/// The threads that call the C library's resolver, which blocks.
 ///
-/// Theory of operation. A thread is made when a job comes and none is idle, up to a limit; an idle one leaves after a
-/// while. A job that waits in line can be withdrawn. One that runs cannot: `getaddrinfo` knows no cancellation, so the
-/// thread is left alone with it and counts until the system gives up, which is what bounds the damage of dead servers.
+/// Theory of operation. A thread is created when a job arrives and no thread is idle, up to a limit; an idle thread
+/// exits after a while. A queued job can be withdrawn. A running job cannot, because `getaddrinfo` cannot be cancelled:
+/// its thread remains occupied, and counts toward the limit, until the C library gives up. The limit bounds the damage
+/// of dead servers.
 ///
-/// A job in the line always has a thread to come, one that runs or one that is being made: when the system refuses the last of
-/// these, every job in the line is refused.
+/// As long as a job is queued, there is a thread that runs or is being created. If the system fails to create the last
+/// such thread, all queued jobs are refused.
 final class LookupThreads: Sendable {
-    /// One call to make; its identity is what ``LookupThreads/withdraw(_:)`` goes by.
+    /// One call to make. ``LookupThreads/withdraw(_:)`` identifies a job by object identity.
     final class Job: Sendable {
-        /// Makes the call, on one of the threads.
+        /// Makes the call; runs on one of the threads.
         let perform: @Sendable () -> Void
-        /// Called instead, on the shared loop, if there is no thread for it.
+        /// Called instead, on the shared event loop, if no thread is available.
         let refuse: @Sendable (ResolverError) -> Void
 
         init(perform: @escaping @Sendable () -> Void, refuse: @escaping @Sendable (ResolverError) -> Void) {
@@ -23,13 +24,13 @@ final class LookupThreads: Sendable {
         }
     }
 
-    /// Runs a closure on a new thread; gives the system's error number, 0 for none.
+    /// A function that runs a closure on a new thread; returns 0, or the system's error number.
     typealias Spawn = @Sendable (_ body: @escaping @Sendable () -> Void) -> CInt
 
     private struct State {
         var line: [Job] = []
         var threads = 0
-        /// Threads that run a job; the others are idle or just starting.
+        /// The number of threads that run a job; the others are idle or starting.
         var running = 0
 
         mutating func takeJob() -> Job? {
@@ -52,13 +53,13 @@ final class LookupThreads: Sendable {
         self.idleTime = idleTime
     }
 
-    /// Threads that exist, for tests.
+    /// The number of threads, for tests.
     var threadCount: Int { state.withLock { $0.threads } }
 
-    /// Has `job` run by a thread, soon.
+    /// Queues `job` to run on a thread.
     ///
-    /// It is refused with ``ResolverError/Code-swift.struct/busy`` if the line is full, and with the system's error if that gives
-    /// no thread and there is none. It is never called from inside this call.
+    /// The job is refused with ``ResolverError/Code-swift.struct/busy`` if the queue is full, and with the system's
+    /// error if no thread exists and none can be created. Neither of its functions is called from inside this call.
     func run(_ job: Job) {
         enum Next { case wakeOne, makeOne, waitInLine, refuse }
         let next = state.withLock(wakes: true) { state -> Next in
@@ -82,7 +83,7 @@ final class LookupThreads: Sendable {
     private func threadFailed(_ error: ResolverError) {
         let stranded = state.withLock { state -> [Job] in
             state.threads -= 1
-            // Another thread, perhaps not made yet either, takes what is in the line.
+            // Another thread, perhaps still being created, takes the queued jobs.
             guard state.threads == 0 else { return [] }
             defer { state.line = [] }
             return state.line
@@ -95,7 +96,7 @@ final class LookupThreads: Sendable {
         EventLoop.shared.execute { for job in jobs { job.refuse(error) } }
     }
 
-    /// Takes a job out of the line; false if it runs or ran.
+    /// Removes a job from the queue; false if it is running or has run.
     func withdraw(_ job: Job) -> Bool {
         state.withLock { state in
             guard let place = state.line.firstIndex(where: { $0 === job }) else { return false }
@@ -112,9 +113,10 @@ final class LookupThreads: Sendable {
         }
     }
 
-    /// Runs a closure on a new thread of the system's.
+    /// Runs a closure on a new detached thread.
     static func spawn(_ body: @escaping @Sendable () -> Void) -> CInt {
-        // Signals are for the program's own threads: a new thread inherits the mask of who makes it.
+        // Block all signals in the new thread, which inherits the mask of its creator: signals are for the program's
+        // own threads.
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -140,7 +142,7 @@ final class LookupThreads: Sendable {
         var next = nextJob()
         while let job = next {
             job.perform()
-            // Who waits in line is served without a look at the clock.
+            // Take the next queued job without computing a time limit.
             let waiting = state.withLock { state in
                 state.running -= 1
                 return state.takeJob()
@@ -149,11 +151,11 @@ final class LookupThreads: Sendable {
         }
     }
 
-    /// Waits for a job; nil when this thread is to leave.
+    /// Waits for a job; nil if this thread must exit.
     private func nextJob() -> Job? {
         if let job = state.wait(atMost: idleTime, for: { $0.takeJob() }) { return job }
         return state.withLock { state in
-            // A job may have come since the wait ended, counting on this thread.
+            // A job may have been queued for this thread after the wait ended.
             if let job = state.takeJob() { return job }
             state.threads -= 1
             return nil

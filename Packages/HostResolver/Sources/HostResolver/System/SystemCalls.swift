@@ -1,15 +1,16 @@
 internal import Glibc
 
-/// The calls into the C library and the kernel that a ``SystemResolver`` makes; tests put others in their place.
+/// The calls into the C library and the kernel that a ``SystemResolver`` makes. Tests replace them.
 struct SystemCalls: Sendable {
-    /// The addresses of a name, in all the families asked for.
+    /// Returns the addresses of a name in the requested families.
     var addresses: @Sendable (_ name: String, AddressFamilies) -> Result<[IPAddress], ResolverError>
-    /// The names of an address, or the canonical name of a name; the main one first.
+    /// Returns the names of an address, or the canonical name of a name; the canonical name first.
     var names: @Sendable (NameSubject) -> Result<[String], ResolverError>
-    /// The families in which this machine has an address besides the loopback ones. Cheap: asked at every lookup.
+    /// Returns the families in which this machine has an address other than loopback. It is called at every lookup and
+    /// must be cheap.
     var configuredFamilies: @Sendable () -> AddressFamilies
 
-    /// The C library's own.
+    /// The calls of the C library.
     static let libc = {
         let configuration = ConfiguredFamilies()
         return SystemCalls(addresses: addresses, names: names) { configuration.current() }
@@ -22,7 +23,7 @@ struct SystemCalls: Sendable {
             case .v6: AF_INET6
             default: AF_UNSPEC
             }
-        // Not with AI_ADDRCONFIG: it costs more than the rest of the call, every time. See ConfiguredFamilies.
+        // Without AI_ADDRCONFIG, which costs more than the rest of the call. ConfiguredFamilies replaces it.
         return withAddressInfo(of: name, family: family, flags: 0) { list in
             var addresses: [IPAddress] = []
             var next: UnsafeMutablePointer<addrinfo>? = list
@@ -44,7 +45,7 @@ struct SystemCalls: Sendable {
             return HostEntry.names(of: address)
         case .host(let name):
             return withAddressInfo(of: name.ascii, family: AF_UNSPEC, flags: AI_CANONNAME) { list in
-                // Only the first entry has it.
+                // Only the first entry has the canonical name.
                 let text = list.pointee.ai_canonname.map { String(cString: $0) }
                 let canonical = text.flatMap(HostEntry.checked) ?? name.ascii
                 return .success(canonical == name.ascii ? [canonical] : [canonical, name.ascii])
@@ -58,11 +59,11 @@ struct SystemCalls: Sendable {
     ) -> Result<Value, ResolverError> {
         var hints = addrinfo()
         hints.ai_family = family
-        // One type, or every address comes three times.
+        // Request one socket type; otherwise each address is returned three times.
         hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
         hints.ai_flags = flags
         var list: UnsafeMutablePointer<addrinfo>?
-        // Not `getaddrinfo(name, …)`: passing a String where a pointer is wanted copies it to the heap first.
+        // Not `getaddrinfo(name, …)`: converting a String argument to a pointer implicitly copies it to the heap.
         let failure = name.withCString { getaddrinfo($0, nil, &hints, &list) }
         guard failure == 0, let list else {
             return .failure(ResolverError(addressInfoFailure: failure, errno: errno, name: name))

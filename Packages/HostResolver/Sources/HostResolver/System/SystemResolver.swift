@@ -1,32 +1,34 @@
 internal import EventLoops
 
-/// The machine's own resolver: nsswitch, the hosts file, mDNS, VPNs and whatever else its owner set up, all count.
+/// The system's resolver, which follows the machine's configuration: nsswitch, hosts file, mDNS, VPNs.
 ///
 /// ```swift
 /// let addresses = try await SystemResolver.shared.addresses(of: "www.example.org", until: .now + .seconds(5))
 /// ```
 ///
-/// The C library's calls block and cannot be cancelled, so they run on threads of their own, at most ``threadLimit`` for
-/// the whole process, made on demand and gone after ``idleTime``. Cancelling or the deadline ends a lookup at once: the
-/// call is abandoned, and its thread serves others again when the C library gives up. Equal lookups in flight are one
-/// call. Nothing is cached. Blocking calls without a deadline run on the calling thread and cost what the C library's cost.
+/// The C library's calls block and cannot be cancelled, so they run on separate threads: at most ``threadLimit`` for
+/// the whole process, created on demand, ended after ``idleTime``. A cancellation or the deadline ends a lookup at
+/// once. The call is abandoned, and its thread becomes available again when the C library gives up. Equal concurrent
+/// lookups share one call. Nothing is cached. Blocking lookups without a deadline run on the calling thread and cost as
+/// much as the C library's call.
 ///
-/// Names in `.invalid` and `.onion` are looked for in the hosts file and nowhere else (RFC 6761 §6.4, RFC 7686 §2).
+/// Names in `.invalid` and `.onion` are looked up in the hosts file only (RFC 6761 §6.4, RFC 7686 §2).
 ///
-/// Of two families asked for, one that no interface of this machine has an address of is left out, as `AI_ADDRCONFIG` does
-/// it; but not if the host has no others, nor on a machine that has loopback addresses only.
+/// If both families are requested, a family of which this machine has no address is omitted, as with `AI_ADDRCONFIG`.
+/// It is not omitted if the host has no other addresses, or if the machine has only loopback addresses.
 public final class SystemResolver: Resolver, ReverseResolver {
-    /// The resolver of this process.
+    /// The shared resolver of this process.
     public static let shared = SystemResolver()
 
-    /// Most threads that may sit in the C library.
+    /// The maximum number of threads that call the C library.
     public static let threadLimit = 16
-    /// Most lookups that may wait for a thread; more are refused with ``ResolverError/Code-swift.struct/busy``.
+    /// The maximum number of lookups that wait for a thread. More are rejected with
+    /// ``ResolverError/Code-swift.struct/busy``.
     public static let longestLine = 4096
-    /// How long a thread stays without work.
+    /// The time after which an idle thread ends: 10 s.
     public static let idleTime: Duration = .seconds(10)
-    /// How long a look-up of names may take if the caller gives no deadline: those of private addresses often hang at a server
-    /// upstream that does not answer for them. 5 s.
+    /// The time limit of a lookup of names without a deadline: 5 s. Reverse lookups of private addresses often hang,
+    /// because upstream servers do not answer them.
     public static let reverseLimit: Duration = .seconds(5)
 
     private struct Question: Hashable {
@@ -52,10 +54,10 @@ public final class SystemResolver: Resolver, ReverseResolver {
         reverse = LookupFlights(threads: threads) { calls.names($0) }
     }
 
-    /// How many callers wait for an answer, for tests.
+    /// The number of callers that wait for an answer, for tests.
     var waitingCount: Int { lookups.waitingCount + reverse.waitingCount }
 
-    /// Begins a lookup, by the rules of ``Resolver/start(_:_:)``.
+    /// Starts a lookup, by the rules of ``Resolver/start(_:_:)``.
     public func start(
         _ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void
     ) -> LookupToken {
@@ -75,7 +77,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
         }
     }
 
-    /// Looks up on the calling thread, in the C library's own call unless there is a deadline.
+    /// Looks up and blocks the calling thread, which calls the C library itself unless there is a deadline.
     ///
     /// - Throws: ``ResolverError``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
@@ -94,7 +96,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
         }
     }
 
-    /// Begins a reverse look-up or one for a main name, by the rules of ``Resolver/start(_:_:)``.
+    /// Starts a reverse lookup, or a lookup of a canonical name, by the rules of ``Resolver/start(_:_:)``.
     public func startNames(
         of subject: NameSubject, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
@@ -106,8 +108,8 @@ public final class SystemResolver: Resolver, ReverseResolver {
 }
 
 extension SystemResolver {
-    /// Answers that need no call of the C library, which would ask a name server even for what no server may hear of; nil
-    /// for all other requests.
+    /// Returns an answer that needs no call of the C library; nil for all other requests. The C library would send even
+    /// names in `.onion` and `.invalid` to a name server.
     private static func localAnswer(to request: AddressRequest) -> Result<[IPAddress], ResolverError>? {
         if let answer = request.immediateAnswer { return answer }
         let name = request.name
@@ -116,7 +118,8 @@ extension SystemResolver {
         return known.isEmpty ? .failure(ResolverError(.hostNotFound, name: name.description)) : .success(known)
     }
 
-    /// What is asked for apart: both families, if the fast one shall not wait for the slow one and none is left out.
+    /// Returns the families of each separate call: one call per family if the faster one must not wait and no family is
+    /// omitted.
     private func parts(of request: AddressRequest) -> [AddressFamilies] {
         guard request.delivery == .asTheyCome, request.families == .all else { return [request.families] }
         let choice = FamilyChoice(wanted: .all, configured: calls.configuredFamilies())
@@ -124,7 +127,7 @@ extension SystemResolver {
     }
 
     private static func addresses(_ question: Question, _ calls: SystemCalls) -> Result<[IPAddress], ResolverError> {
-        // One family alone is never left out.
+        // A single requested family is never omitted.
         guard question.families == .all else { return calls.addresses(question.name, question.families) }
         let choice = FamilyChoice(wanted: .all, configured: calls.configuredFamilies())
         let result = calls.addresses(question.name, choice.first)

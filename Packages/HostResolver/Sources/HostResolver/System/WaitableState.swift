@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A value behind a lock, with threads that wait for it to change: a mutex and a condition on the monotonic clock.
+/// A value protected by a mutex, with a condition variable on the monotonic clock for threads that wait for changes.
 final class WaitableState<State>: @unchecked Sendable {
-    // The value is touched only under the mutex; the pointers never change.
+    // @unchecked Sendable: the value is accessed only under the mutex, and the pointers never change.
 
     private var state: State
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -29,7 +29,7 @@ final class WaitableState<State>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` alone with the value, then wakes one thread that waits if `wakes` is true.
+    /// Runs `body` with exclusive access to the value, then wakes one waiting thread if `wakes` is true.
     func withLock<Result>(wakes: Bool = false, _ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -37,7 +37,7 @@ final class WaitableState<State>: @unchecked Sendable {
         return body(&state)
     }
 
-    /// Waits until `body` gives a value, at most for `limit`; nil when the time is over. `body` runs with the lock held.
+    /// Waits until `body` returns a value, or until `limit` has passed; nil after that. `body` runs with the lock held.
     func wait<Result>(atMost limit: Duration?, for body: (inout State) -> Result?) -> Result? {
         let end = limit.map(Self.monotonicTime(after:))
         pthread_mutex_lock(mutex)
@@ -57,7 +57,7 @@ final class WaitableState<State>: @unchecked Sendable {
         clock_gettime(CLOCK_MONOTONIC, &time)
         let (seconds, attoseconds) = limit.components
         let nanoseconds = Int(attoseconds / 1_000_000_000) + time.tv_nsec
-        // A year is as good as for ever, and cannot overflow.
+        // Limited to a year, so that the sum cannot overflow.
         time.tv_sec += Int(min(max(seconds, 0), 31_536_000)) + nanoseconds / 1_000_000_000
         time.tv_nsec = max(nanoseconds % 1_000_000_000, 0)
         return time

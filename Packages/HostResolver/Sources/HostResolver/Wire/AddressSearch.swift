@@ -1,4 +1,4 @@
-/// One lookup of addresses by a ``WireResolver``: the names of the search list, both families of each at once.
+/// A ``WireResolver``'s lookup of addresses: the names of the search list in turn, both families of each at once.
 struct AddressSearch: Sendable {
     let resolver: WireResolver
     let request: AddressRequest
@@ -6,7 +6,7 @@ struct AddressSearch: Sendable {
 
     private typealias FamilyAnswer = (family: AddressFamilies, result: Result<[IPAddress], ResolverError>)
 
-    /// Asks until a name has addresses, and delivers them.
+    /// Queries one name after another until one has addresses, and delivers these.
     nonisolated(nonsending) func run() async {
         var search = DNSSearchMachine(request.name, configuration: resolver.client.configuration)
         while let name = search.current {
@@ -15,7 +15,7 @@ struct AddressSearch: Sendable {
             let failures = answers.compactMap { answer in
                 if case .failure(let error) = answer.result { error } else { nil }
             }
-            // What one family found is this name's; the other family has none then, and no other name is tried for it.
+            // One family with addresses settles the name: no other name is tried for the family without.
             if failures.count < answers.count {
                 deliver(answers)
                 return
@@ -26,7 +26,7 @@ struct AddressSearch: Sendable {
         delivery.receive(.failure(search.result), for: request.families)
     }
 
-    /// Asks for each family. If they may come one by one, the first that has addresses is delivered at once.
+    /// Queries each family. If the request allows it, delivers each family's addresses as soon as they arrive.
     private nonisolated(nonsending) func ask(_ name: DNSName) async -> [FamilyAnswer] {
         let families = [AddressFamilies.v6, .v4].filter { request.families.contains($0) }
         return await withTaskGroup(of: FamilyAnswer.self) { group in

@@ -1,20 +1,21 @@
-/// Follows the aliases in one answer from the name asked for to the name that has the records (RFC 1034 §3.6.2).
+/// The chain of aliases in one answer, from the queried name to the name with the records (RFC 1034 §3.6.2).
 struct DNSAliasChain {
-    /// Most aliases that are followed in all; more is an error.
+    /// The maximum number of aliases of a query, over all its answers.
     static let longest = 16
 
-    /// The names passed, the one asked for first.
+    /// The aliases, the queried name first.
     private(set) var aliases: [DNSName] = []
-    /// Where the chain ends in this answer.
+    /// The last name of the chain in this answer.
     private(set) var end: DNSName
-    /// The records of the type asked for at the end.
+    /// The records of the queried type at the end of the chain.
     private(set) var records: [DNSRecord] = []
-    /// The least time of the records and aliases used.
+    /// The smallest time to live of the records and aliases in the chain.
     private(set) var timeToLive: UInt32 = .max
 
-    /// Follows the chain through `answers`. Records of names outside of it are not looked at.
+    /// Follows the chain through `answers`. Records of names outside the chain are ignored.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer`` for a loop or a chain over ``longest``.
+    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer`` for a loop, or for a chain longer than
+    ///   ``longest``.
     init(from question: DNSQuestion, in answers: [DNSRecord]) throws(ResolverError) {
         end = question.name
         while true {
@@ -40,7 +41,7 @@ struct DNSAliasChain {
         timeToLive = records.reduce(timeToLive) { min($0, Self.time($1)) }
     }
 
-    /// RFC 2181 §8: a time with the highest bit set is 0.
+    /// The time to live of a record. One with the highest bit set counts as 0 (RFC 2181 §8).
     private static func time(_ record: DNSRecord) -> UInt32 {
         record.timeToLive > Int32.max ? 0 : record.timeToLive
     }

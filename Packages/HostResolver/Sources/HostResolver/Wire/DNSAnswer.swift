@@ -1,25 +1,25 @@
-/// What was found for a name: the records, and how it was found.
+/// The records of a name, with the aliases and servers that led to them.
 ///
 /// ```swift
 /// let answer = try await resolver.records(.srv, of: "_imap._tcp.example.org")
 /// for record in answer.records { print(record.data, record.timeToLive) }
-/// answer.servers                     // which servers were asked, and what each did
+/// answer.servers                     // the outcome of each server that was queried
 /// ```
 public struct DNSAnswer: Hashable, Sendable {
-    /// The records of the type asked for, never empty, in the server's order.
+    /// The records of the requested type, in the server's order; never empty.
     public let records: [DNSRecord]
-    /// The name that has them: the end of the chain of aliases.
+    /// The name that owns the records: the end of the chain of aliases.
     public let canonicalName: DNSName
-    /// The aliases on the way, the name that was asked for first; empty if it has the records itself.
+    /// The aliases that led to ``canonicalName``, the queried name first; empty if the queried name owns the records.
     public let aliases: [DNSName]
-    /// Seconds that this may be kept: the least of all records and aliases used.
+    /// The time for which the answer may be cached, in seconds: the smallest of all records and aliases.
     public let timeToLive: UInt32
-    /// The server says that it checked the signatures, and the configuration believes it (`trust-ad`).
+    /// Whether the server claims to have validated the signatures, and the configuration trusts it (`trust-ad`).
     public let isAuthenticated: Bool
-    /// The servers that were asked, in order; empty if the answer came from the cache.
+    /// The servers that were queried, in order; empty if the answer is from the cache.
     public let servers: [ServerOutcome]
 
-    /// Makes an answer.
+    /// Creates an answer.
     public init(
         records: [DNSRecord], canonicalName: DNSName, aliases: [DNSName] = [], timeToLive: UInt32,
         isAuthenticated: Bool = false, servers: [ServerOutcome] = []
@@ -32,7 +32,7 @@ public struct DNSAnswer: Hashable, Sendable {
         self.servers = servers
     }
 
-    /// This answer as it is `seconds` later, from a cache.
+    /// Returns this answer as a cache gives it `seconds` later, with its times reduced.
     func aged(by seconds: UInt32) -> DNSAnswer {
         func less(_ time: UInt32) -> UInt32 { time > seconds ? time - seconds : 0 }
         let records = records.map { record in

@@ -1,11 +1,12 @@
-/// Makes an answer of one or more messages: a chain of aliases may need further questions.
+/// A machine that makes one answer from one or more messages: a chain of aliases may need further queries.
 struct DNSAnswerMachine {
-    /// What a message leads to.
+    /// The step that follows a message.
     enum Step: Hashable {
-        /// Another question, for the end of the chain.
+        /// Query the end of the chain.
         case ask(DNSQuestion)
         case found(DNSAnswer)
-        /// There is no such name, or no such record; kept for `negativeTime` seconds if the server says so.
+        /// The name or the record does not exist. The server allows caching that for `negativeTime` seconds; nil: not
+        /// at all.
         case nothing(ResolverError, negativeTime: UInt32?)
         case failed(ResolverError)
     }
@@ -23,7 +24,7 @@ struct DNSAnswerMachine {
         current = question
     }
 
-    /// Takes the answer to the question, or to the last one asked for.
+    /// Accepts the answer to the question, or to the last ``Step/ask(_:)``.
     mutating func received(_ message: DNSMessage, servers: [ServerOutcome]) -> Step {
         let name = question.name.description
         do throws(ResolverError) {
@@ -57,7 +58,8 @@ struct DNSAnswerMachine {
         }
     }
 
-    /// RFC 2308 §5: the lesser of the SOA's own time and its minimum. It must be of a zone that the name is in.
+    /// The time for which a negative answer may be cached, in seconds: the smaller of the SOA record's time to live and
+    /// its minimum (RFC 2308 §5). Nil without the SOA record of a zone that contains the name.
     private static func negativeTime(in message: DNSMessage, for name: DNSName) -> UInt32? {
         for record in message.authorities {
             if case .soa(let soa) = record.data, name.isIn(record.name) { return min(record.timeToLive, soa.minimum) }
@@ -67,7 +69,7 @@ struct DNSAnswerMachine {
 }
 
 extension DNSName {
-    /// True for the zone's own name and everything below.
+    /// Whether this is the zone's name or a name below it.
     fileprivate func isIn(_ zone: DNSName) -> Bool {
         labels.count >= zone.labels.count && DNSName(labels: labels.suffix(zone.labels.count)) == zone
     }

@@ -1,14 +1,14 @@
-/// Keeps answers as long as their records may be kept (RFC 1035 §7.4, negative ones RFC 2308 §5).
+/// A cache of answers, which respects their times to live (RFC 1035 §7.4; RFC 2308 §5 for negative answers).
 ///
-/// A value without clock: the time comes in as an argument. Only what was asked for is kept, under the question that was asked,
-/// so records that a server adds unasked never become answers.
+/// The cache reads no clock: the current time is an argument. It stores each answer under its question only, so
+/// additional records that a server volunteers never become answers.
 struct DNSCache: Sendable {
-    /// The longest that anything is kept, whatever its record says.
+    /// The longest time for which an answer is cached, whatever its time to live: 24 hours.
     static let longestTime: Duration = .seconds(86_400)
-    /// The longest that a negative answer is kept (RFC 2308 §5 asks for one to three hours at most).
+    /// The longest time for which a negative answer is cached: one hour (RFC 2308 §5 recommends one to three hours).
     static let longestNegativeTime: Duration = .seconds(3600)
 
-    /// What a cache has done so far.
+    /// The counters of a cache.
     typealias Statistics = WireResolver.CacheStatistics
 
     private struct Entry {
@@ -22,14 +22,14 @@ struct DNSCache: Sendable {
     private var hits = 0
     private var misses = 0
 
-    /// Makes a cache of at most `limit` answers.
+    /// Creates a cache of at most `limit` answers.
     init(limit: Int) {
         self.limit = limit
     }
 
     var statistics: Statistics { Statistics(hits: hits, misses: misses, count: entries.count) }
 
-    /// What is known at `now`, the records' times counted down; nil if nothing is.
+    /// Returns the cached answer, with its times to live reduced by its age; nil if there is none.
     mutating func answer(to question: DNSQuestion, now: ContinuousClock.Instant) -> Result<DNSAnswer, ResolverError>? {
         guard let entry = entries[question], now < entry.expires else {
             entries[question] = nil
@@ -41,7 +41,8 @@ struct DNSCache: Sendable {
         return entry.answer.map { $0.aged(by: age) }
     }
 
-    /// Keeps a positive answer for its shortest record, or a negative one for `negativeTime`; 0 is not kept.
+    /// Stores a positive answer for its time to live, or a negative one for `negativeTime`. An answer with a time of 0
+    /// is not stored.
     mutating func store(
         _ answer: Result<DNSAnswer, ResolverError>, negativeTime: UInt32?, to question: DNSQuestion,
         now: ContinuousClock.Instant
@@ -59,12 +60,12 @@ struct DNSCache: Sendable {
         entries[question] = Entry(answer: answer, stored: now, expires: now + time)
     }
 
-    /// Forgets everything.
+    /// Removes all answers.
     mutating func flush() {
         entries = [:]
     }
 
-    /// Drops what has expired, or else what expires first.
+    /// Removes expired answers, and if that is not enough, those that expire first.
     private mutating func makeRoom(now: ContinuousClock.Instant) {
         entries = entries.filter { $0.value.expires > now }
         while entries.count >= limit, let first = entries.min(by: { $0.value.expires < $1.value.expires }) {

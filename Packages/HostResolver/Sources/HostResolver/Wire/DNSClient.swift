@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import Synchronization
 
-/// Answers single questions: from the cache, or from the servers with all the aliases on the way.
+/// A client that answers single questions, from the cache or from the servers, and follows aliases.
 final class DNSClient: Sendable {
     private let fixedConfiguration: ResolverConfiguration?
     private let cache: Locked<DNSCache>
@@ -20,7 +20,7 @@ final class DNSClient: Sendable {
         cache.withLock { $0.flush() }
     }
 
-    /// The answer to a question.
+    /// Returns the answer to a question.
     nonisolated(nonsending) func answer(to question: DNSQuestion) async -> Result<DNSAnswer, ResolverError> {
         if let known = cache.withLock({ $0.answer(to: question, now: .now) }) { return known }
         let configuration = configuration

@@ -1,9 +1,9 @@
-/// Reads one message from bytes that anybody may have sent.
+/// A decoder of one message from untrusted bytes.
 struct DNSDecoder {
-    /// Most compression pointers in one name: honest servers need few, and chains of them only burn time.
+    /// The maximum number of compression pointers in a name. Honest servers need few; long chains only waste time.
     static let mostPointers = 32
 
-    /// Whether a record whose data make no sense is left out, and does not spoil the message.
+    /// Whether a record with invalid data is skipped. Otherwise it makes the whole message invalid.
     var skipsUnreadable = false
     private let bytes: [UInt8]
     private var position = 0
@@ -12,7 +12,7 @@ struct DNSDecoder {
         self.bytes = bytes
     }
 
-    /// Header and questions, with the counts of the three sections that follow.
+    /// Reads the header and the questions. Also returns the record counts of the three sections that follow.
     mutating func head() throws(ResolverError) -> (message: DNSMessage, counts: [Int]) {
         let header = DNSHeader(id: try integer16(), bits: try integer16())
         let questionCount = Int(try integer16())
@@ -32,13 +32,13 @@ struct DNSDecoder {
         message.authorities = try records(counts[1])
         message.additionals = try records(counts[2])
         let extensions = message.additionals.count { $0.type == .opt }
-        // RFC 6891 §6.1.1.
+        // RFC 6891 §6.1.1: a message has at most one.
         guard extensions <= 1 else { throw fault("more than one EDNS record") }
         return message
     }
 
     private mutating func records(_ count: Int) throws(ResolverError) -> [DNSRecord] {
-        // The count is a claim: the array grows with the records that are really there.
+        // The count is only a claim, so memory is not reserved for it.
         var records: [DNSRecord] = []
         for _ in 0..<count {
             if let record = try record() { records.append(record) }
@@ -46,7 +46,7 @@ struct DNSDecoder {
         return records
     }
 
-    /// The next record; nil if it is one to skip.
+    /// Reads the next record; nil if it is skipped.
     private mutating func record() throws(ResolverError) -> DNSRecord? {
         let name = try name()
         let type = DNSRecordType(rawValue: try integer16())
@@ -99,7 +99,7 @@ struct DNSDecoder {
         }
     }
 
-    /// The types of a bit map (RFC 4034 §4.1.2): blocks of up to 32 bytes, their numbers ascending.
+    /// Reads a bit map of types (RFC 4034 §4.1.2): blocks of up to 32 bytes, in ascending order.
     private mutating func types(end: Int) throws(ResolverError) -> [DNSRecordType] {
         var types: [DNSRecordType] = []
         var lastBlock = -1
@@ -119,7 +119,7 @@ struct DNSDecoder {
         return types
     }
 
-    /// A name, compressed or not (RFC 1035 §4.1.4). Pointers must go backwards, so they cannot form a loop.
+    /// Reads a name, compressed or not (RFC 1035 §4.1.4). Pointers must point backwards, so they cannot form a loop.
     private mutating func name() throws(ResolverError) -> DNSName {
         var wire: [UInt8] = []
         var cursor = position

@@ -1,9 +1,9 @@
-/// Writes one message.
+/// An encoder of one message.
 struct DNSEncoder {
     private var bytes: [UInt8] = []
-    /// Where each name that may be pointed at begins.
+    /// The offset of each name that a compression pointer can refer to.
     private var places: [DNSName: Int] = [:]
-    /// Whether also names that only multicast DNS lets one compress are (RFC 6762 §18.14).
+    /// Whether to compress the names that only multicast DNS allows to compress (RFC 6762 §18.14).
     var compressesEverything = false
 
     mutating func encode(_ message: DNSMessage) throws(ResolverError) -> [UInt8] {
@@ -68,7 +68,7 @@ struct DNSEncoder {
                 put(UInt16(number & 0xFFFF))
             }
         case .nsec(let next, let types):
-            // RFC 4034 §4.1.1: nor is this name.
+            // RFC 4034 §4.1.1: the name is not compressed.
             put(next, mayPoint: compressesEverything)
             putBitMap(of: types)
         case .other(_, let data):
@@ -76,7 +76,8 @@ struct DNSEncoder {
         }
     }
 
-    /// RFC 4034 §4.1.2: only blocks that have a type, without the zeros at their end.
+    /// Writes a bit map of types (RFC 4034 §4.1.2), without empty blocks and without the zero bytes at the end of a
+    /// block.
     private mutating func putBitMap(of types: [DNSRecordType]) {
         var blocks: [UInt8: [UInt8]] = [:]
         for type in types {
@@ -97,7 +98,7 @@ struct DNSEncoder {
                 put(0xC000 | UInt16(place))
                 return
             }
-            // A pointer has 14 bits.
+            // A compression pointer has 14 bits.
             if bytes.count < 0x4000, places[tail] == nil { places[tail] = bytes.count }
             bytes += rest.prefix(Int(length) + 1)
             rest = rest.dropFirst(Int(length) + 1)

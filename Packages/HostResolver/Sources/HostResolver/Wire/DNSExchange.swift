@@ -1,15 +1,17 @@
 internal import EventLoops
 internal import Glibc
 
-/// Carries one transmission: a new socket each time, so that the kernel draws a new random port (RFC 5452 §9.2).
+/// One transmission to a server and its answers. Each uses a new socket, so that the kernel chooses a new random port
+/// (RFC 5452 §9.2).
 struct DNSExchange {
-    /// Largest datagram that is taken; we ask servers for at most ``DNSQueryMachine/payloadSize``.
+    /// The largest datagram that is received, in bytes. Queries allow servers ``DNSQueryMachine/payloadSize`` at most.
     private static let largestDatagram = 4096
 
     let transmission: DNSQueryMachine.Transmission
     let mailbox: DNSMailbox
 
-    /// Sends, and posts what comes until the task is cancelled or nothing more can come.
+    /// Sends the query, and posts its answers or its failure to the mailbox, until the task is cancelled or the
+    /// exchange ends.
     nonisolated(nonsending) func run() async {
         let isTCP = transmission.transport == .tcp
         let type = CInt((isTCP ? SOCK_STREAM : SOCK_DGRAM).rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
@@ -38,18 +40,18 @@ struct DNSExchange {
             let count = recv(point.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
             if count >= 0 {
                 deliver(Array(buffer[..<count]))
-                // A flood must not keep the loop from its other work.
+                // Yield, so that a flood of datagrams does not starve the event loop's other work.
                 await Task.yield()
             } else if errno == EAGAIN {
                 guard hasWoken(await point.readerWait(for: .readable, until: nil)) else { return }
             } else if errno != EINTR {
-                // ICMP told that nobody listens.
+                // Such as ECONNREFUSED, after an ICMP message that the port is closed.
                 return fail(.unreachable)
             }
         }
     }
 
-    /// RFC 1035 §4.2.2: two bytes of length before each message.
+    /// Sends and receives over TCP: each message follows two bytes with its length (RFC 1035 §4.2.2).
     private nonisolated(nonsending) func exchangeStream(_ point: WaitPoint) async {
         let length = transmission.bytes.count
         var rest = ([UInt8(length >> 8), UInt8(length & 255)] + transmission.bytes)[...]
@@ -70,12 +72,13 @@ struct DNSExchange {
                 let bytes = await receive(Int(head[0]) << 8 | Int(head[1]), point)
             else { return }
             if deliver(bytes) { return }
-            // Messages that are no answer must not keep the loop from its other work.
+            // Yield, so that a stream of unrelated messages does not starve the event loop's other work.
             await Task.yield()
         }
     }
 
-    /// Posts bytes that came if they are an answer to the transmission, and drops them otherwise.
+    /// Posts received bytes if they are an answer to the transmission; drops them otherwise. Returns whether it posted
+    /// them.
     @discardableResult
     func deliver(_ bytes: [UInt8]) -> Bool {
         guard transmission.answer(in: bytes) != nil else { return false }
@@ -83,7 +86,7 @@ struct DNSExchange {
         return true
     }
 
-    /// Whether the exchange goes on after a wait; that the kernel does not watch the socket is posted as a failure.
+    /// Whether the exchange continues after a wait. If the kernel cannot watch the socket, posts a failure.
     private func hasWoken(_ wake: Wake) -> Bool {
         switch wake {
         case .ready, .timedOut: return true
@@ -94,7 +97,7 @@ struct DNSExchange {
         }
     }
 
-    /// Exactly `count` bytes; nil after a failure, which has been posted, or a cancellation.
+    /// Receives exactly `count` bytes; nil after a cancellation, or after a failure, which it posts.
     private nonisolated(nonsending) func receive(_ count: Int, _ point: WaitPoint) async -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0

@@ -1,53 +1,53 @@
-/// The flags and the number of a message (RFC 1035 §4.1.1), as far as they are no counts.
+/// The header of a message, without its counts: the ID and the flags (RFC 1035 §4.1.1).
 public struct DNSHeader: Hashable, Sendable {
-    /// What matches an answer to its query.
+    /// The ID, by which an answer is matched to its query.
     public var id: UInt16
-    /// The 16 bits behind the number, as they are on the wire.
+    /// The 16 bits after the ID, as on the wire.
     public var bits: UInt16
 
-    /// Makes a header.
+    /// Creates a header.
     public init(id: UInt16, bits: UInt16 = 0) {
         self.id = id
         self.bits = bits
     }
 
-    /// QR: an answer, not a query.
+    /// QR: whether the message is an answer, not a query.
     public var isResponse: Bool {
         get { self[15] }
         set { self[15] = newValue }
     }
 
-    /// AA: the server owns the data.
+    /// AA: whether the server is an authority for the name.
     public var isAuthoritative: Bool {
         get { self[10] }
         set { self[10] = newValue }
     }
 
-    /// TC: cut; the whole comes over TCP.
+    /// TC: whether the message is truncated. The complete message is available over TCP.
     public var isTruncated: Bool {
         get { self[9] }
         set { self[9] = newValue }
     }
 
-    /// RD: the server shall ask others for us.
+    /// RD: whether the client wants the server to query other servers.
     public var wantsRecursion: Bool {
         get { self[8] }
         set { self[8] = newValue }
     }
 
-    /// RA: the server asks others.
+    /// RA: whether the server queries other servers for clients.
     public var offersRecursion: Bool {
         get { self[7] }
         set { self[7] = newValue }
     }
 
-    /// AD: the server checked the signatures, or (in a query) is asked to say whether it did (RFC 6840 §5.7).
+    /// AD: whether the server validated the signatures. In a query: whether the client wants to know (RFC 6840 §5.7).
     public var isAuthenticated: Bool {
         get { self[5] }
         set { self[5] = newValue }
     }
 
-    /// The kind of query; 0 is the usual one.
+    /// The kind of query; 0 is a standard query.
     public var opcode: UInt8 { UInt8(bits >> 11 & 15) }
 
     /// The lower four bits of the response code.

@@ -1,15 +1,15 @@
 internal import EventLoops
 
-/// What the transmissions of one question have brought, until the question's task looks.
+/// The results of one question's transmissions, buffered until the question's task reads them.
 final class DNSMailbox: Sendable {
-    /// What came of a transmission.
+    /// A result of a transmission.
     enum Event: Sendable {
         case received([UInt8], number: Int)
         case failed(ServerOutcome.Result, number: Int)
     }
 
-    /// Most answers that wait; more are dropped, as the kernel drops datagrams. Only answers to the question come here, so that
-    /// the first of them is not displaced by what is forged.
+    /// The maximum number of buffered answers. More are dropped, as the kernel drops datagrams. Unrelated datagrams are
+    /// dropped before, so forged ones cannot displace an answer.
     static let limit = 64
 
     private let events = Locked<[Event]>([])
@@ -18,12 +18,12 @@ final class DNSMailbox: Sendable {
     func post(_ event: Event) {
         events.withLock { events in
             if case .received = event, events.count >= Self.limit { return }
-            events.append(event)  // of failures there is one for each transmission
+            events.append(event)  // failures need no limit: there is one per transmission
         }
         point.signal(.readable)
     }
 
-    /// What has come since the last call.
+    /// Returns the events since the last call.
     func take() -> [Event] {
         events.withLock { events in
             defer { events = [] }
@@ -31,11 +31,11 @@ final class DNSMailbox: Sendable {
         }
     }
 
-    /// Suspends until something comes or the time is over.
+    /// Suspends until there is an event, or until the given instant.
     nonisolated(nonsending) func wait(until time: ContinuousClock.Instant) async {
         guard point.enter(.reader) == .entered else { return }
         defer { point.leave(.reader) }
-        // There is no descriptor, so that the wait cannot fail.
+        // The wait cannot fail, because there is no descriptor.
         _ = await point.readerWait(for: .readable, until: Moment(time))
     }
 }

@@ -1,28 +1,28 @@
-/// A query or an answer (RFC 1035 §4).
+/// A DNS message, either a query or an answer (RFC 1035 §4).
 ///
 /// ```swift
 /// let query = DNSMessage(query: DNSQuestion(DNSName("example.org")!, .srv), id: 4711, payloadSize: 1232)
 /// let answer = try DNSMessage(wire: bytes)
 /// ```
 ///
-/// Reading is safe with any bytes: compressed names are bounded in length and in jumps, each record must end where it
-/// says, and nothing is read beyond the end.
+/// Decoding is safe for untrusted bytes: compressed names are limited in length and in pointers, each record's data
+/// must match its length, and no byte beyond the end is read.
 public struct DNSMessage: Hashable, Sendable {
-    /// Largest message (RFC 1035 §4.2.2).
+    /// The largest message, in bytes (RFC 1035 §4.2.2).
     public static let largestSize = 65_535
 
-    /// Number and flags.
+    /// The ID and the flags.
     public var header: DNSHeader
-    /// What is asked; one in practice.
+    /// The question section; in practice it has one question.
     public var questions: [DNSQuestion]
-    /// What is answered.
+    /// The answer section.
     public var answers: [DNSRecord]
-    /// Who knows, or why there is nothing.
+    /// The authority section: a referral's NS records, or the SOA record of a negative answer.
     public var authorities: [DNSRecord]
-    /// What else may help, with the pseudo-record of EDNS.
+    /// The additional section, including the pseudo-record of EDNS.
     public var additionals: [DNSRecord]
 
-    /// Makes a message.
+    /// Creates a message.
     public init(
         header: DNSHeader, questions: [DNSQuestion] = [], answers: [DNSRecord] = [], authorities: [DNSRecord] = [],
         additionals: [DNSRecord] = []
@@ -34,9 +34,10 @@ public struct DNSMessage: Hashable, Sendable {
         self.additionals = additionals
     }
 
-    /// Makes a query for a server that asks others.
+    /// Creates a query for a recursive server.
     ///
-    /// With a payload size it has an EDNS record (RFC 6891 §6.1.2) that tells the server how much it may send.
+    /// With a payload size, the query has an EDNS record (RFC 6891 §6.1.2) that limits the server's UDP answer to that
+    /// many bytes.
     public init(query question: DNSQuestion, id: UInt16, payloadSize: UInt16? = nil) {
         self.init(header: DNSHeader(id: id), questions: [question])
         header.wantsRecursion = true
@@ -45,49 +46,51 @@ public struct DNSMessage: Hashable, Sendable {
         }
     }
 
-    /// Reads a message. Bytes behind its end are ignored.
+    /// Decodes a message. Bytes after its end are ignored.
     ///
     /// - Parameters:
-    ///   - bytes: the message as it came.
-    ///   - skipsUnreadable: whether a record whose data make no sense is left out. Otherwise it spoils the message. It must
-    ///     lie within the message by its length either way. Multicast DNS reads so: what many senders put into one packet
-    ///     should not be lost by one fault of theirs.
-    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer``, with the place in ``ResolverError/detail``.
+    ///   - bytes: The received bytes.
+    ///   - skipsUnreadable: Whether a record with invalid data is skipped; otherwise it makes the whole message
+    ///     invalid. A record that extends beyond the message is always an error. Multicast DNS skips such records,
+    ///     because a packet may contain many unrelated records that one faulty record should not invalidate.
+    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer``, with the byte offset in ``ResolverError/detail``.
     public init(wire bytes: [UInt8], skipsUnreadable: Bool = false) throws(ResolverError) {
         var decoder = DNSDecoder(bytes)
         decoder.skipsUnreadable = skipsUnreadable
         self = try decoder.message()
     }
 
-    /// Reads number, flags and questions only: all that is needed of an answer that was cut.
+    /// Decodes the header and the questions only, which is enough for a truncated answer.
     static func head(of bytes: [UInt8]) throws(ResolverError) -> DNSMessage {
         var decoder = DNSDecoder(bytes)
         return try decoder.head().message
     }
 
-    /// The wire form, names compressed where RFC 1035 §4.1.4 and RFC 3597 §4 allow it.
+    /// Returns the wire form, with names compressed where RFC 1035 §4.1.4 and RFC 3597 §4 allow it.
     ///
-    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer`` if it exceeds ``largestSize``, or a text in it 255 bytes.
+    /// - Throws: ``ResolverError/Code-swift.struct/malformedAnswer`` if the message is larger than ``largestSize``, or
+    ///   a text in it longer than 255 bytes.
     public func wireForm() throws(ResolverError) -> [UInt8] {
         var encoder = DNSEncoder()
         return try encoder.encode(self)
     }
 
-    /// The wire form for multicast DNS, where the names in SRV and NSEC records are compressed too (RFC 6762 §18.14).
+    /// Returns the wire form for multicast DNS, in which the names in SRV and NSEC records are compressed too (RFC 6762
+    /// §18.14).
     ///
-    /// - Throws: as ``wireForm()``.
+    /// - Throws: The errors of ``wireForm()``.
     public func multicastWireForm() throws(ResolverError) -> [UInt8] {
         var encoder = DNSEncoder()
         encoder.compressesEverything = true
         return try encoder.encode(self)
     }
 
-    /// The pseudo-record of EDNS, if there is one.
+    /// The pseudo-record of EDNS; nil if there is none.
     public var extensionRecord: DNSRecord? {
         additionals.first { $0.type == .opt }
     }
 
-    /// The response code, with the bits that EDNS adds (RFC 6891 §6.1.3).
+    /// The response code, including the bits that EDNS adds (RFC 6891 §6.1.3).
     public var responseCode: DNSResponseCode {
         let upper = extensionRecord.map { UInt16($0.timeToLive >> 24) << 4 } ?? 0
         return DNSResponseCode(rawValue: upper | UInt16(header.shortResponseCode))

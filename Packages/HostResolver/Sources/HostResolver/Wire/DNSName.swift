@@ -1,4 +1,4 @@
-/// A domain name as the DNS has it: labels of any bytes.
+/// A domain name: a sequence of labels, which may contain arbitrary bytes.
 ///
 /// ```swift
 /// let name = DNSName("_http._tcp.example.org")!
@@ -6,20 +6,21 @@
 /// DNSName("EXAMPLE.org") == DNSName("example.ORG.")   // true: case does not count (RFC 4343)
 /// ```
 public struct DNSName: Sendable {
-    /// Most bytes of a name on the wire, with the length bytes and the root (RFC 1035 §2.3.4).
+    /// The longest wire form, in bytes, including the length bytes and the root (RFC 1035 §2.3.4).
     public static let longestWireForm = 255
 
-    /// The uncompressed wire form: each label behind its length, then a zero.
+    /// The uncompressed wire form: each label after its length, then a zero.
     let wire: [UInt8]
 
-    /// The root.
+    /// The root domain.
     public static let root = DNSName(wire: [0])
 
     init(wire: [UInt8]) {
         self.wire = wire
     }
 
-    /// Makes a name of labels, the host's own first; nil if one is empty or over 63 bytes, or the whole too long.
+    /// Creates a name from labels, the leftmost first; nil if a label is empty or longer than 63 bytes, or if the name
+    /// is too long.
     public init?(labels: some Sequence<[UInt8]>) {
         var wire: [UInt8] = []
         for label in labels {
@@ -32,9 +33,9 @@ public struct DNSName: Sendable {
         self.init(wire: wire + [0])
     }
 
-    /// Reads the text form, with or without the final dot, with the escapes of RFC 1035 §5.1 (`\.`, `\\`, `\046`).
+    /// Parses the text form, with or without the final dot, with the escapes of RFC 1035 §5.1 (`\.`, `\\`, `\046`).
     ///
-    /// Nil for empty labels, labels and names that are too long, and escapes that mean nothing.
+    /// Nil for empty labels, labels and names that are too long, and invalid escapes.
     public init?(_ text: String) {
         if text == "." {
             self = .root
@@ -42,7 +43,7 @@ public struct DNSName: Sendable {
         }
         var labels: [[UInt8]] = [[]]
         var bytes = Array(text.utf8)[...]
-        // Four bytes of text for each byte of a name is the most that can be of use.
+        // The text of a valid name has at most four bytes for each byte of the name.
         guard bytes.count <= 4 * Self.longestWireForm else { return nil }
         while let byte = bytes.popFirst() {
             switch byte {
@@ -55,18 +56,19 @@ public struct DNSName: Sendable {
                 labels[labels.count - 1].append(byte)
             }
         }
-        // The final dot, and only a real one: an escaped dot stands in a label.
+        // Drop the empty label after the final dot. An escaped dot is part of a label and leaves no empty label.
         if labels.count > 1, labels[labels.count - 1].isEmpty { labels.removeLast() }
         self.init(labels: labels)
     }
 
-    /// The name of a host; nil for an address.
+    /// Creates the name of a host; nil for an address.
     public init?(_ host: HostName) {
         guard host.address == nil else { return nil }
         self.init(host.ascii)
     }
 
-    /// The name under which an address's names are kept: `7.2.0.192.in-addr.arpa` (RFC 1035 §3.5, RFC 3596 §2.5).
+    /// Creates the name for a reverse lookup of an address, such as `7.2.0.192.in-addr.arpa` (RFC 1035 §3.5, RFC 3596
+    /// §2.5).
     public init(reverse address: IPAddress) {
         let labels: [[UInt8]] =
             switch address {
@@ -79,7 +81,7 @@ public struct DNSName: Sendable {
         wire = (labels + [Array("arpa".utf8)]).flatMap { [UInt8($0.count)] + $0 } + [0]
     }
 
-    /// The labels, the host's own first; none for the root.
+    /// The labels, the leftmost first; empty for the root.
     public var labels: [[UInt8]] {
         var labels: [[UInt8]] = []
         var rest = wire[...]
@@ -90,29 +92,29 @@ public struct DNSName: Sendable {
         return labels
     }
 
-    /// The uncompressed wire form: each label behind a byte with its length, then a zero.
+    /// The uncompressed wire form: each label after a byte with its length, then a zero.
     public var wireForm: [UInt8] { wire }
 
-    /// This name with `suffix` behind it; nil if that is too long.
+    /// Returns this name followed by `suffix`; nil if that is too long.
     func appending(_ suffix: DNSName) -> DNSName? {
         let joined = wire.dropLast() + suffix.wire
         return joined.count <= Self.longestWireForm ? DNSName(wire: Array(joined)) : nil
     }
 
-    /// A byte in lower case, which is how names are compared. Length bytes are below 64 and stay.
+    /// Returns a byte in lower case, for comparisons. Length bytes are below 64 and therefore unaffected.
     private static func folded(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }
 
 extension DNSName: Hashable {
-    /// Equal but for the case of ASCII letters (RFC 4343 §3).
+    /// Compares two names without regard to the case of ASCII letters (RFC 4343 §3).
     public static func == (one: DNSName, other: DNSName) -> Bool {
         one.wire.count == other.wire.count
             && (one.wire == other.wire || zip(one.wire, other.wire).allSatisfy { folded($0) == folded($1) })
     }
 
-    /// Hashes what `==` compares.
+    /// Hashes the name in lower case, consistently with `==`.
     public func hash(into hasher: inout Hasher) {
         withUnsafeTemporaryAllocation(byteCount: wire.count, alignment: 1) { buffer in
             for (place, byte) in wire.enumerated() { buffer[place] = Self.folded(byte) }
@@ -122,7 +124,7 @@ extension DNSName: Hashable {
 }
 
 extension DNSName: CustomStringConvertible {
-    /// The text form with the final dot; bytes that are not printable ASCII, dots and backslashes are escaped.
+    /// The text form, with the final dot. Dots, backslashes and bytes that are not printable ASCII are escaped.
     public var description: String {
         if wire == [0] { return "." }
         return labels.map { $0.map(Self.text).joined() + "." }.joined()
@@ -136,7 +138,7 @@ extension DNSName: CustomStringConvertible {
         }
     }
 
-    /// What stands behind a backslash: three digits, or any other byte.
+    /// Reads the escape after a backslash: three digits, or any other byte. Nil if it is invalid.
     private static func escaped(_ bytes: inout ArraySlice<UInt8>) -> UInt8? {
         func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
         guard let first = bytes.popFirst() else { return nil }

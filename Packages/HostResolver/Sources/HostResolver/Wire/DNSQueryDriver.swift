@@ -1,6 +1,6 @@
-/// Carries out what a ``DNSQueryMachine`` says, with sockets, the clock and the system's random numbers.
+/// The driver of a ``DNSQueryMachine``, with sockets, the clock and the system's random numbers.
 enum DNSQueryDriver {
-    /// Asks the servers until there is an answer, or none of them has one. A cancelled task gets `cancelled`.
+    /// Queries the servers until one answers or all have failed. If the task is cancelled, the result is `cancelled`.
     static nonisolated(nonsending) func ask(
         _ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int
     ) async -> (result: Result<DNSMessage, ResolverError>, servers: [ServerOutcome]) {
@@ -13,7 +13,7 @@ enum DNSQueryDriver {
                 for event in mailbox.take() {
                     switch event {
                     case .received(let bytes, let number):
-                        // The sockets are connected: the kernel lets nothing through but from the server asked.
+                        // The sockets are connected, so the kernel passes on datagrams from the queried server only.
                         machine.received(bytes, for: number, from: nil, now: .now)
                     case .failed(let result, let number):
                         machine.failed(number, result, now: .now)

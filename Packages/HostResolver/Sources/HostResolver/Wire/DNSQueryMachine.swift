@@ -1,56 +1,57 @@
-/// One question put to a list of servers: no socket, no clock, no random source in here.
+/// A query of a list of servers for one question, without sockets, clock or random source.
 ///
-/// Theory of operation. Servers are asked one after another, round after round, each until its time is over (as resolv.conf(5)
-/// says). A turn may take several transmissions to one server: over TCP when the answer was cut or the letters' case did
-/// not come back, without EDNS when the server does not understand it. What was sent earlier stays valid: a late answer to it
-/// ends the question too.
+/// Theory of operation. The servers are queried one after another, in rounds, each until its time limit
+/// (resolv.conf(5)). A server's turn may take several transmissions: one over TCP if its answer was truncated or did
+/// not preserve the case of the letters, and one without EDNS if the server does not understand EDNS. Earlier
+/// transmissions remain valid: a late answer to one of them also ends the query.
 ///
-/// An answer counts only if it comes from the server asked, with the number sent, as an answer, with our one question in it,
-/// letters in the random case they were sent in (RFC 5452 §9, draft-vixie-dnsext-dns0x20). The driver adds a random port
-/// by using a new socket for each transmission. Everything else is ignored, as if it had not come, so that a stranger can
-/// neither answer nor end a question. The check is ``Transmission/answer(in:)``, which the driver makes as bytes come, so that
-/// what is forged takes no memory and no room either.
+/// An answer is accepted only from the queried server, with the ID of the query, marked as an answer, with our one
+/// question, whose letters have the random case of the query (RFC 5452 §9, draft-vixie-dnsext-dns0x20). The driver adds
+/// a random port by using a new socket for each transmission. All other datagrams are ignored, so an attacker can
+/// neither answer nor end a query. The driver applies the check, ``Transmission/answer(in:)``, on receipt, so that
+/// forged datagrams occupy no memory.
 struct DNSQueryMachine {
-    /// How a transmission travels.
+    /// The transport of a transmission.
     enum Transport: Hashable {
         case udp
         case tcp
     }
 
-    /// Bytes to send to a server; what comes back is told with the same ``number``.
+    /// Bytes to send to a server. Its answer and its failure are reported with the same ``number``.
     struct Transmission: Hashable {
         let number: Int
         let server: SocketAddress
         let transport: Transport
         let bytes: [UInt8]
-        /// The number and the question in ``bytes``, which an answer repeats.
+        /// The ID and the question in ``bytes``, which an answer repeats.
         let id: UInt16
         let question: DNSQuestion
-        /// EDNS is used.
+        /// Whether the query has an EDNS record.
         let hasExtensions: Bool
 
-        /// The header and question of bytes that are an answer to this transmission; nil for all others, which are to be dropped.
+        /// Returns the header and question of an answer to this transmission; nil if the bytes are not one and must be
+        /// dropped.
         func answer(in bytes: [UInt8]) -> DNSMessage? {
             guard let head = try? DNSMessage.head(of: bytes), head.header.isResponse, head.header.opcode == 0,
                 head.header.id == id
             else { return nil }
-            // A server that cannot read the query may leave the question out.
+            // A server that cannot parse the query may omit the question.
             let isRefusal = head.questions.isEmpty && hasExtensions && head.refusesExtensions
             return isRefusal || head.questions == [question] ? head : nil
         }
     }
 
-    /// What the driver does next.
+    /// The next action of the driver.
     enum Action: Hashable {
         case send(Transmission)
         case wait(until: ContinuousClock.Instant)
         case finish(Result<DNSMessage, ResolverError>)
     }
 
-    /// What a server may send in one UDP answer (DNS flag day 2020): fits in one packet nearly everywhere.
+    /// The largest UDP answer that a query allows, in bytes: one packet on nearly all networks (DNS flag day 2020).
     static let payloadSize: UInt16 = 1232
 
-    /// What stands before the question (RFC 1035 §4.1.1).
+    /// The size of the header, which precedes the question, in bytes (RFC 1035 §4.1.1).
     private static let headerSize = 12
 
     private struct Sent {
@@ -59,7 +60,7 @@ struct DNSQueryMachine {
         let start: ContinuousClock.Instant
     }
 
-    /// How each server did so far, in the order asked.
+    /// The outcomes of the servers so far, in the order of their turns.
     private(set) var outcomes: [ServerOutcome] = []
 
     private let question: DNSQuestion
@@ -74,7 +75,7 @@ struct DNSQueryMachine {
     private var sent: [Sent] = []
     private var result: Result<DNSMessage, ResolverError>?
 
-    /// Begins a question. `firstServer` rotates the list, where the configuration says so.
+    /// Creates a query. `firstServer` rotates the list of servers, if the configuration requires that.
     init(_ question: DNSQuestion, configuration: ResolverConfiguration, firstServer: Int = 0) {
         self.question = question
         self.configuration = configuration
@@ -87,7 +88,7 @@ struct DNSQueryMachine {
         if turns.isEmpty { result = .failure(ResolverError(.noServers, name: question.name.description)) }
     }
 
-    /// What to do now. Numbers and the case of letters are drawn from `random`.
+    /// Returns the next action. `random` provides the ID and the case of the letters.
     mutating func next(
         now: ContinuousClock.Instant, using random: inout some RandomNumberGenerator
     ) -> Action {
@@ -98,7 +99,8 @@ struct DNSQueryMachine {
         return .wait(until: turnEnd ?? now)
     }
 
-    /// Bytes came for a transmission; `source` is who sent them, nil where the socket cannot have another peer.
+    /// Accepts bytes received for a transmission. `source` is their sender; nil if the socket is connected to the
+    /// server.
     mutating func received(_ bytes: [UInt8], for number: Int, from source: SocketAddress?, now: ContinuousClock.Instant)
     {
         guard result == nil, sent.indices.contains(number) else { return }
@@ -110,7 +112,7 @@ struct DNSQueryMachine {
             return
         }
         if question.name.wire != query.question.name.wire, query.transport == .udp {
-            // Forged, or a server that does not keep the case: TCP tells.
+            // The answer is forged, or the server does not preserve the case. A query over TCP decides.
             if isCurrent { retryOverTCP() }
             return
         }
@@ -125,14 +127,16 @@ struct DNSQueryMachine {
         }
     }
 
-    /// A transmission failed on this side: ``ServerOutcome/Result-swift.struct/unreachable`` or `connectionFailed`.
+    /// Accepts the local failure of a transmission: ``ServerOutcome/Result-swift.struct/unreachable`` or
+    /// `connectionFailed`.
     mutating func failed(_ number: Int, _ failure: ServerOutcome.Result, now: ContinuousClock.Instant) {
         if result == nil, isLast(number) { endTurn(failure, now: now) }
     }
 }
 
 extension DNSQueryMachine {
-    /// Only what came of the last transmission moves the machine on; earlier ones may still bring the answer.
+    /// Whether this is the last transmission of the current turn. Only its failure ends the turn; earlier transmissions
+    /// can only provide the answer.
     private func isLast(_ number: Int) -> Bool {
         number == sent.count - 1 && sent[number].turn == turn && !mustSend
     }
@@ -159,8 +163,8 @@ extension DNSQueryMachine {
         }
     }
 
-    /// An answer with the question as it was asked here. Names in its records may lead into the question (RFC 1035 §4.1.4), and
-    /// would have letters of the random case that was sent.
+    /// Returns the answer with the question in the caller's case. Compressed names in its records may point into the
+    /// question (RFC 1035 §4.1.4), and would otherwise show the random case of the query.
     private func withOwnCase(_ bytes: [UInt8]) -> [UInt8] {
         let name = question.name.wire
         let place = Self.headerSize..<Self.headerSize + name.count
@@ -175,7 +179,7 @@ extension DNSQueryMachine {
         mustSend = true
     }
 
-    /// RFC 6891 §6.2.2: no better than not having EDNS.
+    /// Queries the server again without EDNS, which it rejected (RFC 6891 §6.2.2).
     private mutating func retryWithoutExtensions() {
         knowNoExtensions.insert(turns[turn])
         withExtensions = false
@@ -190,7 +194,7 @@ extension DNSQueryMachine {
         asked.name = DNSName(wire: Self.randomCase(question.name.wire, using: &random))
         var message = DNSMessage(query: asked, id: id, payloadSize: withExtensions ? Self.payloadSize : nil)
         message.header.isAuthenticated = configuration.trustsAuthenticatedData
-        // A query has one name of at most 255 bytes: it cannot exceed a limit.
+        // Encoding cannot fail: a query has one name of at most 255 bytes.
         let bytes = (try? message.wireForm()) ?? []
         let transmission = Transmission(
             number: sent.count, server: turns[turn], transport: transport, bytes: bytes, id: id, question: asked,
@@ -201,7 +205,9 @@ extension DNSQueryMachine {
         return transmission
     }
 
-    /// The first round waits the configured time for each server; later rounds double a time that is shared by all.
+    /// The time limit of the current turn. In the first round, each server has the configured time. Each later round
+    /// doubles the time and divides it among the servers, which have one second each at least, or the configured time
+    /// if it is less.
     private var timeLimit: Duration {
         let serverCount = turns.count / max(configuration.attempts, 1)
         let round = turn / serverCount
@@ -223,7 +229,7 @@ extension DNSQueryMachine {
         mustSend = true
     }
 
-    /// The failure of all servers in one: what a server said counts more than its silence.
+    /// The error for the failures of all servers. A failure that a server reported takes precedence over a timeout.
     private var failure: ResolverError {
         let results = Set(outcomes.map(\.result))
         let code: ResolverError.Code =
@@ -248,7 +254,7 @@ extension DNSQueryMachine {
 }
 
 extension DNSMessage {
-    /// No answer from a server that neither owns the name nor asks others: it only points elsewhere.
+    /// Whether this is a lame answer: empty, from a server that is not an authority and does not recurse.
     fileprivate var isLame: Bool {
         answers.isEmpty && !header.isAuthoritative && !header.offersRecursion
     }

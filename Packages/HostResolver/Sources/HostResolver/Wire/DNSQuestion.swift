@@ -1,13 +1,13 @@
-/// What is asked: records of one type, of one name, of the Internet class.
+/// A question: the records of one name, of one type and class.
 public struct DNSQuestion: Hashable, Sendable {
-    /// Whose records.
+    /// The name whose records are requested.
     public var name: DNSName
-    /// Which.
+    /// The type of the requested records.
     public var type: DNSRecordType
     /// The class; 1 is the Internet.
     public var recordClass: UInt16
 
-    /// Makes a question.
+    /// Creates a question; by default for the Internet class.
     public init(_ name: DNSName, _ type: DNSRecordType, recordClass: UInt16 = 1) {
         self.name = name
         self.type = type

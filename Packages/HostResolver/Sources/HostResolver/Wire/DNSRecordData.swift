@@ -1,30 +1,30 @@
-/// What a record says, by its type.
+/// The data of a record, by its type.
 public enum DNSRecordData: Hashable, Sendable {
     /// An IPv4 address (RFC 1035 §3.4.1).
     case a(IPv4Address)
     /// An IPv6 address (RFC 3596 §2.2).
     case aaaa(IPv6Address)
-    /// The name that the owner is an alias of (RFC 1035 §3.3.1).
+    /// The canonical name of which the owner is an alias (RFC 1035 §3.3.1).
     case cname(DNSName)
-    /// A name server (RFC 1035 §3.3.11).
+    /// A name server of the zone (RFC 1035 §3.3.11).
     case ns(DNSName)
-    /// A name that the owner points to (RFC 1035 §3.3.12).
+    /// A name to which the owner points (RFC 1035 §3.3.12).
     case ptr(DNSName)
-    /// A mail server; lower preference first (RFC 1035 §3.3.9).
+    /// A mail server. Those with the lowest preference are tried first (RFC 1035 §3.3.9).
     case mx(preference: UInt16, exchange: DNSName)
-    /// Strings of up to 255 bytes each (RFC 1035 §3.3.14).
+    /// Texts of up to 255 bytes each (RFC 1035 §3.3.14).
     case txt([[UInt8]])
-    /// A server of a service; lower priority first, then by weight (RFC 2782).
+    /// A server of a service. Those with the lowest priority value are tried first, then chosen by weight (RFC 2782).
     case srv(priority: UInt16, weight: UInt16, port: UInt16, target: DNSName)
     /// The start of a zone (RFC 1035 §3.3.13).
     case soa(DNSStartOfAuthority)
-    /// What else there is: the next name of the zone, and the types that the owner has (RFC 4034 §4). Multicast DNS says
-    /// with it which types a name has *not* (RFC 6762 §6.1).
+    /// The next name in the zone, and the types of the owner's records (RFC 4034 §4). Multicast DNS uses it to assert
+    /// that a name has no records of other types (RFC 6762 §6.1).
     case nsec(next: DNSName, types: [DNSRecordType])
-    /// Bytes of a type that is not taken apart here (RFC 3597). Names inside are not expanded.
+    /// The bytes of a type that is not decoded (RFC 3597). Compressed names in them are not expanded.
     case other(DNSRecordType, [UInt8])
 
-    /// The type of records that say this.
+    /// The type of records with this data.
     public var type: DNSRecordType {
         switch self {
         case .a: .a

@@ -1,9 +1,9 @@
-/// A type of records (RFC 1035 §3.2.2 and the IANA registry). Open: any number is a type.
+/// A record type (RFC 1035 §3.2.2 and the IANA registry). Open: all numbers are valid.
 public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     /// The number in the registry.
     public let rawValue: UInt16
 
-    /// The type with this number.
+    /// Creates a type from its number.
     public init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
@@ -12,11 +12,11 @@ public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public static let a = DNSRecordType(rawValue: 1)
     /// Name servers of a zone.
     public static let ns = DNSRecordType(rawValue: 2)
-    /// The name that this one is an alias of.
+    /// The canonical name of an alias.
     public static let cname = DNSRecordType(rawValue: 5)
     /// The start of a zone.
     public static let soa = DNSRecordType(rawValue: 6)
-    /// The name of an address, or of a service's instance.
+    /// The name of an address, or an instance of a service.
     public static let ptr = DNSRecordType(rawValue: 12)
     /// Mail servers.
     public static let mx = DNSRecordType(rawValue: 15)
@@ -24,18 +24,18 @@ public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public static let txt = DNSRecordType(rawValue: 16)
     /// IPv6 addresses (RFC 3596).
     public static let aaaa = DNSRecordType(rawValue: 28)
-    /// Where a service runs (RFC 2782).
+    /// The servers of a service (RFC 2782).
     public static let srv = DNSRecordType(rawValue: 33)
-    /// Which types a name has (RFC 4034).
+    /// The types of a name's records (RFC 4034).
     public static let nsec = DNSRecordType(rawValue: 47)
-    /// Every type: in questions only (RFC 1035 §3.2.3).
+    /// All types; valid in questions only (RFC 1035 §3.2.3).
     public static let any = DNSRecordType(rawValue: 255)
     /// The pseudo-record of EDNS (RFC 6891).
     public static let opt = DNSRecordType(rawValue: 41)
 }
 
 extension DNSRecordType: CustomStringConvertible {
-    /// The type's name, or `TYPE64` for one without (RFC 3597 §5).
+    /// The type's name, or a text such as `TYPE64` for a type without one (RFC 3597 §5).
     public var description: String {
         let names: [DNSRecordType: String] = [
             .a: "A", .ns: "NS", .cname: "CNAME", .soa: "SOA", .ptr: "PTR", .mx: "MX", .txt: "TXT", .aaaa: "AAAA",

@@ -1,6 +1,6 @@
-/// Tries the names that a short name may stand for, one after another (resolv.conf(5), `search`).
+/// The search for a short name: the candidates of the search list, one after another (resolv.conf(5), `search`).
 struct DNSSearchMachine {
-    /// The name to ask for now; nil when all were tried.
+    /// The current name to look up; nil after the last one.
     private(set) var current: DNSName?
 
     private var rest: ArraySlice<DNSName>
@@ -13,21 +13,22 @@ struct DNSSearchMachine {
         current = rest.popFirst()
     }
 
-    /// The current name led to nothing. True if there is another one to try.
+    /// Accepts the failure of the current name and advances; true if there is another name to try.
     mutating func failed(_ error: ResolverError) -> Bool {
         if Self.weight(error) > (failure.map(Self.weight) ?? -1) { failure = error }
-        // Silence would be met again with the next name; a server that failed for one zone may know another.
+        // A server that failed for one zone may know another. A timeout would only happen again with the next name.
         let goesOn = [.hostNotFound, .noData, .serverFailed].contains(error.code)
         current = goesOn ? rest.popFirst() : nil
         return current != nil
     }
 
-    /// The failure of the whole search, told about the name that was written.
+    /// The error of the whole search, with the original name.
     var result: ResolverError {
         (failure ?? ResolverError(.hostNotFound)).about(name)
     }
 
-    /// "No such name" for one candidate says less than "no such record" for another, and that less than a failure.
+    /// The rank of an error: "no such record" for one candidate is more informative than "no such name" for another,
+    /// and a server's failure more than both.
     private static func weight(_ error: ResolverError) -> Int {
         switch error.code {
         case .hostNotFound: 0

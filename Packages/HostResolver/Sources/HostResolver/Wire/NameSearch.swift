@@ -1,11 +1,11 @@
-/// One lookup of names by a ``WireResolver``.
+/// A ``WireResolver``'s lookup of names.
 struct NameSearch: Sendable {
     let resolver: WireResolver
     let subject: NameSubject
     let hosts: HostsFile
     let deadline: ContinuousClock.Instant
 
-    /// The names, the main one first.
+    /// Returns the names, the canonical name first.
     nonisolated(nonsending) func names() async -> Result<[String], ResolverError> {
         do throws(ResolverError) {
             switch subject {
@@ -46,7 +46,7 @@ struct NameSearch: Sendable {
         throw search.result
     }
 
-    /// Aliases show in an answer for either type.
+    /// Returns an answer with addresses of either family: both show the aliases of the name.
     private nonisolated(nonsending) func anyAddress(of name: DNSName) async throws(ResolverError) -> DNSAnswer {
         do throws(ResolverError) {
             return try await resolver.records(.a, of: name, until: deadline)

@@ -1,11 +1,11 @@
 extension WireResolver {
-    /// What a cache has done so far.
+    /// The counters of a resolver's cache.
     public struct CacheStatistics: Hashable, Sendable {
-        /// Questions answered from it.
+        /// The number of questions answered from the cache.
         public let hits: Int
-        /// Questions that it could not answer.
+        /// The number of questions that the cache could not answer.
         public let misses: Int
-        /// Answers in it now.
+        /// The current number of answers in the cache.
         public let count: Int
     }
 }

@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// A resolver that speaks the DNS itself: for records beyond addresses, times to live, and which server failed how.
+/// A resolver that queries name servers itself, for all record types, with times to live and each server's outcome.
 ///
 /// ```swift
 /// let resolver = WireResolver()
@@ -12,14 +12,15 @@ internal import EventLoops
 /// }
 /// ```
 ///
-/// UDP with EDNS, TCP when an answer was cut, by the rules of resolv.conf(5). The hosts file comes first, `localhost` never
-/// leaves the machine (RFC 6761 §6.3), `.invalid` and `.onion` do not exist (RFC 6761 §6.4, RFC 7686 §2), and `.local` is left
-/// to the system's resolver, which may know multicast DNS (RFC 6762 §3). What else nsswitch may name is not asked:
-/// for a host's addresses, ``SystemResolver`` is the one that agrees with all other programs on the machine.
+/// It uses UDP with EDNS, and TCP if an answer was truncated, by the rules of resolv.conf(5). The hosts file takes
+/// precedence. Names in `localhost` never leave the machine (RFC 6761 §6.3), names in `.invalid` and `.onion` do not
+/// exist (RFC 6761 §6.4, RFC 7686 §2), and names in `.local` go to ``SystemResolver``, which may know multicast DNS
+/// (RFC 6762 §3). Other sources that nsswitch may name are not consulted: to get the same addresses as all other
+/// programs on the machine, use ``SystemResolver``.
 ///
-/// Equal questions in flight are one. Answers are kept only if `cacheLimit` says so.
+/// Equal concurrent questions share one query. Answers are cached only if `cacheLimit` is positive.
 public final class WireResolver: Resolver, ReverseResolver {
-    /// How long a look-up of names may take if the caller gives no deadline, as ``SystemResolver/reverseLimit``.
+    /// The time limit of a lookup of names without a deadline: ``SystemResolver/reverseLimit``.
     public static let reverseLimit = SystemResolver.reverseLimit
 
     let client: DNSClient
@@ -27,12 +28,12 @@ public final class WireResolver: Resolver, ReverseResolver {
     private let reverseLimit: Duration
     private let flights: LookupFlights<DNSQuestion, DNSAnswer>
 
-    /// Makes a resolver.
+    /// Creates a resolver.
     ///
     /// - Parameters:
-    ///   - configuration: whom to ask and how; nil for what `/etc/resolv.conf` says at each question.
-    ///   - hosts: names that are known without asking; nil for what `/etc/hosts` says at each question.
-    ///   - cacheLimit: most answers that are kept, positive or negative, as long as their time to live says.
+    ///   - configuration: The servers and how to query them; nil for the contents of `/etc/resolv.conf` at each lookup.
+    ///   - hosts: Names that need no query; nil for the contents of `/etc/hosts` at each lookup.
+    ///   - cacheLimit: The maximum number of cached answers, positive or negative. Each is cached for its time to live.
     public convenience init(
         configuration: ResolverConfiguration? = nil, hosts: HostsFile? = nil, cacheLimit: Int = 0
     ) {
@@ -53,20 +54,20 @@ public final class WireResolver: Resolver, ReverseResolver {
         }
     }
 
-    /// How many callers wait for an answer, for tests.
+    /// The number of callers that wait for an answer, for tests.
     var waitingCount: Int { flights.waitingCount }
 
-    /// What the cache has done so far.
+    /// The counters of the cache.
     public var cacheStatistics: CacheStatistics { client.statistics }
 
-    /// Forgets all answers that were kept.
+    /// Removes all answers from the cache.
     public func flushCache() {
         client.flushCache()
     }
 
-    /// The records of one type of exactly this name: no search domains, no hosts file.
+    /// Looks up the records of one type of exactly this name, without search domains or hosts file.
     ///
-    /// - Throws: ``ResolverError``, with ``ResolverError/servers`` telling what each server did;
+    /// - Throws: ``ResolverError``, with the outcome of each server in ``ResolverError/servers``;
     ///   ``ResolverError/Code-swift.struct/cancelled`` if the task is cancelled.
     public nonisolated(nonsending) func records(
         _ type: DNSRecordType, of name: DNSName, until deadline: ContinuousClock.Instant? = nil
@@ -74,9 +75,9 @@ public final class WireResolver: Resolver, ReverseResolver {
         try await waitForLookup(name: name.description) { startRecords(type, of: name, until: deadline, $0) }
     }
 
-    /// The records of one type of exactly this name, as the function that takes a ``DNSName`` gives them.
+    /// Looks up the records of one type of exactly this name, like the function that takes a ``DNSName``.
     ///
-    /// - Throws: ``ResolverError``, ``ResolverError/Code-swift.struct/invalidName`` if the text is no domain name.
+    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/invalidName`` if the text is not a domain name.
     public nonisolated(nonsending) func records(
         _ type: DNSRecordType, of name: String, until deadline: ContinuousClock.Instant? = nil
     ) async throws(ResolverError) -> DNSAnswer {
@@ -84,7 +85,7 @@ public final class WireResolver: Resolver, ReverseResolver {
         return try await records(type, of: domain, until: deadline)
     }
 
-    /// The records of one type of exactly this name, while the calling thread waits.
+    /// Looks up the records of one type of exactly this name, and blocks the calling thread.
     ///
     /// - Throws: ``ResolverError``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
@@ -96,7 +97,7 @@ public final class WireResolver: Resolver, ReverseResolver {
         return try answer.wait()
     }
 
-    /// Begins to ask for the records of one type of exactly this name; `handler` is called by the rules of
+    /// Starts a lookup of the records of one type of exactly this name. `handler` is called by the rules of
     /// ``Resolver/start(_:_:)``.
     public func startRecords(
         _ type: DNSRecordType, of name: DNSName, until deadline: ContinuousClock.Instant?,
@@ -107,7 +108,7 @@ public final class WireResolver: Resolver, ReverseResolver {
         }
     }
 
-    /// Begins a lookup, by the rules of ``Resolver/start(_:_:)``.
+    /// Starts a lookup, by the rules of ``Resolver/start(_:_:)``.
     public func start(
         _ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void
     ) -> LookupToken {
@@ -127,7 +128,7 @@ public final class WireResolver: Resolver, ReverseResolver {
         }
     }
 
-    /// Begins a reverse look-up or one for a main name, by the rules of ``Resolver/start(_:_:)``.
+    /// Starts a reverse lookup, or a lookup of a canonical name, by the rules of ``Resolver/start(_:_:)``.
     public func startNames(
         of subject: NameSubject, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
@@ -146,7 +147,7 @@ public final class WireResolver: Resolver, ReverseResolver {
 extension WireResolver {
     var hosts: HostsFile { fixedHosts ?? .system }
 
-    /// Names that are answered on this machine; nil for all others.
+    /// Returns the answer for a name that needs no query; nil for all others.
     private func localAnswer(to request: AddressRequest) -> Result<[IPAddress], ResolverError>? {
         let name = request.name
         let known = hosts.addresses(of: name.ascii).filter { request.families.contains($0.family) }
