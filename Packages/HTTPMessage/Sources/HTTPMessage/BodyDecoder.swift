@@ -100,7 +100,7 @@ public struct BodyDecoder: Sendable {
     public mutating func next(
         in input: RawSpan, at position: inout Int, upTo limit: Int = .max
     ) throws(HTTPMessageError) -> Event {
-        precondition(position >= 0 && position <= input.byteCount, "the position is within the input")
+        precondition(position >= 0 && position <= input.byteCount, "the position is outside the input")
         let start = position
         let before = state
         state = .failed  // unless the end below is reached
@@ -119,7 +119,7 @@ public struct BodyDecoder: Sendable {
 
     /// Reports payload that was read elsewhere than through `next(in:at:)`; at most ``payloadAhead`` bytes.
     public mutating func receivePayload(_ count: Int) throws(HTTPMessageError) {
-        precondition(count >= 0 && Int64(count) <= payloadAhead, "more payload than was ahead")
+        precondition(count >= 0 && Int64(count) <= payloadAhead, "the count is negative or exceeds payloadAhead")
         let before = state
         state = .failed
         state = try afterPayload(before, count)

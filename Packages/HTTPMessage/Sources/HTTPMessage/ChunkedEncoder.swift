@@ -24,7 +24,7 @@ public enum ChunkedEncoder {
     ///
     /// - Precondition: `count` is positive.
     public static func writeHead(of count: Int, into output: inout [UInt8]) {
-        precondition(count > 0, "an empty chunk ends the body")
+        precondition(count > 0, "the byte count of a chunk must be positive")
         var shift = (Int.bitWidth - count.leadingZeroBitCount - 1) & ~3
         while shift >= 0 {
             let digit = UInt8(truncatingIfNeeded: count >> shift) & 0xF

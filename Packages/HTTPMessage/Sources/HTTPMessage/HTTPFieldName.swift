@@ -47,7 +47,7 @@ extension HTTPFieldName: Hashable, CustomStringConvertible, ExpressibleByStringL
     /// Makes a name from a literal, which must be a token.
     public init(stringLiteral value: StaticString) {
         let name = value.description
-        precondition(HTTPGrammar.isToken(name.utf8), "a field name is a token")
+        precondition(HTTPGrammar.isToken(name.utf8), "a field name must be a token (RFC 9110 §5.1)")
         self.init(unchecked: name)
     }
 }

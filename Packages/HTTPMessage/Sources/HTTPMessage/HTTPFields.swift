@@ -122,7 +122,7 @@ extension HTTPFields: RandomAccessCollection {
 
     /// The field at this place.
     public subscript(index: Int) -> HTTPField {
-        precondition(indices.contains(index), "no field at this place")
+        precondition(indices.contains(index), "field index out of range")
         return HTTPField(storage: storage, index: index)
     }
 }
@@ -153,7 +153,7 @@ extension HTTPFields: Hashable, CustomStringConvertible, ExpressibleByDictionary
         self.init()
         for (name, value) in elements {
             let bytes = Array(value.description.utf8)
-            precondition(bytes.allSatisfy(HTTPGrammar.isFieldByte), "a field value has no control characters")
+            precondition(bytes.allSatisfy(HTTPGrammar.isFieldByte), "a field value must not contain control characters")
             insertLine(name, HTTPGrammar.trimmed(bytes), at: count)
         }
     }

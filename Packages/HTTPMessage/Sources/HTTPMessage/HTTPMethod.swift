@@ -60,7 +60,7 @@ extension HTTPMethod: CustomStringConvertible, ExpressibleByStringLiteral {
     /// Makes a method from a literal, which must be a token.
     public init(stringLiteral value: StaticString) {
         let name = value.description
-        precondition(HTTPGrammar.isToken(name.utf8), "a method is a token")
+        precondition(HTTPGrammar.isToken(name.utf8), "a method must be a token (RFC 9110 §9.1)")
         self.init(unchecked: name)
     }
 }

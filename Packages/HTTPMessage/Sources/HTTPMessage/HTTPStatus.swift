@@ -108,7 +108,7 @@ extension HTTPStatus: CustomStringConvertible, ExpressibleByIntegerLiteral {
 
     /// Makes a status from a literal from 100 to 999.
     public init(integerLiteral value: Int) {
-        precondition((100...999).contains(value), "a status code has three digits")
+        precondition((100...999).contains(value), "a status code must be from 100 to 999")
         self.init(unchecked: value)
     }
 }

@@ -15,7 +15,7 @@ public struct HTTPVersion: Hashable, Sendable, BitwiseCopyable {
 
     /// Makes a version; each number is one digit (RFC 9112 §2.3).
     public init(major: UInt8, minor: UInt8) {
-        precondition(major <= 9 && minor <= 9, "each part of an HTTP version is one digit")
+        precondition(major <= 9 && minor <= 9, "each part of an HTTP version must be one digit")
         self.major = major
         self.minor = minor
     }

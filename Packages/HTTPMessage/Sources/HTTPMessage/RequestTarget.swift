@@ -112,7 +112,7 @@ extension RequestTarget: CustomStringConvertible, ExpressibleByStringLiteral {
     /// Makes a target from a literal, which must have one of the four forms.
     public init(stringLiteral value: StaticString) {
         guard let target = RequestTarget(value.description) else {
-            preconditionFailure("a request target has one of four forms")
+            preconditionFailure("a request target must have one of the forms of RFC 9112 §3.2")
         }
         self = target
     }
