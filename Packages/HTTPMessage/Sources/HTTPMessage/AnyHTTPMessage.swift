@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A request or a response, made by hand or filled bit by bit with received bytes: the shape of `CFHTTPMessage`.
+/// A request or response that is created from its parts or filled incrementally with received bytes.
 ///
 /// ```swift
 /// var message = AnyHTTPMessage(emptyRequest: false)
@@ -10,10 +10,13 @@ public import FoundationEssentials
 /// }
 /// ```
 ///
-/// Bytes after the head go to ``body`` as they are: the message looks neither at `Content-Length` nor at chunks, and
-/// never ends. ``MessageParser`` finds the end. A value: copies are independent, also while they are being filled.
+/// All bytes after the head are appended to ``body`` unchanged. The message interprets neither `Content-Length` nor chunked
+/// coding and therefore has no end; use ``MessageParser`` to find the end of a message. Copies are independent, even of a
+/// partially filled message.
+///
+/// This type has the interface of `CFHTTPMessage`, for code that is ported from it.
 public struct AnyHTTPMessage: Sendable {
-    /// Whether this is a request, or will be. Replaces `CFHTTPMessageIsRequest`.
+    /// Whether the message is a request. Known before the first byte arrives. Replaces `CFHTTPMessageIsRequest`.
     public let isRequest: Bool
 
     private var content: Content
@@ -26,24 +29,26 @@ public struct AnyHTTPMessage: Sendable {
         case response(HTTPResponse)
     }
 
-    /// Wraps a request. Replaces `CFHTTPMessageCreateRequest`.
+    /// Creates a message from a request. Replaces `CFHTTPMessageCreateRequest`.
     public init(_ request: HTTPRequest) {
         isRequest = true
         content = .request(request)
     }
 
-    /// Wraps a response. Replaces `CFHTTPMessageCreateResponse`.
+    /// Creates a message from a response. Replaces `CFHTTPMessageCreateResponse`.
     public init(_ response: HTTPResponse) {
         isRequest = false
         content = .response(response)
     }
 
-    /// Makes a message to be filled with ``append(_:)``. Replaces `CFHTTPMessageCreateEmpty`.
+    /// Creates an empty message, to be filled with ``append(_:)``.
     ///
-    /// By default it takes what a client should tolerate, as `CFHTTPMessage` did: lines that end in LF alone, folded lines.
-    /// ``departures`` says whether that was needed. A server passes `.strict`.
+    /// The default leniency is that of a client, as in `CFHTTPMessage`: it accepts lines that end in LF alone and folded
+    /// lines, for example. ``departures`` reports which leniencies the head required. Servers should pass `.strict`.
     ///
-    /// ``HTTPLimits/bodyLength`` bounds the body too, which this type holds whole; set it for bytes from a stranger.
+    /// The message holds the whole body in memory. Set ``HTTPLimits/bodyLength`` if the bytes come from an untrusted peer.
+    ///
+    /// Replaces `CFHTTPMessageCreateEmpty`.
     public init(
         emptyRequest isRequest: Bool, limits: HTTPLimits = .default, leniency: HTTPLeniency = .client
     ) {
@@ -53,21 +58,24 @@ public struct AnyHTTPMessage: Sendable {
     }
 
     private var bodyLimit = Int64.max
-    /// Set before the head was complete.
+    /// A body that was set before the head was complete.
     private var earlyBody: [UInt8]?
-    /// What was tolerated in the head.
+
+    /// The leniencies that the received head required.
     ///
-    /// Empty for a head in the strict form of RFC 9112, until the head is complete, and for a message made by hand.
+    /// Empty if the head conforms to RFC 9112, while the head is incomplete, and for a message that was not received.
     public private(set) var departures = HTTPLeniency.strict
 
-    /// Adds received bytes: to the head until it is complete, then to the body.
+    /// Appends received bytes to the head until it is complete, then to the body.
     ///
-    /// Throws if they cannot be a message; the message is then unusable. Throws `parserFinished` for a message that was
-    /// made by hand. Replaces `CFHTTPMessageAppendBytes`.
+    /// Throws if the bytes are not a valid message or exceed a limit; the message is then unusable. Throws
+    /// ``HTTPMessageError/Code/parserFinished`` for an unusable message and for one that was created from its parts.
+    ///
+    /// Replaces `CFHTTPMessageAppendBytes`.
     public mutating func append(_ bytes: some Collection<UInt8>) throws(HTTPMessageError) {
         switch content {
         case .parsing(var parser, var held):
-            content = .failed  // unless the end below is reached; also gives up the second reference to `held`
+            content = .failed  // Remains if an error is thrown. Also releases the second reference to `held`.
             held += bytes
             guard case .complete(let count) = try parser.parse(held.span.bytes) else {
                 content = .parsing(parser, held)
@@ -90,22 +98,27 @@ public struct AnyHTTPMessage: Sendable {
         }
     }
 
-    /// Whether the head was received up to its empty line; until then there is nothing to read. False for messages made
-    /// by hand. Replaces `CFHTTPMessageIsHeaderComplete`.
+    /// Whether the whole head has been received, including its empty line.
+    ///
+    /// Until then, the message has no method, status or fields. False for a message that was created from its parts.
+    ///
+    /// Replaces `CFHTTPMessageIsHeaderComplete`.
     public var isHeaderComplete: Bool { isParsed }
 
-    /// The request, once it is complete; nil for a response.
+    /// The request, once its head is complete; nil for a response.
     public var request: HTTPRequest? {
         if case .request(let request) = content { request } else { nil }
     }
 
-    /// The response, once it is complete; nil for a request.
+    /// The response, once its head is complete; nil for a request.
     public var response: HTTPResponse? {
         if case .response(let response) = content { response } else { nil }
     }
 
-    /// The body, nil if there is none. Setting it changes no field. One that is set while the head is incomplete is kept, and
-    /// bytes that are received after the head are added to it.
+    /// The body, or nil if the message has none.
+    ///
+    /// Setting the body changes no field, not even `Content-Length`. A body that is set while the head is incomplete is
+    /// kept, and bytes that are received after the head are appended to it.
     ///
     /// Replaces `CFHTTPMessageSetBody` and `CFHTTPMessageCopyBody`.
     public var body: [UInt8]? {
@@ -123,13 +136,15 @@ public struct AnyHTTPMessage: Sendable {
         }
     }
 
-    /// The fields, in order; none until the head is complete.
+    /// The fields in order; empty until the head is complete.
     public var fields: HTTPFields { request?.fields ?? response?.fields ?? HTTPFields() }
 
-    /// Sets or replaces a field; nil removes it. Replaces `CFHTTPMessageSetHeaderFieldValue`.
+    /// Sets or replaces a field; nil removes it.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidFieldValue`` for control characters, and
+    /// Throws ``HTTPMessageError/Code/invalidFieldValue`` if the value contains control characters, and
     /// ``HTTPMessageError/Code/incompleteMessage`` while the head is incomplete.
+    ///
+    /// Replaces `CFHTTPMessageSetHeaderFieldValue`.
     public mutating func setField(_ name: HTTPFieldName, to value: String?) throws(HTTPMessageError) {
         switch content {
         case .request(var request):
@@ -143,25 +158,28 @@ public struct AnyHTTPMessage: Sendable {
         }
     }
 
-    /// The method of a request. Replaces `CFHTTPMessageCopyRequestMethod`.
+    /// The method of a request; nil for a response. Replaces `CFHTTPMessageCopyRequestMethod`.
     public var method: HTTPMethod? { request?.method }
 
-    /// The URL of a request. Replaces `CFHTTPMessageCopyRequestURL`.
+    /// The URL of a request, or the URL that a response came from, if known. Replaces `CFHTTPMessageCopyRequestURL`.
     public var url: URL? { request?.url ?? response?.url }
 
-    /// The status of a response. Replaces `CFHTTPMessageGetResponseStatusCode`.
+    /// The status of a response; nil for a request. Replaces `CFHTTPMessageGetResponseStatusCode`.
     public var status: HTTPStatus? { response?.status }
 
-    /// The first line of a response, without its line end. Replaces `CFHTTPMessageCopyResponseStatusLine`.
+    /// The first line of a response without its line ending; nil for a request.
+    ///
+    /// Replaces `CFHTTPMessageCopyResponseStatusLine`.
     public var statusLine: String? { response?.statusLine }
 
     /// The protocol version. Replaces `CFHTTPMessageCopyVersion`.
     public var version: HTTPVersion? { request?.version ?? response?.version }
 
-    /// Head and body, as on the wire.
+    /// Returns the head and body in wire format.
     ///
-    /// Throws ``HTTPMessageError/Code/incompleteMessage`` while the head is incomplete. Replaces
-    /// `CFHTTPMessageCopySerializedMessage`.
+    /// Throws ``HTTPMessageError/Code/incompleteMessage`` while the head is incomplete.
+    ///
+    /// Replaces `CFHTTPMessageCopySerializedMessage`.
     public func serialized() throws(HTTPMessageError) -> [UInt8] {
         guard let bytes = request?.serialized() ?? response?.serialized() else {
             throw HTTPMessageError(.incompleteMessage, fault: .caller)
@@ -175,7 +193,7 @@ public struct AnyHTTPMessage: Sendable {
             content = .failed
             throw HTTPMessageError(.bodyTooLong)
         }
-        // Taken out of the message first: with a second reference to it, each piece would copy the whole body.
+        // The body is removed from the message while it grows: a second reference would copy it for each piece.
         var all = body ?? []
         body = nil
         all += bytes

@@ -1,8 +1,8 @@
-/// Takes the framing off a body: a machine that sees received bytes and says which of them are payload.
+/// An incremental decoder that removes the framing of a body and locates the payload in received bytes.
 ///
-/// Payload is never copied by `next(in:at:)`; it answers with ranges of its input. Between two inputs,
-/// ``payloadAhead`` says how many bytes must be payload, so that a driver can read these straight into its caller's
-/// memory and report them with ``receivePayload(_:)``.
+/// ``next(in:at:upTo:)`` copies no payload; it returns ranges of its input. Between two inputs, ``payloadAhead`` is the number
+/// of bytes that are known to be payload. A driver can read these bytes directly into its caller's memory and report them with
+/// ``receivePayload(_:)``.
 ///
 /// ```swift
 /// var decoder = BodyDecoder(.chunked)
@@ -14,31 +14,32 @@
 /// decoder.isComplete  // true
 /// ```
 ///
-/// Nothing but a trailer section is held, up to the limits for a head. After an error the decoder answers only with
-/// errors.
+/// The decoder buffers only trailer sections, within the limits for a head. After an error, further decoding throws
+/// ``HTTPMessageError/Code/parserFinished``.
 public struct BodyDecoder: Sendable {
-    /// What the next bytes are.
+    /// The next element of the body.
     public enum Event: Hashable, Sendable {
-        /// The input is used up, and more is to come.
+        /// The input is consumed, and the body continues.
         case needMore
-        /// These bytes of the input are payload, and used up with this answer.
+        /// These bytes of the input are payload. They count as consumed.
         case payload(Range<Int>)
-        /// The body has ended. What is left of the input belongs to the next message.
+        /// The body has ended. The rest of the input belongs to the next message.
         case end
     }
 
-    /// How the end is found.
+    /// How the end of the body is determined.
     public let framing: BodyFraming
 
-    /// Bytes of payload so far.
+    /// The number of payload bytes so far.
     public private(set) var payloadCount: Int64 = 0
 
-    /// The trailer section of a chunked body, empty before its end (RFC 9112 §7.1.2). Its fields are not part of the
-    /// head, and none of them says how to frame, route or authenticate (RFC 9110 §6.5.1): those are an error, or with
-    /// ``HTTPLeniency/forbiddenTrailers`` in ``droppedTrailers``.
+    /// The trailer section of a chunked body (RFC 9112 §7.1.2). Empty until the body has ended.
+    ///
+    /// Trailer fields are not part of the head. Fields that frame, route or authenticate a message are never among them
+    /// (RFC 9110 §6.5.1): they are an error or, with ``HTTPLeniency/forbiddenTrailers``, in ``droppedTrailers``.
     public private(set) var trailers = HTTPFields()
 
-    /// Fields that were taken out of the trailer section because they must not stand there.
+    /// The fields that were removed from the trailer section because they are not allowed there.
     public private(set) var droppedTrailers = HTTPFields()
 
     private let limits: HTTPLimits
@@ -60,7 +61,7 @@ public struct BodyDecoder: Sendable {
         case failed
     }
 
-    /// Makes a decoder for the body that follows a head.
+    /// Creates a decoder for the body that follows a head.
     public init(_ framing: BodyFraming, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict) {
         self.framing = framing
         self.limits = limits
@@ -74,12 +75,12 @@ public struct BodyDecoder: Sendable {
         }
     }
 
-    /// Whether the body has ended as its framing says.
+    /// Whether the body has ended according to its framing.
     public var isComplete: Bool {
         if case .complete = state { true } else { false }
     }
 
-    /// Whether all payload has come, though a trailer section may still be to come.
+    /// Whether all payload has been decoded. A trailer section may still follow.
     public var isPayloadComplete: Bool {
         switch state {
         case .complete, .trailers: true
@@ -87,37 +88,46 @@ public struct BodyDecoder: Sendable {
         }
     }
 
-    /// How many of the next bytes must be payload: the rest of the body or chunk; `Int64.max` until the peer closes.
+    /// The number of following bytes that are payload: the rest of the body or chunk.
+    ///
+    /// `Int64.max` if the body ends when the peer closes the connection.
     public var payloadAhead: Int64 {
         if case .payload(let remaining) = state { remaining } else { 0 }
     }
 
-    /// Says what the bytes at `position` are, and moves `position` past what is used up. A range of payload is at most
-    /// `limit` bytes long.
+    /// Returns the next element of the body and advances `position` past the consumed bytes.
     ///
-    /// Call again while it answers ``Event/payload(_:)``. Throws for chunks that break the grammar of RFC 9112 §7.1 and
-    /// for exceeded limits, with the offset counted from the start of the body.
+    /// A range of payload is at most `limit` bytes long. Call again as long as the result is ``Event/payload(_:)``.
+    ///
+    /// Throws if a chunk violates the grammar of RFC 9112 §7.1 or a limit is exceeded. The error's offset is counted from the
+    /// start of the body.
+    ///
+    /// - Precondition: `position` is within `input`.
     public mutating func next(
         in input: RawSpan, at position: inout Int, upTo limit: Int = .max
     ) throws(HTTPMessageError) -> Event {
         precondition(position >= 0 && position <= input.byteCount, "the position is outside the input")
         let start = position
         let before = state
-        state = .failed  // unless the end below is reached
+        state = .failed  // Remains if an error is thrown.
         do throws(HTTPMessageError) {
             let (event, after) = try advance(before, input, &position, limit: limit)
             state = after
             wireCount += position - start
             return event
         } catch {
-            // Trailers count from the start of their section, of which some bytes may be held from earlier inputs.
+            // Offsets of trailers are relative to their section, which may have begun in an earlier input.
             var error = error
             error.offset = wireCount + position - start + (error.offset.map { $0 - heldCount } ?? 0)
             throw error
         }
     }
 
-    /// Reports payload that was read elsewhere than through `next(in:at:)`; at most ``payloadAhead`` bytes.
+    /// Records payload that the caller read directly instead of with ``next(in:at:upTo:)``.
+    ///
+    /// Throws ``HTTPMessageError/Code/bodyTooLong`` if the body exceeds ``HTTPLimits/bodyLength``.
+    ///
+    /// - Precondition: `count` is from 0 to ``payloadAhead``.
     public mutating func receivePayload(_ count: Int) throws(HTTPMessageError) {
         precondition(count >= 0 && Int64(count) <= payloadAhead, "the count is negative or exceeds payloadAhead")
         let before = state
@@ -126,7 +136,9 @@ public struct BodyDecoder: Sendable {
         wireCount += count
     }
 
-    /// Reports that the peer has closed. Throws ``HTTPMessageError/Code/truncated`` if the body had not ended.
+    /// Records that the peer has closed the connection.
+    ///
+    /// Ends a body that is delimited by the close. Throws ``HTTPMessageError/Code/truncated`` if the body is incomplete.
     public mutating func receiveEnd() throws(HTTPMessageError) {
         switch (state, framing) {
         case (.complete, _): return
@@ -137,9 +149,10 @@ public struct BodyDecoder: Sendable {
         }
     }
 
-    /// Copies payload from `input` into `output`, as much as fits. Answers with the bytes used up and written.
+    /// Copies payload from `input` into `output`, as much as fits.
     ///
-    /// For callers that bring their own memory and would rather copy than look at ranges.
+    /// A convenience over ``next(in:at:upTo:)`` for callers that have their own memory. Returns the numbers of bytes consumed
+    /// and written, and throws the same errors.
     public mutating func decode(
         _ input: RawSpan, into output: inout OutputRawSpan
     ) throws(HTTPMessageError) -> (consumed: Int, written: Int) {
@@ -161,7 +174,7 @@ public struct BodyDecoder: Sendable {
 }
 
 extension BodyDecoder {
-    /// One event: goes through framing bytes until payload, the end, or the end of the input.
+    /// Consumes framing until the next payload, the end of the body or the end of the input.
     private mutating func advance(
         _ before: State, _ input: RawSpan, _ position: inout Int, limit: Int
     ) throws(HTTPMessageError) -> (Event, State) {
@@ -222,7 +235,7 @@ extension BodyDecoder {
         return false
     }
 
-    /// Collects the trailer section, as its bytes may come in pieces; true when it has ended.
+    /// Buffers the trailer section, which may arrive in pieces. Returns true once it is complete.
     private mutating func takeTrailers(_ input: RawSpan, _ position: inout Int) throws(HTTPMessageError) -> Bool {
         guard position < input.byteCount else { return false }
         var parser = trailerParser.take() ?? HeadParser(.trailers, limits: limits)
@@ -244,7 +257,7 @@ extension BodyDecoder {
         return true
     }
 
-    /// Keeps the fields that may be trailers; those that must not are an error, or kept apart.
+    /// Stores the trailer fields. Throws for forbidden ones, or stores them apart if the leniency drops them.
     private mutating func sort(_ fields: HTTPFields) throws(HTTPMessageError) {
         guard let first = fields.first(where: { HTTPFieldName.forbiddenInTrailers.contains($0.name) }) else {
             trailers = fields

@@ -1,4 +1,4 @@
-/// How the end of a message's body is found (RFC 9112 §6.3).
+/// How the end of a message's body is determined (RFC 9112 §6.3).
 ///
 /// ```swift
 /// switch try BodyFraming.of(response, to: .get) {
@@ -9,39 +9,39 @@
 /// }
 /// ```
 public enum BodyFraming: Hashable, Sendable {
-    /// There is no body, whatever the fields say.
+    /// The message has no body, regardless of its fields.
     case none
-    /// So many bytes.
+    /// The body has this many bytes.
     case length(Int64)
-    /// Chunks, then a trailer section (RFC 9112 §7.1).
+    /// The body consists of chunks, followed by a trailer section (RFC 9112 §7.1).
     case chunked
-    /// Everything until the peer closes. Only responses end so, and such a connection is not used again.
+    /// The body ends when the peer closes the connection, which therefore cannot be reused. Responses only.
     case untilClose
-    /// The connection is no longer HTTP: after a successful `CONNECT`, or a 101.
+    /// The connection no longer carries HTTP: after a successful `CONNECT`, or a 101.
     case tunnel
 
-    /// The framing of a request's body.
+    /// Returns the framing of a request's body.
     ///
-    /// Throws if the fields contradict each other or themselves: `invalidContentLength`, `repeatedContentLength`,
-    /// `conflictingFraming`, `invalidTransferEncoding`, `transferEncodingInHTTP10`. The end of such a message is
-    /// unknown, so its connection has to be closed.
+    /// Throws if the framing fields are invalid or contradict each other: `invalidContentLength`, `repeatedContentLength`,
+    /// `conflictingFraming`, `invalidTransferEncoding`, `unknownTransferCoding`, `transferEncodingInHTTP10`. The end of such a
+    /// message is unknown, so its connection must be closed.
     public static func of(
         _ request: HTTPRequest, leniency: HTTPLeniency = .strict
     ) throws(HTTPMessageError) -> BodyFraming {
         let fields = FramingFields(request.fields, request.version, leniency)
         let length = try fields.contentLength()
         if let framing = try fields.transferEncoding(hasLength: length != nil) {
-            // §6.3 rule 4: a request whose last coding is not chunked has no known end.
+            // §6.3 rule 4: a request whose final coding is not chunked has no known end.
             guard framing == .chunked else { throw fields.error(.invalidTransferEncoding) }
             return .chunked
         }
         return length.map { .length($0) } ?? .none
     }
 
-    /// The framing of a response's body. It depends on the method of the request that is answered.
+    /// Returns the framing of a response's body, which depends on the method of the request.
     ///
-    /// Throws as ``of(_:leniency:)``, also where there is no body: a peer that contradicts itself is not to be trusted
-    /// with the next message.
+    /// Throws the errors of ``of(_:leniency:)``, even for a response without a body: if the fields are contradictory, the
+    /// peer's next message cannot be trusted either.
     public static func of(
         _ response: HTTPResponse, to method: HTTPMethod, leniency: HTTPLeniency = .strict
     ) throws(HTTPMessageError) -> BodyFraming {
@@ -62,10 +62,10 @@ public enum BodyFraming: Hashable, Sendable {
 }
 
 extension HTTPFields {
-    /// The transfer codings that were applied to the body, in order and in lower case, `chunked` among them.
+    /// The transfer codings of the body in the order in which they were applied, in lower case, including `chunked`.
     ///
-    /// A body whose codings are more than `["chunked"]` is still encoded after its framing is undone; this package
-    /// undoes `chunked` only. Throws ``HTTPMessageError/Code/invalidTransferEncoding`` for anything but a list of codings.
+    /// This package decodes `chunked` only: a body with further codings is still encoded after ``BodyDecoder`` has removed
+    /// its framing. Throws ``HTTPMessageError/Code/invalidTransferEncoding`` if the value is not a list of codings.
     public var transferCodings: [String] {
         get throws(HTTPMessageError) { try FramingFields(self, .http11, []).codings() }
     }

@@ -1,4 +1,4 @@
-/// Puts a body of unknown length into chunks (RFC 9112 §7.1).
+/// Functions that encode a body of unknown length with chunked transfer coding (RFC 9112 §7.1).
 ///
 /// ```swift
 /// var output: [UInt8] = []
@@ -6,12 +6,13 @@
 /// try ChunkedEncoder.writeEnd(into: &output)                           // 0 CR LF CR LF
 /// ```
 ///
-/// A driver that gathers its writes sends ``writeHead(of:into:)``, the payload from where it is, and ``chunkEnd``.
+/// A driver that uses gathering writes (`writev`) can avoid copying the payload: it sends the output of
+/// ``writeHead(of:into:)``, the payload and ``chunkEnd``.
 public enum ChunkedEncoder {
-    /// What follows the payload of a chunk.
+    /// The bytes that follow the payload of a chunk: CR LF.
     public static let chunkEnd: [UInt8] = [HTTPGrammar.cr, HTTPGrammar.lf]
 
-    /// Appends one chunk. Nothing for an empty payload, as an empty chunk would end the body.
+    /// Appends one chunk. Appends nothing if the payload is empty, because an empty chunk would end the body.
     public static func write(_ payload: RawSpan, into output: inout [UInt8]) {
         guard payload.byteCount > 0 else { return }
         output.reserveCapacity(output.count + payload.byteCount + 20)
@@ -20,7 +21,7 @@ public enum ChunkedEncoder {
         output += chunkEnd
     }
 
-    /// Appends the line before a chunk of `count` bytes.
+    /// Appends the size line of a chunk of `count` bytes.
     ///
     /// - Precondition: `count` is positive.
     public static func writeHead(of count: Int, into output: inout [UInt8]) {
@@ -36,8 +37,8 @@ public enum ChunkedEncoder {
 
     /// Appends the last chunk and the trailer section.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidFieldName`` and appends nothing for a trailer that says how to frame, route
-    /// or authenticate the message, or what its content is (RFC 9110 §6.5.1).
+    /// Throws ``HTTPMessageError/Code/invalidFieldName`` and appends nothing if a trailer field frames, routes or
+    /// authenticates the message or describes its content (RFC 9110 §6.5.1).
     public static func writeEnd(trailers: HTTPFields = HTTPFields(), into output: inout [UInt8])
         throws(HTTPMessageError)
     {

@@ -1,4 +1,6 @@
-/// The two fields that say where a body ends, read strictly: other parsers on the way must not read them otherwise.
+/// The two fields that delimit a body, `Content-Length` and `Transfer-Encoding`.
+///
+/// They are parsed strictly: a proxy on the path that interprets them differently would see another end of the message.
 struct FramingFields {
     let storage: HeadStorage
     let version: HTTPVersion
@@ -14,7 +16,7 @@ struct FramingFields {
         HTTPMessageError(code, offset: index.map { Int(storage.slots[$0].valueStart) })
     }
 
-    /// The number in `Content-Length` (RFC 9110 §8.6), nil if there is no such field.
+    /// The value of `Content-Length` (RFC 9110 §8.6), or nil if the field is absent.
     @inline(__always)
     func contentLength() throws(HTTPMessageError) -> Int64? {
         guard let index = storage.firstIndex(of: "content-length") else { return nil }
@@ -26,7 +28,8 @@ struct FramingFields {
         return try repeatedContentLength(from: index)
     }
 
-    /// Several fields, or a list in one: all must be the same number, where that is tolerated at all.
+    /// The length that several fields, or a list in one field, agree on. Throws if they differ, or unless the leniency allows
+    /// repetition.
     private func repeatedContentLength(from first: Int) throws(HTTPMessageError) -> Int64 {
         var length: Int64?
         var values = 0
@@ -48,7 +51,7 @@ struct FramingFields {
         return length
     }
 
-    /// What `Transfer-Encoding` says: chunked, or until the end; nil if there is no such field.
+    /// The framing that `Transfer-Encoding` specifies, `chunked` or `untilClose`, or nil if the field is absent.
     @inline(__always)
     func transferEncoding(hasLength: Bool) throws(HTTPMessageError) -> BodyFraming? {
         guard let index = storage.firstIndex(of: "transfer-encoding") else { return nil }
@@ -70,11 +73,13 @@ struct FramingFields {
         return codings.last == "chunked" ? .chunked : .untilClose
     }
 
-    /// RFC 9112 §7, with `identity` of RFC 2616, which means nothing.
+    /// The codings of RFC 9112 §7, and `identity` of RFC 2616, which has no effect.
     private static let registered: Set = ["chunked", "compress", "deflate", "gzip", "x-compress", "x-gzip", "identity"]
 
-    /// 1#transfer-coding (RFC 9112 §6.1). Empty elements and parameters of `chunked` are refused, as is `chunked`
-    /// anywhere but at the end: recipients disagree about all three.
+    /// Parses `1#transfer-coding` (RFC 9112 §6.1).
+    ///
+    /// Rejects empty list elements, parameters of `chunked`, and `chunked` in any position but the last, because recipients
+    /// disagree about all three.
     func codings() throws(HTTPMessageError) -> [String] {
         var codings: [String] = []
         var next = storage.firstIndex(of: "transfer-encoding")
@@ -93,13 +98,13 @@ struct FramingFields {
         return codings
     }
 
-    /// transfer-parameter (RFC 9112 §7), without quoted strings: no registered coding has any.
+    /// Whether `bytes` is a transfer-parameter (RFC 9112 §7). Quoted strings are rejected: no registered coding uses them.
     private static func isParameter(_ bytes: ArraySlice<UInt8>) -> Bool {
         let parts = bytes.split(separator: UInt8(ascii: "="), omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { HTTPGrammar.isToken(HTTPGrammar.trimmed($0)) }
     }
 
-    /// 1*DIGIT that fits; no sign, no whitespace.
+    /// Parses `1*DIGIT`, without sign or whitespace. Nil if the number overflows.
     private static func number(_ bytes: some RandomAccessCollection<UInt8>) -> Int64? {
         guard !bytes.isEmpty, bytes.allSatisfy(HTTPGrammar.isDigit) else { return nil }
         var number: Int64 = 0

@@ -1,4 +1,4 @@
-/// A moment in the forms that HTTP writes (RFC 9110 §5.6.7), to the second.
+/// A date and time in the formats of HTTP (RFC 9110 §5.6.7), with a resolution of one second.
 ///
 /// ```swift
 /// let date = HTTPDate("Sun, 06 Nov 1994 08:49:37 GMT")
@@ -6,18 +6,18 @@
 /// HTTPDate(secondsSinceEpoch: 0).description  // "Thu, 01 Jan 1970 00:00:00 GMT"
 /// ```
 public struct HTTPDate: Hashable, Sendable {
-    /// Seconds since 1970-01-01 00:00 UTC, without leap seconds. From year 1 to year 9999.
+    /// The seconds since 1970-01-01 00:00 UTC, without leap seconds. Always within the years 1 to 9999.
     public let secondsSinceEpoch: Int64
 
-    /// Makes a date; seconds outside the years 1 to 9999 are moved to the nearest second inside.
+    /// Creates a date. Values outside the years 1 to 9999 are clamped.
     public init(secondsSinceEpoch: Int64) {
         self.secondsSinceEpoch = Swift.min(Swift.max(secondsSinceEpoch, -62_135_596_800), 253_402_300_799)
     }
 
-    /// Reads the current form and the two old ones (of RFC 850, and of C's `asctime`); nil for anything else.
+    /// Parses a date in the current format or one of the two obsolete formats, those of RFC 850 and of C's `asctime`.
     ///
-    /// A year of two digits is the one within 50 years after `now` or before it (RFC 9110 §5.6.7); without `now`, 70 to
-    /// 99 are of the 20th century.
+    /// Nil for any other text. A two-digit year is interpreted as the year within 50 years of `now` (RFC 9110 §5.6.7).
+    /// Without `now`, 70 to 99 are years of the 20th century and 00 to 69 of the 21st.
     public init?(_ text: String, now: HTTPDate? = nil) {
         let parts = text.utf8.split(whereSeparator: { $0 == HTTPGrammar.space || $0 == UInt8(ascii: "-") })
             .map { Array($0) }
@@ -53,12 +53,12 @@ public struct HTTPDate: Hashable, Sendable {
 }
 
 extension HTTPDate: Comparable, CustomStringConvertible {
-    /// Orders by time.
+    /// Whether the first date is earlier.
     public static func < (a: HTTPDate, b: HTTPDate) -> Bool {
         a.secondsSinceEpoch < b.secondsSinceEpoch
     }
 
-    /// The current form: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The date in the current format, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var description: String {
         let (days, second) = Self.floorDivide(Int(secondsSinceEpoch), 86400)
         let (year, month, day) = Self.civil(days)
@@ -91,7 +91,7 @@ extension HTTPDate {
         return bytes.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// hour ":" minute ":" second; a leap second reads as the second after it.
+    /// Parses `hour ":" minute ":" second`. A leap second (60) counts as the first second of the next minute.
     private static func time(_ bytes: [UInt8]) -> (Int, Int, Int)? {
         let parts = bytes.split(separator: HTTPGrammar.colon, omittingEmptySubsequences: false)
         guard parts.count == 3, parts.allSatisfy({ $0.count == 2 }), let hour = number(parts[0]),
@@ -116,7 +116,9 @@ extension HTTPDate {
         }
     }
 
-    /// Days in the Gregorian calendar, counted in eras of 400 years that begin on 1 March, so that leap days come last.
+    /// The days from 1970-01-01 to a date of the Gregorian calendar.
+    ///
+    /// Counts in eras of 400 years, and years that begin on 1 March, so that a leap day is the last day of its year.
     private static func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let (era, yearOfEra) = floorDivide(shifted, 400)
@@ -124,6 +126,7 @@ extension HTTPDate {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
+    /// The year, month and day that are `days` after 1970-01-01; the inverse of ``daysSinceEpoch(_:_:_:)``.
     private static func civil(_ days: Int) -> (Int, Int, Int) {
         let (era, dayOfEra) = floorDivide(days + 719_468, 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365

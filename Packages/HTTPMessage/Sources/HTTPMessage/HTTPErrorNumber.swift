@@ -1,7 +1,7 @@
-/// The numbers under which CFNetwork reports failures of HTTP, for code that compares them.
+/// The error numbers that CFNetwork uses for HTTP failures, for code that compares them.
 ///
-/// The raw value is the code within the stream error domain for HTTP, number ``streamErrorDomain``; ``cfErrorCode`` is
-/// the code of the same cause in `kCFErrorDomainCFNetwork`. An HTTP status is never an error number.
+/// The raw value is the code in the stream error domain for HTTP, whose number is ``streamErrorDomain``. ``cfErrorCode`` is the
+/// corresponding code in `kCFErrorDomainCFNetwork`. An HTTP status is never an error number.
 ///
 /// ```swift
 /// HTTPErrorNumber.parseFailure.rawValue     // -1
@@ -10,28 +10,28 @@
 ///
 /// Replaces `kCFStreamErrorHTTP…` and `kCFErrorHTTP…`.
 public enum HTTPErrorNumber: Int, CaseIterable, Sendable {
-    /// The answer is not HTTP. Replaces `kCFStreamErrorHTTPParseFailure`.
+    /// The response is not valid HTTP. Replaces `kCFStreamErrorHTTPParseFailure`.
     case parseFailure = -1
-    /// A redirect led to a URL seen before. Replaces `kCFStreamErrorHTTPRedirectionLoop`.
+    /// A redirect leads to a URL that was already requested. Replaces `kCFStreamErrorHTTPRedirectionLoop`.
     case redirectionLoop = -2
     /// The URL cannot be requested. Replaces `kCFStreamErrorHTTPBadURL`.
     case badURL = -3
-    /// The peer went away within a message; CFNetwork keeps this number to itself.
+    /// The peer closed the connection within a message. CFNetwork has no public name for this number.
     case connectionLost = -4
-    /// No challenge names a usable scheme. Replaces `kCFStreamErrorHTTPAuthenticationTypeUnsupported`.
+    /// No challenge has a usable scheme. Replaces `kCFStreamErrorHTTPAuthenticationTypeUnsupported`.
     case authenticationTypeUnsupported = -1000
-    /// The user name was refused. Replaces `kCFStreamErrorHTTPAuthenticationBadUserName`.
+    /// The server rejected the user name. Replaces `kCFStreamErrorHTTPAuthenticationBadUserName`.
     case badUserName = -1001
-    /// The password was refused. Replaces `kCFStreamErrorHTTPAuthenticationBadPassword`.
+    /// The server rejected the password. Replaces `kCFStreamErrorHTTPAuthenticationBadPassword`.
     case badPassword = -1002
 
-    /// The number of the domain. Replaces `kCFStreamErrorDomainHTTP`.
+    /// The number of the stream error domain for HTTP. Replaces `kCFStreamErrorDomainHTTP`.
     public static let streamErrorDomain = 4
 
-    /// The name of the domain of ``cfErrorCode`` and of ``ProxyError``.
+    /// The name of the error domain of ``cfErrorCode`` and ``ProxyError``.
     public static let cfErrorDomain = "kCFErrorDomainCFNetwork"
 
-    /// The code of the same cause in `kCFErrorDomainCFNetwork`.
+    /// The corresponding code in `kCFErrorDomainCFNetwork`.
     public var cfErrorCode: Int {
         switch self {
         case .authenticationTypeUnsupported: 300
@@ -43,25 +43,27 @@ public enum HTTPErrorNumber: Int, CaseIterable, Sendable {
         }
     }
 
-    /// Failures of a proxy on the way, which exist in `kCFErrorDomainCFNetwork` only.
+    /// The numbers of proxy failures, which exist in `kCFErrorDomainCFNetwork` only.
     public enum ProxyError: Int, CaseIterable, Sendable {
-        /// Replaces `kCFErrorHTTPProxyConnectionFailure`.
+        /// The connection to the proxy failed. Replaces `kCFErrorHTTPProxyConnectionFailure`.
         case connectionFailure = 306
-        /// Replaces `kCFErrorHTTPBadProxyCredentials`.
+        /// The proxy rejected the credentials. Replaces `kCFErrorHTTPBadProxyCredentials`.
         case badCredentials = 307
-        /// Replaces `kCFErrorPACFileError`.
+        /// The proxy configuration file (PAC) could not be used. Replaces `kCFErrorPACFileError`.
         case automaticConfigurationFile = 308
-        /// Replaces `kCFErrorPACFileAuth`.
+        /// The server of the proxy configuration file requires authentication. Replaces `kCFErrorPACFileAuth`.
         case automaticConfigurationFileAuthentication = 309
-        /// Replaces `kCFErrorHTTPSProxyConnectionFailure`.
+        /// The tunnel through the proxy could not be established. Replaces `kCFErrorHTTPSProxyConnectionFailure`.
         case tunnelConnectionFailure = 310
+        /// The proxy's response to `CONNECT` is not a success.
+        ///
         /// Replaces `kCFStreamErrorHTTPSProxyFailureUnexpectedResponseToCONNECTMethod`.
         case unexpectedResponseToConnect = 311
     }
 }
 
 extension HTTPMessageError {
-    /// The number CFNetwork gives to this cause; nil for the caller's own mistakes, which CFNetwork does not report.
+    /// The number that CFNetwork uses for this error. Nil for mistakes of the caller, which CFNetwork does not report.
     public var number: HTTPErrorNumber? {
         switch (fault, code) {
         case (_, .invalidURL): .badURL

@@ -1,4 +1,4 @@
-/// The name of a field: a token, compared without regard to letter case, shown as it was written (RFC 9110 §5.1).
+/// The name of a field (RFC 9110 §5.1): a token that is compared case-insensitively and keeps its letter case.
 ///
 /// ```swift
 /// HTTPFieldName("HOST") == .host                 // true
@@ -6,10 +6,10 @@
 /// HTTPFieldName("not a name")                    // nil
 /// ```
 public struct HTTPFieldName: Sendable {
-    /// The name in the letter case it was made or received with.
+    /// The name in its original letter case.
     public let name: String
 
-    /// Makes a name; nil unless it is a token.
+    /// Creates a field name, or nil if `name` is not a token.
     public init?(_ name: String) {
         guard HTTPGrammar.isToken(name.utf8) else { return nil }
         self.name = name
@@ -19,7 +19,7 @@ public struct HTTPFieldName: Sendable {
         self.name = name
     }
 
-    /// The name with the first letter of each dash-separated part in upper case and all others in lower case.
+    /// The name with the first letter of each part between hyphens in upper case and all other letters in lower case.
     public var canonicalName: String {
         var startsPart = true
         let bytes = name.utf8.map { byte -> UInt8 in
@@ -31,20 +31,22 @@ public struct HTTPFieldName: Sendable {
 }
 
 extension HTTPFieldName: Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
-    /// Compares without regard to the case of ASCII letters.
+    /// Whether both names are equal, ignoring the case of ASCII letters.
     public static func == (a: HTTPFieldName, b: HTTPFieldName) -> Bool {
         HTTPGrammar.equalsIgnoringCase(a.name.utf8, b.name.utf8)
     }
 
-    /// Hashes without regard to the case of ASCII letters.
+    /// Hashes the name, ignoring the case of ASCII letters.
     public func hash(into hasher: inout Hasher) {
         for byte in name.utf8 { hasher.combine(HTTPGrammar.lowercased(byte)) }
     }
 
-    /// The name as it was written.
+    /// The name in its original letter case.
     public var description: String { name }
 
-    /// Makes a name from a literal, which must be a token.
+    /// Creates a field name from a literal.
+    ///
+    /// - Precondition: `value` is a token.
     public init(stringLiteral value: StaticString) {
         let name = value.description
         precondition(HTTPGrammar.isToken(name.utf8), "a field name must be a token (RFC 9110 §5.1)")
@@ -107,7 +109,7 @@ extension HTTPFieldName {
     public static let proxyAuthenticationInfo = HTTPFieldName(unchecked: "Proxy-Authentication-Info")
     /// `Proxy-Authorization`.
     public static let proxyAuthorization = HTTPFieldName(unchecked: "Proxy-Authorization")
-    /// `Proxy-Connection`, which no RFC defines and some peers obey.
+    /// `Proxy-Connection`, which no RFC defines, but some peers obey.
     public static let proxyConnection = HTTPFieldName(unchecked: "Proxy-Connection")
     /// `Range`.
     public static let range = HTTPFieldName(unchecked: "Range")
@@ -115,7 +117,7 @@ extension HTTPFieldName {
     public static let retryAfter = HTTPFieldName(unchecked: "Retry-After")
     /// `Server`.
     public static let server = HTTPFieldName(unchecked: "Server")
-    /// `Set-Cookie`, the one field whose values cannot be joined.
+    /// `Set-Cookie`, the only field whose values cannot be joined with commas.
     public static let setCookie = HTTPFieldName(unchecked: "Set-Cookie")
     /// `TE`.
     public static let te = HTTPFieldName(unchecked: "TE")
@@ -136,14 +138,16 @@ extension HTTPFieldName {
 }
 
 extension HTTPFieldName {
-    /// Fields that say how a message is framed, where it goes and who sends it: a recipient has acted on them before any
-    /// trailer comes, and one that takes them from a trailer can be deceived (RFC 9110 §6.5.1).
+    /// The fields that frame, route or authenticate a message, which are forbidden in trailers (RFC 9110 §6.5.1).
+    ///
+    /// A recipient has acted on these fields before the trailer section arrives. Accepting them from a trailer enables attacks.
     static let forbiddenInTrailers: Set<HTTPFieldName> = [
         .contentLength, .transferEncoding, .host, .connection, .te, .upgrade, .expect, .authorization,
         .proxyAuthorization, .proxyAuthenticate, .wwwAuthenticate, .setCookie, .cookie,
     ]
 
-    /// What a sender must not put into trailers besides: fields that describe the content or announce the trailers. A recipient
-    /// that has read the content by then has no use for them.
+    /// The fields that are never sent as trailers: the forbidden ones, those that describe the content, and `Trailer`.
+    ///
+    /// The latter are useless to a recipient that has already read the content.
     static let unsentInTrailers = forbiddenInTrailers.union([.contentEncoding, .contentType, .contentRange, .trailer])
 }

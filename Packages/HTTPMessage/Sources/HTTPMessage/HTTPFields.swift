@@ -1,7 +1,7 @@
-/// The fields of a message or trailer section, in order, with letter case and duplicates kept.
+/// The fields of a message or trailer section. Order, letter case and duplicates are preserved.
 ///
-/// A collection of ``HTTPField``; names are compared without regard to case. Reading makes strings only for what is
-/// read; setting checks name and value, so that no line end can slip into a head.
+/// A collection of ``HTTPField``; names are compared case-insensitively. Strings are created only for the fields that are
+/// read. Names and values are validated when they are set, so that a value cannot inject a line into a head.
 ///
 /// ```swift
 /// var fields = HTTPFields()
@@ -14,7 +14,7 @@
 public struct HTTPFields {
     var storage: HeadStorage
 
-    /// Makes an empty section.
+    /// Creates an empty collection of fields.
     public init() {
         self = Self.empty
     }
@@ -23,10 +23,10 @@ public struct HTTPFields {
         self.storage = storage
     }
 
-    /// The value of the field: of all fields with this name joined with `, `, or with `; ` for `Cookie`
-    /// (RFC 9110 §5.3). Nil if there is none.
+    /// The value of the field with this name, or nil if there is no such field.
     ///
-    /// Joining loses the borders between several `Set-Cookie` fields: use ``values(for:)``.
+    /// If several fields have the name, their values are joined with `, ` (RFC 9110 §5.3), those of `Cookie` with `; `. Joined
+    /// values of `Set-Cookie` cannot be separated again: use ``values(for:)``.
     ///
     /// Replaces `CFHTTPMessageCopyHeaderFieldValue`.
     public subscript(name: HTTPFieldName) -> String? {
@@ -41,17 +41,17 @@ public struct HTTPFields {
         return value
     }
 
-    /// The value of each field with this name, in order.
+    /// Returns the value of each field with this name, in order.
     public func values(for name: HTTPFieldName) -> [String] {
         indices(of: name).map(storage.text)
     }
 
-    /// Whether there is a field with this name.
+    /// Returns whether there is a field with this name.
     public func contains(_ name: HTTPFieldName) -> Bool {
         firstIndex(of: name) != nil
     }
 
-    /// Joined values by canonical name, without order. Replaces `CFHTTPMessageCopyAllHeaderFields`.
+    /// The joined values by canonical name, without the order. Replaces `CFHTTPMessageCopyAllHeaderFields`.
     public var dictionary: [String: String] {
         var result: [String: String] = [:]
         for field in self where result[field.name.canonicalName] == nil {
@@ -60,18 +60,21 @@ public struct HTTPFields {
         return result
     }
 
-    /// Sets the field in the place of the first with this name, or at the end, and removes the others; nil removes all.
+    /// Sets the only field with this name; nil removes all fields with this name.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidFieldValue`` for a value with NUL, CR, LF or another control character
-    /// than tab, and leaves the fields as they were. Whitespace at the ends is no part of a value and not kept.
+    /// Replaces the first field with this name in its position and removes the others. Appends the field if there was none.
+    /// Leading and trailing whitespace is not part of a value and is removed.
     ///
-    /// Replaces `CFHTTPMessageSetHeaderFieldValue`, which let line ends through.
+    /// Throws ``HTTPMessageError/Code/invalidFieldValue`` if the value contains a control character other than tab. The fields
+    /// are then unchanged.
+    ///
+    /// Replaces `CFHTTPMessageSetHeaderFieldValue`, which does not reject line endings.
     public mutating func set(_ value: String?, for name: HTTPFieldName) throws(HTTPMessageError) {
         guard let value else { return remove(name) }
         try set(rawValue: Array(value.utf8), for: name)
     }
 
-    /// Like ``set(_:for:)`` with any bytes, for values in another encoding than UTF-8.
+    /// Sets the only field with this name to bytes in any encoding. Otherwise like ``set(_:for:)``.
     public mutating func set(rawValue: [UInt8], for name: HTTPFieldName) throws(HTTPMessageError) {
         let value = try Self.checked(rawValue)
         guard let index = firstIndex(of: name) else { return insertLine(name, value, at: storage.layout.fieldCount) }
@@ -80,23 +83,25 @@ public struct HTTPFields {
         insertLine(name, value, at: index)
     }
 
-    /// Adds a field at the end, beside those with the same name. Throws as ``set(_:for:)``.
+    /// Appends a field, in addition to those with the same name. Throws the errors of ``set(_:for:)``.
     public mutating func append(_ value: String, for name: HTTPFieldName) throws(HTTPMessageError) {
         try append(rawValue: Array(value.utf8), for: name)
     }
 
-    /// Like ``append(_:for:)`` with any bytes, for values in another encoding than UTF-8.
+    /// Appends a field whose value is bytes in any encoding. Otherwise like ``append(_:for:)``.
     public mutating func append(rawValue: [UInt8], for name: HTTPFieldName) throws(HTTPMessageError) {
         insertLine(name, try Self.checked(rawValue), at: storage.layout.fieldCount)
     }
 
-    /// Removes every field with this name.
+    /// Removes all fields with this name.
     public mutating func remove(_ name: HTTPFieldName) {
         while let index = firstIndex(of: name) { removeLine(index) }
     }
 
-    /// Rewrites every line in its plain form, `Name: value` and CR LF: what a proxy should do with a section that was
-    /// accepted with line ends or folds that RFC 9112 forbids.
+    /// Rewrites all field lines as `Name: value` and CR LF.
+    ///
+    /// Folds become spaces. A proxy should normalize fields that were accepted with line endings or folds that RFC 9112
+    /// forbids.
     public mutating func normalize() {
         var plain = HTTPFields()
         for index in indices {
@@ -106,21 +111,23 @@ public struct HTTPFields {
     }
 }
 
-// A storage is changed only after isKnownUniquelyReferenced proved that this value is the only one that refers to it;
-// until then all access is reading. So no two threads can meet in one unless they share one HTTPFields variable.
+// A storage is changed only after isKnownUniquelyReferenced has proved that this value has the only reference to it. All other
+// access only reads. Two threads can therefore race only by sharing one variable of this type, as with any value type.
 extension HTTPFields: @unchecked Sendable {}
 
 extension HTTPFields: RandomAccessCollection {
-    /// The place of the first field.
+    /// The index of the first field: 0.
     public var startIndex: Int { 0 }
 
-    /// The place after the last field.
+    /// The index after the last field: the number of fields.
     public var endIndex: Int { storage.layout.fieldCount }
 
-    /// The number of fields, several of one name counted each.
+    /// The number of fields. Fields with the same name are counted separately.
     public var count: Int { storage.layout.fieldCount }
 
-    /// The field at this place.
+    /// The field at this index.
+    ///
+    /// - Precondition: `index` is in `indices`.
     public subscript(index: Int) -> HTTPField {
         precondition(indices.contains(index), "field index out of range")
         return HTTPField(storage: storage, index: index)
@@ -128,7 +135,7 @@ extension HTTPFields: RandomAccessCollection {
 }
 
 extension HTTPFields: Hashable, CustomStringConvertible, ExpressibleByDictionaryLiteral {
-    /// Whether both have the same fields in the same order, whatever the letter case of names and the spacing.
+    /// Whether both have the same fields in the same order, ignoring the letter case of names and optional whitespace.
     public static func == (a: HTTPFields, b: HTTPFields) -> Bool {
         a.storage === b.storage || a.elementsEqual(b)
     }
@@ -138,8 +145,10 @@ extension HTTPFields: Hashable, CustomStringConvertible, ExpressibleByDictionary
         for field in self { hasher.combine(field) }
     }
 
-    /// One line for each field. Values of `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie` are left
-    /// out, so that a log shows no secret.
+    /// A line for each field.
+    ///
+    /// The values of `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie` are omitted, to keep secrets out of
+    /// logs.
     public var description: String {
         map { field in
             let secret: Set<HTTPFieldName> = [.authorization, .proxyAuthorization, .cookie, .setCookie]
@@ -148,7 +157,9 @@ extension HTTPFields: Hashable, CustomStringConvertible, ExpressibleByDictionary
         .joined(separator: "\n")
     }
 
-    /// Makes a section from literals; a value must be one that ``append(_:for:)`` takes.
+    /// Creates fields from literals.
+    ///
+    /// - Precondition: ``append(_:for:)`` accepts all values.
     public init(dictionaryLiteral elements: (HTTPFieldName, StaticString)...) {
         self.init()
         for (name, value) in elements {
@@ -231,7 +242,7 @@ extension HTTPFields {
         storage.layout.byteCount -= line.count
     }
 
-    /// Makes the storage this value's own, with room for so much more.
+    /// Ensures that this value has the only reference to its storage and that the storage has this additional capacity.
     private mutating func makeRoom(slots: Int, bytes: Int) {
         let layout = storage.layout
         let fits = layout.fieldCount + slots <= layout.slotCapacity && layout.byteCount + bytes <= layout.byteCapacity

@@ -1,6 +1,6 @@
-/// Departures from RFC 9112 that a parser may be told to tolerate, one named flag each.
+/// A set of deviations from RFC 9112 that a parser tolerates.
 ///
-/// Nothing is tolerated by default. What each flag risks is said at the flag; the page <doc:WhatWeAccept> has the table.
+/// Parsers tolerate none by default. The documentation of each flag states its risk; <doc:WhatWeAccept> has a table.
 ///
 /// ```swift
 /// var parser = HeadParser(.response, leniency: [.bareLineFeed, .foldedLines])
@@ -9,82 +9,87 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// The flags as bits.
     public let rawValue: UInt32
 
-    /// Makes a set from bits.
+    /// Creates a set from bits.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
-    /// Lines of a head may end in LF alone (RFC 9112 §2.2 allows it). Never applies to chunk lines and trailers.
+    /// Accepts lines of a head that end in LF alone, as RFC 9112 §2.2 allows. Never applies to chunk lines and trailers.
     public static let bareLineFeed = HTTPLeniency(rawValue: 1 << 0)
 
-    /// Lines of a head may end in CR alone. Only for archives of old messages: parsers that disagree about a lone CR are
-    /// a classic way to smuggle requests.
+    /// Accepts lines of a head that end in CR alone.
+    ///
+    /// Use this only for archives of old messages: request smuggling often exploits parsers that disagree about a lone CR.
     public static let bareCarriageReturn = HTTPLeniency(rawValue: 1 << 1)
 
-    /// A field may continue on a line that begins with a space or tab; the fold reads as one space (RFC 9112 §5.2, which
-    /// requires this of user agents and forbids it to servers).
+    /// Accepts fields that continue on a line that begins with a space or tab. The fold counts as one space.
+    ///
+    /// RFC 9112 §5.2 requires this of user agents and forbids it to servers.
     public static let foldedLines = HTTPLeniency(rawValue: 1 << 2)
 
-    /// Spaces and tabs may stand before a field's colon. RFC 9112 §5.1 forbids it in requests.
+    /// Accepts spaces and tabs before a field's colon. RFC 9112 §5.1 requires servers to reject them.
     public static let whitespaceBeforeColon = HTTPLeniency(rawValue: 1 << 3)
 
-    /// More than one space may separate the parts of a start line.
+    /// Accepts more than one space between the parts of a start line.
     public static let extraSpacesInStartLine = HTTPLeniency(rawValue: 1 << 4)
 
-    /// Any `HTTP/digit.digit` is a version.
+    /// Accepts any version of the form `HTTP/digit.digit`.
     public static let anyVersion = HTTPLeniency(rawValue: 1 << 5)
 
-    /// Request targets may hold bytes above 0x7F.
+    /// Accepts request targets that contain bytes above 0x7F.
     public static let nonASCIITarget = HTTPLeniency(rawValue: 1 << 6)
 
-    /// Request targets need have none of the four forms: `*` and `host:port` with any method, relative paths.
+    /// Accepts request targets in any form: `*` and `host:port` with any method, and relative paths.
     public static let anyTargetForm = HTTPLeniency(rawValue: 1 << 7)
 
-    /// Field values and reason phrases may hold control characters other than NUL, CR and LF (RFC 9110 §5.5).
+    /// Accepts control characters other than NUL, CR and LF in field values and reason phrases (RFC 9110 §5.5).
     public static let controlCharactersInValues = HTTPLeniency(rawValue: 1 << 8)
 
-    /// A response that does not begin with `HTTP/` is one of HTTP/0.9: no head, all bytes are body.
+    /// Treats a response that does not begin with `HTTP/` as HTTP/0.9: it has no head, and all bytes are body.
     public static let headerlessResponse = HTTPLeniency(rawValue: 1 << 9)
 
-    /// `Content-Length` may be repeated if all values are the same number (RFC 9110 §8.6).
+    /// Accepts a repeated `Content-Length` if all values are the same number (RFC 9110 §8.6).
     public static let repeatedContentLength = HTTPLeniency(rawValue: 1 << 10)
 
-    /// `Transfer-Encoding` may stand beside `Content-Length` and wins (RFC 9112 §6.3); the message is then the last on
-    /// its connection.
+    /// Accepts `Transfer-Encoding` together with `Content-Length`, and ignores the latter (RFC 9112 §6.3).
+    ///
+    /// The message is then the last on its connection.
     public static let transferEncodingOverridesLength = HTTPLeniency(rawValue: 1 << 11)
 
-    /// `Transfer-Encoding` is obeyed in HTTP/1.0 too; the message is then the last on its connection (RFC 9112 §6.1).
+    /// Obeys `Transfer-Encoding` in HTTP/1.0 messages. The message is then the last on its connection (RFC 9112 §6.1).
     public static let transferEncodingInHTTP10 = HTTPLeniency(rawValue: 1 << 12)
 
-    /// Whitespace may surround `;` and `=` in chunk extensions and follow the chunk size (RFC 9112 §7.1.1, `BWS`).
+    /// Accepts whitespace around `;` and `=` in chunk extensions and after the chunk size (RFC 9112 §7.1.1, `BWS`).
     public static let whitespaceInChunkLines = HTTPLeniency(rawValue: 1 << 13)
 
-    /// Bytes after the last message of a connection are surplus instead of an error.
+    /// Reports bytes after the last message of a connection as surplus instead of throwing an error.
     public static let dataAfterLastMessage = HTTPLeniency(rawValue: 1 << 14)
 
-    /// Requests of HTTP/1.1 need not have a `Host`. RFC 9112 §3.2 makes servers refuse such requests.
+    /// Accepts HTTP/1.1 requests without `Host`, which RFC 9112 §3.2 requires servers to reject.
     public static let missingHost = HTTPLeniency(rawValue: 1 << 15)
 
-    /// Transfer codings that RFC 9112 §7 does not register may be named.
+    /// Accepts transfer codings that are not registered by RFC 9112 §7.
     public static let unknownTransferCodings = HTTPLeniency(rawValue: 1 << 16)
 
-    /// Trailer fields that frame, route or authenticate (RFC 9110 §6.5.1) are dropped from a body's trailer section, and
-    /// kept apart in ``BodyDecoder/droppedTrailers``; without this flag they are an error.
+    /// Drops trailer fields that frame, route or authenticate a message (RFC 9110 §6.5.1) instead of throwing an error.
+    ///
+    /// The dropped fields are in ``BodyDecoder/droppedTrailers``.
     public static let forbiddenTrailers = HTTPLeniency(rawValue: 1 << 17)
 
-    /// Those that concern the form of the bytes, which serializing a message restores.
+    /// The flags for deviations in syntax, which serialization corrects.
     static let forms: HTTPLeniency = [
         .bareLineFeed, .bareCarriageReturn, .foldedLines, .whitespaceBeforeColon, .extraSpacesInStartLine,
         .controlCharactersInValues,
     ]
 
-    /// Nothing: RFC 9112 to the letter, with the few exceptions that <doc:WhatWeAccept> lists.
+    /// The empty set: parsers follow RFC 9112 to the letter, with the few exceptions that <doc:WhatWeAccept> lists.
     public static let strict: HTTPLeniency = []
 
-    /// What a user agent should tolerate in responses. Beside bare line feeds in the head, this is what RFC 9112
-    /// requires of user agents (folds) or leaves to the recipient where every client agrees (length rules), plus surplus
-    /// after the last message, which a client throws away with the connection, and trailers that must not be trailers, which
-    /// it drops.
+    /// The deviations that a user agent should tolerate in responses.
+    ///
+    /// RFC 9112 requires user agents to accept folded lines, and allows recipients to accept lone line feeds in the head. It
+    /// leaves conflicting lengths to the recipient, and clients agree on how to resolve them. Bytes after the last message are
+    /// discarded with the connection, and forbidden trailer fields are dropped.
     public static let client: HTTPLeniency = [
         .bareLineFeed, .foldedLines, .repeatedContentLength, .transferEncodingOverridesLength,
         .transferEncodingInHTTP10, .dataAfterLastMessage, .forbiddenTrailers,

@@ -1,4 +1,4 @@
-/// How much of a message a peer may make this package hold. Exceeding a limit is an error, never a truncation.
+/// Limits on the size of received messages. A message that exceeds a limit is an error; it is never truncated.
 ///
 /// ```swift
 /// var limits = HTTPLimits.default
@@ -6,32 +6,38 @@
 /// let parser = HeadParser(.request, limits: limits)
 /// ```
 public struct HTTPLimits: Hashable, Sendable {
-    /// Bytes of one line of a head or trailer section, without its line end. 64 KiB; at most 1 GiB counts.
+    /// The maximum length of a line of a head or trailer section, in bytes without the line ending.
+    ///
+    /// 64 KiB by default. Values above 1 GiB are treated as 1 GiB.
     public var lineLength = 64 * 1024
 
-    /// Bytes of a head, or of a trailer section, in all. 256 KiB; at most 1 GiB counts.
+    /// The maximum length of a head or trailer section, in bytes.
+    ///
+    /// 256 KiB by default. Values above 1 GiB are treated as 1 GiB.
     public var headLength = 256 * 1024
 
-    /// Field lines in a head or trailer section. 256.
+    /// The maximum number of fields in a head or trailer section. 256 by default.
     public var fieldCount = 256
 
-    /// Empty lines skipped before a start line (RFC 9112 §2.2). 8.
+    /// The maximum number of empty lines that are skipped before a start line (RFC 9112 §2.2). 8 by default.
     public var leadingEmptyLines = 8
 
-    /// Bytes of chunk extensions in one body, in all. 16 KiB.
+    /// The maximum total length of the chunk extensions of a body, in bytes. 16 KiB by default.
     public var chunkExtensionLength = 16 * 1024
 
-    /// Bytes of a body after its transfer codings are undone. No limit, because bodies are handed on as they come and
-    /// not held; ``MessageParser`` and ``AnyHTTPMessage`` say what they hold.
+    /// The maximum length of a body, in bytes without its chunked framing. Unlimited by default.
+    ///
+    /// Decoders deliver a body as it arrives and do not buffer it. ``AnyHTTPMessage`` holds it in memory: set this limit if the
+    /// bytes come from an untrusted peer.
     public var bodyLength = Int64.max
 
-    /// Interim responses (1xx) before a final one. 16; RFC 9110 §15.2 names no limit.
+    /// The maximum number of interim responses (1xx) before a final response: 16. RFC 9110 §15.2 specifies no limit.
     public static let interimResponses = 16
 
-    /// The limits stated at each property.
+    /// The default limits, as documented for each property.
     public static let `default` = HTTPLimits()
 
-    /// Makes the default limits, to be changed one by one.
+    /// Creates the default limits.
     public init() {}
 
     var effectiveHeadLength: Int { Swift.max(0, Swift.min(headLength, 1 << 30)) }

@@ -1,6 +1,6 @@
-/// Why a message was refused: by the parser because of its bytes, or by the serializer because of its parts.
+/// An error in a received message or in a part of a message to be sent.
 ///
-/// Switch on ``code``; print the error for the whole story, with the rule that was broken and where.
+/// Switch on ``code`` to handle an error. Its description also states the violated rule and the position.
 ///
 /// ```swift
 /// do {
@@ -14,36 +14,37 @@ public struct HTTPMessageError: Error, Hashable, Sendable {
     /// What went wrong.
     public var code: Code
 
-    /// The byte at which it went wrong, counted from the first byte of the head, body or component that was given;
-    /// nil where no single byte is to blame.
+    /// The offset of the invalid byte, counted from the first byte of the head, body or component that was given.
+    ///
+    /// Nil if the error cannot be attributed to a single byte.
     public var offset: Int?
 
-    /// Whose mistake it is: the peer's, for bytes that were received, or the caller's, for parts that were to be sent.
+    /// The origin of the error: the peer, for received bytes, or the caller, for parts of a message to be sent.
     public var fault: Fault
 
-    /// Makes an error, for code that extends the parser with rules of its own.
+    /// Creates an error, for code that adds its own rules to the parser's.
     public init(_ code: Code, offset: Int? = nil, fault: Fault = .peer) {
         self.code = code
         self.offset = offset
         self.fault = fault
     }
 
-    /// Whose mistake an error reports.
+    /// The origin of an error.
     public enum Fault: Hashable, Sendable {
-        /// A component handed to this package cannot be part of a message.
+        /// The caller passed a component that cannot be part of a message, or misused the API.
         case caller
-        /// Received bytes are not a message, or exceed a limit.
+        /// The received bytes are not a valid message, or exceed a limit.
         case peer
     }
 }
 
 extension HTTPMessageError: CustomStringConvertible {
-    /// One sentence: what, where, and the rule.
+    /// The error, its position and the violated rule in one phrase.
     public var description: String {
         let place = offset.map { " at byte \($0)" } ?? ""
         return "\(code.sentence)\(place) (\(code.rule))"
     }
 
-    /// The rule that was broken: a section of an RFC, or the limit or policy of this package.
+    /// The violated rule: a section of an RFC, or the name of a limit.
     public var rule: String { code.rule }
 }

@@ -1,38 +1,38 @@
 extension HTTPMessageError {
-    /// What went wrong. Cases may be added in a minor release.
+    /// The kind of an error. Minor releases may add cases.
     @nonexhaustive
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// A method that is not a token.
         case invalidMethod
-        /// A request target in none of the four forms, or in one that does not go with the method.
+        /// A request target that has none of the four forms, or a form that its method does not allow.
         case invalidTarget
         /// A start line whose parts are not separated by single spaces.
         case malformedStartLine
-        /// Not `HTTP/` with one digit, a dot and one digit.
+        /// A protocol version that is not `HTTP/`, a digit, a dot and a digit.
         case malformedVersion
-        /// A version other than 1.0 and 1.1.
+        /// A protocol version other than 1.0 and 1.1.
         case unsupportedVersion
-        /// A status code that is not three digits from 100 to 999.
+        /// A status code that is not a number from 100 to 999.
         case invalidStatusCode
         /// A control character in a reason phrase.
         case invalidReasonPhrase
-        /// A field name that is empty or holds a byte that no token may hold.
+        /// A field name that is not a token, or a field that is not allowed in a trailer section to be sent.
         case invalidFieldName
         /// A field line without a colon.
         case missingColon
-        /// A space or tab between a field's name and its colon.
+        /// Whitespace between a field's name and its colon.
         case whitespaceBeforeColon
-        /// A control character (NUL, CR, LF, …) in a field value.
+        /// A control character, such as NUL, CR or LF, in a field value.
         case invalidFieldValue
-        /// A line that continues the field before it.
+        /// A line that continues the previous field (obsolete line folding).
         case foldedLine
-        /// A space or tab before the first field.
+        /// Whitespace before the first field.
         case leadingWhitespace
-        /// A carriage return that no line feed follows.
+        /// A carriage return that is not followed by a line feed.
         case bareCarriageReturn
-        /// A line feed without its carriage return.
+        /// A line feed that does not follow a carriage return.
         case bareLineFeed
-        /// More empty lines before a message than are skipped.
+        /// More empty lines before a message than ``HTTPLimits/leadingEmptyLines``.
         case tooManyEmptyLines
         /// A line longer than ``HTTPLimits/lineLength``.
         case lineTooLong
@@ -40,49 +40,51 @@ extension HTTPMessageError {
         case tooManyFields
         /// A head longer than ``HTTPLimits/headLength``.
         case headTooLong
-        /// No `Host` in an HTTP/1.1 request, where it was required.
+        /// An HTTP/1.1 request without `Host`.
         case missingHost
         /// More than one `Host`.
         case repeatedHost
         /// A `Host` that is not a host with an optional port.
         case invalidHost
-        /// A `Content-Length` that is not a number of digits, or too large.
+        /// A `Content-Length` that is not a decimal number, or is too large.
         case invalidContentLength
         /// More than one `Content-Length`.
         case repeatedContentLength
-        /// A `Transfer-Encoding` that is not a list of codings, or has `chunked` elsewhere than once at the end.
+        /// A `Transfer-Encoding` that is not a list of codings, or in which `chunked` is not the last coding or occurs twice.
+        ///
+        /// Also a request's `Transfer-Encoding` without `chunked`.
         case invalidTransferEncoding
-        /// A transfer coding that is not registered, so that nobody can know what the body is.
+        /// A transfer coding that is not registered, so that the body cannot be decoded.
         case unknownTransferCoding
         /// `Transfer-Encoding` and `Content-Length` in one message.
         case conflictingFraming
-        /// `Transfer-Encoding` in a message of HTTP/1.0.
+        /// `Transfer-Encoding` in an HTTP/1.0 message.
         case transferEncodingInHTTP10
-        /// A chunk size that is not hexadecimal digits, or too large.
+        /// A chunk size that is not a hexadecimal number, or is too large.
         case invalidChunkSize
         /// A chunk extension that is not `;name` or `;name=value`.
         case invalidChunkExtension
         /// Chunk extensions longer than ``HTTPLimits/chunkExtensionLength``.
         case chunkExtensionsTooLong
-        /// A chunk whose data is not followed by CR LF, or whose size line does not end in it.
+        /// A chunk whose data or size line is not followed by CR LF.
         case invalidChunkDelimiter
-        /// A trailer field that says how to frame, route or authenticate the message.
+        /// A trailer field that frames, routes or authenticates the message.
         case forbiddenTrailer
         /// A body longer than ``HTTPLimits/bodyLength``.
         case bodyTooLong
-        /// The peer ended the stream within a message.
+        /// A message that the peer ended early by closing the stream.
         case truncated
-        /// Bytes after a message that was said to be the last.
+        /// Bytes after the last message of a connection.
         case dataAfterLastMessage
-        /// Bytes given to a parser that has failed or has finished.
+        /// Use of a parser that has failed or finished.
         case parserFinished
-        /// A message that cannot be written because a part of it is missing.
+        /// A message that cannot be used yet because its head is incomplete.
         case incompleteMessage
-        /// A message, or a part of one, that the state of the exchange does not allow: ``ExchangeMachine``.
+        /// A message, or a part of one, that the state of an ``ExchangeMachine`` does not allow.
         case outOfOrder
         /// More interim responses than ``HTTPLimits/interimResponses``.
         case tooManyInterimResponses
-        /// A URL that names no host, or that is neither relative nor of a scheme with an authority.
+        /// A URL that cannot be requested: its host is missing, or its path does not begin with `/`.
         case invalidURL
     }
 }

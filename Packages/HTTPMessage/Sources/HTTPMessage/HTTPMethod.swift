@@ -1,15 +1,15 @@
-/// A request method: any token, letter case kept (RFC 9110 §9.1).
+/// A request method (RFC 9110 §9.1): any token. Letter case is significant and preserved.
 ///
 /// ```swift
 /// let method = HTTPMethod("PROPFIND")  // nil for text that is not a token
-/// method?.isIdempotent                 // false: nothing is known about it
+/// method?.isIdempotent                 // false: the method is unknown
 /// HTTPMethod.put.isIdempotent          // true
 /// ```
 public struct HTTPMethod: Hashable, Sendable {
-    /// The method as on the wire.
+    /// The name of the method as sent in a request line.
     public let name: String
 
-    /// Makes a method; nil unless `name` is a token.
+    /// Creates a method, or nil if `name` is not a token.
     public init?(_ name: String) {
         guard HTTPGrammar.isToken(name.utf8) else { return nil }
         self.name = name
@@ -19,13 +19,13 @@ public struct HTTPMethod: Hashable, Sendable {
         self.name = name
     }
 
-    /// `CONNECT`: open a tunnel.
+    /// `CONNECT`: opens a tunnel.
     public static let connect = HTTPMethod(unchecked: "CONNECT")
     /// `DELETE`.
     public static let delete = HTTPMethod(unchecked: "DELETE")
     /// `GET`.
     public static let get = HTTPMethod(unchecked: "GET")
-    /// `HEAD`: like `GET`, and the response has no body.
+    /// `HEAD`: like `GET`, but the response has no body.
     public static let head = HTTPMethod(unchecked: "HEAD")
     /// `OPTIONS`.
     public static let options = HTTPMethod(unchecked: "OPTIONS")
@@ -38,7 +38,7 @@ public struct HTTPMethod: Hashable, Sendable {
     /// `TRACE`.
     public static let trace = HTTPMethod(unchecked: "TRACE")
 
-    /// Whether the method asks for no change on the server (RFC 9110 §9.2.1).
+    /// Whether the method requests no change on the server (RFC 9110 §9.2.1). False for unknown methods.
     public var isSafe: Bool {
         switch self {
         case .get, .head, .options, .trace: true
@@ -46,18 +46,21 @@ public struct HTTPMethod: Hashable, Sendable {
         }
     }
 
-    /// Whether sending the request twice means the same as sending it once, so that a client may retry it by itself
-    /// (RFC 9110 §9.2.2). False for methods this package does not know.
+    /// Whether sending a request twice has the same effect as sending it once (RFC 9110 §9.2.2).
+    ///
+    /// A client may retry such a request automatically. False for unknown methods.
     public var isIdempotent: Bool {
         isSafe || self == .put || self == .delete
     }
 }
 
 extension HTTPMethod: CustomStringConvertible, ExpressibleByStringLiteral {
-    /// The method as on the wire.
+    /// The name of the method.
     public var description: String { name }
 
-    /// Makes a method from a literal, which must be a token.
+    /// Creates a method from a literal.
+    ///
+    /// - Precondition: `value` is a token.
     public init(stringLiteral value: StaticString) {
         let name = value.description
         precondition(HTTPGrammar.isToken(name.utf8), "a method must be a token (RFC 9110 §9.1)")

@@ -1,9 +1,9 @@
 public import FoundationEssentials
 
-/// A request: method, target, version, fields, and a body if there is one.
+/// A request: method, target, version, fields and an optional body.
 ///
-/// A value: copies are independent. Nothing is sent or looked up, and nothing is added: what a peer needs (`Host`,
-/// `Content-Length`) is set by the caller or by the stream that sends the request.
+/// A request is a value; copies are independent. It contains only what was set or received. The fields that a server needs,
+/// such as `Host` and `Content-Length`, are set by the caller or by the stream that sends the request.
 ///
 /// ```swift
 /// var request = try HTTPRequest(method: .post, url: URL(string: "http://example.org/form?x=1")!)
@@ -13,14 +13,14 @@ public import FoundationEssentials
 /// connection.write(request.serialized())
 /// ```
 ///
-/// Replaces `CFHTTPMessageCreateRequest`; ``AnyHTTPMessage`` takes received bytes.
+/// Replaces `CFHTTPMessageCreateRequest`. For received bytes, see ``MessageParser`` and ``AnyHTTPMessage``.
 public struct HTTPRequest: Hashable, Sendable {
-    /// The body as it goes over the wire, nil if none was set. Setting it changes no field.
+    /// The body in wire format, or nil if none was set. Setting the body changes no field.
     ///
     /// Replaces `CFHTTPMessageSetBody` and `CFHTTPMessageCopyBody`.
     public var body: [UInt8]?
 
-    /// The URL given at creation; for a parsed request what its target says (see ``RequestTarget/url``).
+    /// The URL that the request was created with. For a parsed request, the URL of its target: see ``RequestTarget/url``.
     ///
     /// Replaces `CFHTTPMessageCopyRequestURL`.
     public var url: URL? { creationURL ?? target.url }
@@ -28,10 +28,10 @@ public struct HTTPRequest: Hashable, Sendable {
     private var head: MessageHead
     private var creationURL: URL?
 
-    /// Makes a request with no fields.
+    /// Creates a request without fields.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidTarget`` if the target's form does not go with the method: `host:port` goes
-    /// with `CONNECT` only, `*` with `OPTIONS` only.
+    /// Throws ``HTTPMessageError/Code/invalidTarget`` if the method does not allow the target's form: `host:port` requires
+    /// `CONNECT` and vice versa, and `*` requires `OPTIONS`.
     public init(
         method: HTTPMethod, target: RequestTarget, version: HTTPVersion = .http11
     ) throws(HTTPMessageError) {
@@ -41,10 +41,12 @@ public struct HTTPRequest: Hashable, Sendable {
             startLine: StartLine(version: version))
     }
 
-    /// Makes a request for a URL, with no fields. The target is the URL's path and query, for `CONNECT` its host and
-    /// port.
+    /// Creates a request for a URL, without fields.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidURL`` for a URL that yields no target.
+    /// The target is the URL's path and query. For `CONNECT`, it is the URL's host and port; the default port is 80 for `http`
+    /// and 443 otherwise.
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidURL`` if the URL contains no valid target.
     public init(method: HTTPMethod, url: URL, version: HTTPVersion = .http11) throws(HTTPMessageError) {
         if method == .connect {
             let authority = URLParts(url).authority ?? ""
@@ -66,16 +68,16 @@ public struct HTTPRequest: Hashable, Sendable {
     /// The method. Replaces `CFHTTPMessageCopyRequestMethod`.
     public var method: HTTPMethod { HTTPMethod(unchecked: head.text(head.startLine.first)) }
 
-    /// The request target, as on the wire.
+    /// The request target.
     public var target: RequestTarget { RequestTarget(unchecked: head.bytes(head.startLine.second)) }
 
     /// The protocol version. Replaces `CFHTTPMessageCopyVersion`.
     public var version: HTTPVersion { head.startLine.version }
 
-    /// The first line, without its line end.
+    /// The first line of the request, without its line ending.
     public var requestLine: String { head.text(head.startLine.line) }
 
-    /// The fields, in order.
+    /// The fields in order.
     public var fields: HTTPFields {
         @inline(__always)
         get { head.ownFields }
@@ -83,9 +85,10 @@ public struct HTTPRequest: Hashable, Sendable {
         set { head.fields = newValue }
     }
 
-    /// Replaces the target, as a proxy or a redirect needs it; everything else stays.
+    /// Replaces the target, for example to send the request through a proxy or to follow a redirect.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidTarget`` if its form does not go with the method.
+    /// The method, version, fields and body are unchanged; ``url`` is derived from the new target. Throws
+    /// ``HTTPMessageError/Code/invalidTarget`` if the method does not allow the target's form.
     public mutating func setTarget(_ target: RequestTarget) throws(HTTPMessageError) {
         let method = method
         try Self.check(method, target)
@@ -97,9 +100,10 @@ public struct HTTPRequest: Hashable, Sendable {
         creationURL = nil
     }
 
-    /// Head and body, in the strict form of RFC 9112. A request that was parsed and not changed gives the bytes it came from,
-    /// unless these had lone line feeds, folds or another departure in form: such a head is written anew, each field on a line
-    /// of its own.
+    /// Returns the head and body in the strict syntax of RFC 9112.
+    ///
+    /// The head of a parsed, unmodified request is serialized to the bytes that were received. If these deviated from the strict
+    /// syntax, for example with lone line feeds or folds, the head is rewritten with one line per field.
     ///
     /// Replaces `CFHTTPMessageCopySerializedMessage`.
     public func serialized() -> [UInt8] {
@@ -109,20 +113,21 @@ public struct HTTPRequest: Hashable, Sendable {
         return output
     }
 
-    /// Appends head and body, as on the wire.
+    /// Appends the head and body. See ``serialized()``.
     public func serialize(into output: inout [UInt8]) {
         head.write(to: &output)
         if let body { output += body }
     }
 
-    /// Appends the head with the empty line after it. Allocates nothing if `output` has room.
+    /// Appends the head, including the empty line that ends it. Does not allocate if `output` has sufficient capacity.
     @inline(__always)
     public func serializeHead(into output: inout [UInt8]) {
         head.write(to: &output)
     }
 
-    /// Appends the start line and the field lines, without the empty line that ends the head: further field lines can
-    /// follow.
+    /// Appends the request line and the field lines, without the empty line that ends the head.
+    ///
+    /// The caller can append further field lines, and must append the empty line.
     @inline(__always)
     public func serializeOpenHead(into output: inout [UInt8]) {
         head.writeOpen(to: &output)
@@ -138,6 +143,6 @@ public struct HTTPRequest: Hashable, Sendable {
 }
 
 extension HTTPRequest: CustomStringConvertible {
-    /// Request line and fields, for people; secrets are left out as in ``HTTPFields/description``.
+    /// The request line and the fields. Secrets are omitted as in ``HTTPFields/description``.
     public var description: String { "\(requestLine)\n\(fields)" }
 }

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// A response: version, status, reason, fields, and a body if there is one.
+/// A response: version, status, reason phrase, fields and an optional body.
 ///
-/// A value: copies are independent, and nothing is added to what the caller set.
+/// A response is a value; copies are independent. It contains only what was set or received.
 ///
 /// ```swift
 /// var response = try HTTPResponse(status: .notFound)
@@ -11,21 +11,21 @@ public import FoundationEssentials
 /// response.statusLine  // "HTTP/1.1 404 Not Found"
 /// ```
 ///
-/// Replaces `CFHTTPMessageCreateResponse`; ``AnyHTTPMessage`` takes received bytes.
+/// Replaces `CFHTTPMessageCreateResponse`. For received bytes, see ``MessageParser`` and ``AnyHTTPMessage``.
 public struct HTTPResponse: Hashable, Sendable {
-    /// The body, nil if none was set. Setting it changes no field.
+    /// The body in wire format, or nil if none was set. Setting the body changes no field.
     ///
     /// Replaces `CFHTTPMessageSetBody` and `CFHTTPMessageCopyBody`.
     public var body: [UInt8]?
 
-    /// The URL that answered, set by the stream that received the response; nil for a response made or parsed by hand.
+    /// The URL that the response came from, set by the stream that received it. Nil for all other responses.
     public var url: URL?
 
     private var head: MessageHead
 
-    /// Makes a response with no fields. Without a reason, it has the standard phrase of its status.
+    /// Creates a response without fields. The default reason is the standard phrase of the status.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidReasonPhrase`` for a reason with a control character.
+    /// Throws ``HTTPMessageError/Code/invalidReasonPhrase`` if the reason contains a control character other than tab.
     public init(
         status: HTTPStatus, reason: String? = nil, version: HTTPVersion = .http11
     ) throws(HTTPMessageError) {
@@ -43,11 +43,12 @@ public struct HTTPResponse: Hashable, Sendable {
         head = MessageHead(startLine: startLine, fields: fields)
     }
 
-    /// The status. Replaces `CFHTTPMessageGetResponseStatusCode`.
+    /// The status code. Replaces `CFHTTPMessageGetResponseStatusCode`.
     public var status: HTTPStatus { HTTPStatus(unchecked: Int(head.startLine.status ?? 200)) }
 
-    /// The reason phrase, possibly empty, without whitespace at its ends. It means nothing to a program
-    /// (RFC 9112 §4).
+    /// The reason phrase without leading and trailing whitespace. It may be empty.
+    ///
+    /// Clients should ignore it (RFC 9112 §4).
     public var reason: String {
         HTTPGrammar.text(HTTPGrammar.trimmed(head.bytes(head.startLine.second)))
     }
@@ -55,10 +56,12 @@ public struct HTTPResponse: Hashable, Sendable {
     /// The protocol version. Replaces `CFHTTPMessageCopyVersion`.
     public var version: HTTPVersion { head.startLine.version }
 
-    /// The first line, without its line end; empty for HTTP/0.9. Replaces `CFHTTPMessageCopyResponseStatusLine`.
+    /// The first line of the response without its line ending; empty for HTTP/0.9.
+    ///
+    /// Replaces `CFHTTPMessageCopyResponseStatusLine`.
     public var statusLine: String { head.text(head.startLine.line) }
 
-    /// The fields, in order.
+    /// The fields in order.
     public var fields: HTTPFields {
         @inline(__always)
         get { head.ownFields }
@@ -66,9 +69,10 @@ public struct HTTPResponse: Hashable, Sendable {
         set { head.fields = newValue }
     }
 
-    /// Head and body, in the strict form of RFC 9112. A response that was parsed and not changed gives the bytes it came from,
-    /// unless these had lone line feeds, folds or another departure in form: such a head is written anew, each field on a line
-    /// of its own.
+    /// Returns the head and body in the strict syntax of RFC 9112.
+    ///
+    /// The head of a parsed, unmodified response is serialized to the bytes that were received. If these deviated from the
+    /// strict syntax, for example with lone line feeds or folds, the head is rewritten with one line per field.
     ///
     /// Replaces `CFHTTPMessageCopySerializedMessage`.
     public func serialized() -> [UInt8] {
@@ -78,20 +82,21 @@ public struct HTTPResponse: Hashable, Sendable {
         return output
     }
 
-    /// Appends head and body, as on the wire.
+    /// Appends the head and body. See ``serialized()``.
     public func serialize(into output: inout [UInt8]) {
         head.write(to: &output)
         if let body { output += body }
     }
 
-    /// Appends the head with the empty line after it. Allocates nothing if `output` has room.
+    /// Appends the head, including the empty line that ends it. Does not allocate if `output` has sufficient capacity.
     @inline(__always)
     public func serializeHead(into output: inout [UInt8]) {
         head.write(to: &output)
     }
 
-    /// Appends the start line and the field lines, without the empty line that ends the head: further field lines can
-    /// follow.
+    /// Appends the status line and the field lines, without the empty line that ends the head.
+    ///
+    /// The caller can append further field lines, and must append the empty line.
     @inline(__always)
     public func serializeOpenHead(into output: inout [UInt8]) {
         head.writeOpen(to: &output)
@@ -99,6 +104,6 @@ public struct HTTPResponse: Hashable, Sendable {
 }
 
 extension HTTPResponse: CustomStringConvertible {
-    /// Status line and fields, for people; secrets are left out as in ``HTTPFields/description``.
+    /// The status line and the fields. Secrets are omitted as in ``HTTPFields/description``.
     public var description: String { "\(statusLine)\n\(fields)" }
 }

@@ -1,4 +1,4 @@
-/// A status code of three digits (RFC 9110 §15).
+/// A status code (RFC 9110 §15): a number of three digits.
 ///
 /// ```swift
 /// let status: HTTPStatus = 404
@@ -6,10 +6,10 @@
 /// status.standardPhrase  // "Not Found"
 /// ```
 public struct HTTPStatus: Hashable, Sendable {
-    /// The number, 100 to 999.
+    /// The number, from 100 to 999.
     public let code: Int
 
-    /// Makes a status; nil outside 100…999. Codes from 600 up are not assigned, but servers send them.
+    /// Creates a status, or nil if `code` is not from 100 to 999. Codes from 600 are not assigned, but some servers send them.
     public init?(_ code: Int) {
         guard (100...999).contains(code) else { return nil }
         self.code = code
@@ -23,7 +23,7 @@ public struct HTTPStatus: Hashable, Sendable {
     public static let ok = HTTPStatus(unchecked: 200)
     /// `100 Continue`.
     public static let `continue` = HTTPStatus(unchecked: 100)
-    /// `101 Switching Protocols`: the connection speaks something else from here on.
+    /// `101 Switching Protocols`: the connection carries another protocol from here on.
     public static let switchingProtocols = HTTPStatus(unchecked: 101)
     /// `204 No Content`.
     public static let noContent = HTTPStatus(unchecked: 204)
@@ -33,14 +33,14 @@ public struct HTTPStatus: Hashable, Sendable {
     public static let notModified = HTTPStatus(unchecked: 304)
     /// `400 Bad Request`.
     public static let badRequest = HTTPStatus(unchecked: 400)
-    /// `401 Unauthorized`: the origin asks for credentials.
+    /// `401 Unauthorized`: the origin server requires credentials.
     public static let unauthorized = HTTPStatus(unchecked: 401)
     /// `404 Not Found`.
     public static let notFound = HTTPStatus(unchecked: 404)
-    /// `407 Proxy Authentication Required`.
+    /// `407 Proxy Authentication Required`: the proxy requires credentials.
     public static let proxyAuthenticationRequired = HTTPStatus(unchecked: 407)
 
-    /// The class that the first digit gives (RFC 9110 §15).
+    /// The classes of status codes, given by the first digit (RFC 9110 §15).
     public enum Kind: Hashable, Sendable {
         /// 1xx: an interim response; the final one follows.
         case informational
@@ -50,11 +50,11 @@ public struct HTTPStatus: Hashable, Sendable {
         case redirection
         /// 4xx.
         case clientError
-        /// 5xx, and every unassigned code above: RFC 9110 §15 asks clients to treat those as 5xx.
+        /// 5xx and all codes from 600. RFC 9110 §15 asks clients to treat the latter as 5xx.
         case serverError
     }
 
-    /// The class of this code.
+    /// The class of this status code.
     public var kind: Kind {
         switch code / 100 {
         case 1: .informational
@@ -65,7 +65,7 @@ public struct HTTPStatus: Hashable, Sendable {
         }
     }
 
-    /// The registered phrase for this code, or a phrase for its class; never empty.
+    /// The registered reason phrase of this code, or a phrase for its class. Never empty.
     public var standardPhrase: String {
         Self.registeredPhrases[code] ?? genericPhrase
     }
@@ -80,7 +80,7 @@ public struct HTTPStatus: Hashable, Sendable {
         }
     }
 
-    /// The IANA registry of status codes; 418 is reserved there and named by RFC 2324.
+    /// The IANA registry of status codes. The phrase of 418, which is reserved there, is that of RFC 2324.
     private static let registeredPhrases: [Int: String] = [
         100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
         200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content",
@@ -106,7 +106,9 @@ extension HTTPStatus: CustomStringConvertible, ExpressibleByIntegerLiteral {
     /// The three digits.
     public var description: String { String(code) }
 
-    /// Makes a status from a literal from 100 to 999.
+    /// Creates a status from a literal.
+    ///
+    /// - Precondition: `value` is from 100 to 999.
     public init(integerLiteral value: Int) {
         precondition((100...999).contains(value), "a status code must be from 100 to 999")
         self.init(unchecked: value)

@@ -1,7 +1,8 @@
-/// Takes a connection's received bytes, in any pieces, and gives the messages in them, with their bodies decoded.
+/// A parser for the received bytes of a connection that returns messages, with decoded bodies, as a sequence of events.
 ///
-/// Says where each message ends and goes on with the next; ``surplus`` has the bytes that are no longer HTTP. Holds at
-/// most one head, or what was appended and not yet asked for.
+/// The bytes may be appended in pieces of any size. The parser detects the end of each message and continues with the next.
+/// ``surplus`` contains the bytes after the last message. The parser buffers at most one incomplete head or trailer section and
+/// the bytes whose events have not been requested yet.
 ///
 /// ```swift
 /// var parser = MessageParser(.response)
@@ -17,27 +18,28 @@
 /// }
 /// ```
 ///
-/// After an error the end of the message is unknown: close the connection. Further calls throw `parserFinished`.
+/// After an error the end of the message is unknown, and the connection must be closed. Further calls throw
+/// ``HTTPMessageError/Code/parserFinished``.
 public struct MessageParser: Sendable {
-    /// What is in the bytes, in their order.
+    /// An element of the byte stream.
     public enum Event: Hashable, Sendable {
         /// The head of a request.
         case request(HTTPRequest)
-        /// The head of an interim response (1xx); the final one follows. Has no `end`.
+        /// The head of an interim response (1xx), which the final response follows. No `end` event follows it.
         case informational(HTTPResponse)
-        /// The head of a final response, or of a 101.
+        /// The head of a final response or of a 101.
         case response(HTTPResponse)
-        /// Some of the body.
+        /// A part of the body.
         case body([UInt8])
-        /// The message is complete; the trailer fields, mostly none.
+        /// The end of the message, with its trailer fields. Most messages have none.
         case end(trailers: HTTPFields)
     }
 
-    /// The sides of a connection.
+    /// The direction of the messages.
     public enum Kind: Hashable, Sendable {
-        /// Bytes that a server receives.
+        /// Requests, as received by a server.
         case request
-        /// Bytes that a client receives.
+        /// Responses, as received by a client.
         case response
     }
 
@@ -54,31 +56,35 @@ public struct MessageParser: Sendable {
     private enum State {
         case head
         case body(BodyDecoder)
-        /// No more messages: after the last one, or after a change of protocol.
+        /// No message follows: the last one has ended, or the protocol has changed.
         case finished(isTunnel: Bool)
         case failed
     }
 
-    /// Makes a parser for one side of a connection.
+    /// Creates a parser for one direction of a connection.
     public init(_ kind: Kind, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict) {
         self.limits = limits
         self.leniency = leniency
         head = HeadParser(kind == .request ? .request : .response, limits: limits, leniency: leniency)
     }
 
-    /// Says which request a response will answer; one call for each request, in order. A response to which no call
-    /// belongs is taken as one to `GET`.
+    /// Records the method of a request that was sent, because the framing of its response depends on it.
+    ///
+    /// Call this once for each request, in order. A response without a recorded request is treated as a response to `GET`.
     public mutating func expectResponse(to method: HTTPMethod) {
         expected.append(method)
     }
 
-    /// Makes the current message the last: what follows it is ``surplus``, in another protocol. For a server that is
-    /// about to answer 101 to the request it has just been given.
+    /// Ends HTTP after the current message: the bytes that follow are ``surplus``, in another protocol.
+    ///
+    /// For servers that are about to respond with 101 to the request that the parser has just returned.
     public mutating func switchProtocols() {
         switchesProtocols = true
     }
 
-    /// Adds received bytes; ``next()`` looks at them.
+    /// Appends received bytes, which ``next()`` parses.
+    ///
+    /// Throws ``HTTPMessageError/Code/parserFinished`` after an error.
     public mutating func append(_ bytes: some Collection<UInt8>) throws(HTTPMessageError) {
         if case .failed = state { throw HTTPMessageError(.parserFinished, fault: .caller) }
         if position > 0, position == held.count || position > 64 * 1024 {
@@ -88,18 +94,21 @@ public struct MessageParser: Sendable {
         held += bytes
     }
 
-    /// The next event, nil if more bytes are needed or the connection's last message has ended.
+    /// Returns the next event, or nil if more bytes are needed or the last message of the connection has ended.
+    ///
+    /// Throws if the bytes are not a valid message or exceed a limit.
     public mutating func next() throws(HTTPMessageError) -> Event? {
         let before = state
-        state = .failed  // unless the end below is reached
+        state = .failed  // Remains if an error is thrown.
         let (event, after) = try advance(before)
         state = after
         return event
     }
 
-    /// Reports that the peer has closed, after ``next()`` has given nil. A body without a stated length ends here.
+    /// Records that the peer has closed the connection. Call this after ``next()`` has returned nil.
     ///
-    /// Throws ``HTTPMessageError/Code/truncated`` if a message had begun and not ended.
+    /// Returns the end of a body that is delimited by the close, otherwise nil. Throws
+    /// ``HTTPMessageError/Code/truncated`` if a message is incomplete.
     public mutating func receiveEnd() throws(HTTPMessageError) -> Event? {
         let before = state
         state = .failed
@@ -122,18 +131,19 @@ public struct MessageParser: Sendable {
         }
     }
 
-    /// Whether no more messages will come: the last one of the connection has ended, or the protocol has changed.
+    /// Whether no more messages follow, because the last message of the connection has ended or the protocol has changed.
     public var isFinished: Bool {
         if case .finished = state { true } else { false }
     }
 
-    /// Whether the parser is between two messages.
+    /// Whether the parser is between two messages and all bytes have been parsed.
     public var isBetweenMessages: Bool {
         if case .head = state { held[position...].isEmpty } else { false }
     }
 
-    /// The bytes that were appended and belong to no message reported so far; after a `CONNECT` or an upgrade they are
-    /// the first of the other protocol.
+    /// The appended bytes that do not belong to any message returned so far.
+    ///
+    /// After a `CONNECT` or an upgrade, these are the first bytes of the other protocol.
     public var surplus: [UInt8] { Array(held[position...]) }
 }
 

@@ -1,17 +1,17 @@
 extension HTTPRequest {
-    /// Whether the connection stays open for another request after this one, as far as the client says
-    /// (RFC 9112 §9.3).
+    /// Whether the client keeps the connection open after this request, according to its fields (RFC 9112 §9.3).
     public var isPersistent: Bool { fields.keepConnection(version) }
 }
 
 extension HTTPResponse {
-    /// Whether the connection stays open for another response after this one, as far as the server says
-    /// (RFC 9112 §9.3). A body that ends with the connection ends it all the same.
+    /// Whether the server keeps the connection open after this response, according to its fields (RFC 9112 §9.3).
+    ///
+    /// The connection cannot persist if its close delimits the body: see ``BodyFraming/untilClose``.
     public var isPersistent: Bool { fields.keepConnection(version) }
 }
 
 extension HTTPFields {
-    /// Options of `Connection`, in lower case (RFC 9110 §7.6.1).
+    /// The options of the `Connection` field in lower case (RFC 9110 §7.6.1).
     public var connectionOptions: Set<String> {
         var options: Set<String> = []
         for value in values(for: .connection) {
@@ -22,8 +22,10 @@ extension HTTPFields {
         return options
     }
 
-    /// `close` wins over `keep-alive`. `Proxy-Connection` is believed where it says close and `Connection` says neither,
-    /// since that errs on the safe side. A message whose framing was doubtful is the last (RFC 9112 §6.1, §6.3).
+    /// Whether the connection persists after a message with these fields.
+    ///
+    /// `close` takes precedence over `keep-alive`. `Proxy-Connection: close` is obeyed if `Connection` has neither option,
+    /// because closing is always safe. A message with ambiguous framing is the last one (RFC 9112 §6.1, §6.3).
     func keepConnection(_ version: HTTPVersion) -> Bool {
         if storage.firstIndex(of: "transfer-encoding") != nil {
             if version < .http11 || storage.firstIndex(of: "content-length") != nil { return false }
@@ -37,7 +39,7 @@ extension HTTPFields {
 }
 
 extension HeadStorage {
-    /// Which of two elements a field has whose value is a list, whatever their letter case. Makes no strings.
+    /// Returns which of two elements a list-valued field contains, ignoring case. Creates no strings.
     func list(_ name: StaticString, contains first: StaticString, _ second: StaticString) -> (Bool, Bool) {
         var found = (false, false)
         var next = firstIndex(of: name)

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What a request is for, in one of the four forms of RFC 9112 §3.2; kept as the bytes of the wire.
+/// The target of a request, in one of the four forms of RFC 9112 §3.2, stored in wire format.
 ///
 /// ```swift
 /// let target: RequestTarget = "/index.html?lang=en"
@@ -9,14 +9,14 @@ public import FoundationEssentials
 /// RequestTarget.asterisk                          // for OPTIONS
 /// ```
 public struct RequestTarget: Hashable, Sendable {
-    /// The target as on the wire.
+    /// The bytes of the target in wire format.
     public let bytes: [UInt8]
 
-    /// The forms of a target.
+    /// The forms of request targets.
     public enum Form: Hashable, Sendable {
-        /// `/path?query`, sent to an origin.
+        /// `/path?query`, for requests to an origin server.
         case origin
-        /// `http://host/path`, sent to a proxy.
+        /// `http://host/path`, for requests to a proxy.
         case absolute
         /// `host:port`, for `CONNECT`.
         case authority
@@ -24,27 +24,27 @@ public struct RequestTarget: Hashable, Sendable {
         case asterisk
     }
 
-    /// `*`: the server as a whole.
+    /// The target `*`: the server as a whole.
     public static let asterisk = RequestTarget(unchecked: [UInt8(ascii: "*")])
 
-    /// Makes a target; nil for text that has none of the four forms or a character that no target may hold.
+    /// Creates a target, or nil if the text has none of the four forms or contains an invalid character.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.allSatisfy(HTTPGrammar.isTargetByte), Self.form(of: bytes) != nil else { return nil }
         self.bytes = bytes
     }
 
-    /// `host:port` for `CONNECT`; nil unless it is that.
+    /// Creates a target for `CONNECT`, or nil if the text is not of the form `host:port`.
     public init?(authority: String) {
         let bytes = Array(authority.utf8)
         guard Self.isAuthority(bytes, requiresPort: true) else { return nil }
         self.bytes = bytes
     }
 
-    /// The path and query of a URL, as sent to an origin: `/` if the path is empty, without fragment, user and password,
-    /// with escapes as they are.
+    /// Creates a target in origin form: the path and query of a URL.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidURL`` if the URL's path does not begin with `/`.
+    /// An empty path becomes `/`. Percent-escapes are unchanged. Throws ``HTTPMessageError/Code/invalidURL`` if the URL's path
+    /// does not begin with `/`.
     public init(origin url: URL) throws(HTTPMessageError) {
         let parts = URLParts(url)
         let path = parts.path.isEmpty ? "/" : parts.path
@@ -54,7 +54,7 @@ public struct RequestTarget: Hashable, Sendable {
         self = target
     }
 
-    /// The whole URL, as sent to a proxy: without fragment, user and password.
+    /// Creates a target in absolute form: the whole URL without its fragment, user and password.
     ///
     /// Throws ``HTTPMessageError/Code/invalidURL`` if the URL has no scheme or host.
     public init(absolute url: URL) throws(HTTPMessageError) {
@@ -73,16 +73,16 @@ public struct RequestTarget: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// The form, nil for a target that was accepted with ``HTTPLeniency/anyTargetForm`` and has none.
+    /// The form of the target. Nil for an invalid target that was accepted with ``HTTPLeniency/anyTargetForm``.
     public var form: Form? { Self.form(of: bytes) }
 
-    /// The path of a target in origin or absolute form, without the query; nil in the other forms.
+    /// The path of a target in origin or absolute form, without the query. Nil for the other forms.
     public var path: String? { split.map { HTTPGrammar.text($0.path) } }
 
-    /// What follows the `?`; nil if there is none.
+    /// The query: the text after the `?`. Nil if the target has no query.
     public var query: String? { split?.query.map { HTTPGrammar.text($0) } }
 
-    /// Host and port as written, of a target in absolute or authority form.
+    /// The host and port of a target in absolute or authority form, as written. Nil for the other forms.
     public var authority: String? {
         switch form {
         case .authority: return HTTPGrammar.text(bytes)
@@ -96,7 +96,9 @@ public struct RequestTarget: Hashable, Sendable {
         }
     }
 
-    /// The target as a URL: relative unless it is in absolute form; nil for `*`, `host:port`, and what `URL` refuses.
+    /// The target as a URL, which is relative unless the target is in absolute form.
+    ///
+    /// Nil for `*` and `host:port`, and for targets that `URL` rejects.
     public var url: URL? {
         switch form {
         case .origin, .absolute: URL(string: description)
@@ -109,7 +111,9 @@ extension RequestTarget: CustomStringConvertible, ExpressibleByStringLiteral {
     /// The target as text.
     public var description: String { HTTPGrammar.text(bytes) }
 
-    /// Makes a target from a literal, which must have one of the four forms.
+    /// Creates a target from a literal.
+    ///
+    /// - Precondition: `value` has one of the four forms.
     public init(stringLiteral value: StaticString) {
         guard let target = RequestTarget(value.description) else {
             preconditionFailure("a request target must have one of the forms of RFC 9112 §3.2")
@@ -119,7 +123,7 @@ extension RequestTarget: CustomStringConvertible, ExpressibleByStringLiteral {
 }
 
 extension RequestTarget {
-    /// The form that bytes of a target have (RFC 9112 §3.2).
+    /// Returns the form of a target (RFC 9112 §3.2), or nil if the bytes are not a valid target.
     static func form(of bytes: some RandomAccessCollection<UInt8>) -> Form? {
         guard let first = bytes.first else { return nil }
         if first == UInt8(ascii: "/") { return .origin }
@@ -128,7 +132,7 @@ extension RequestTarget {
         return isAbsolute(bytes) ? .absolute : nil
     }
 
-    /// `CONNECT` takes `host:port` and nothing else does; `*` is for `OPTIONS` (RFC 9112 §3.2.3, §3.2.4).
+    /// Returns whether a method allows a form: `host:port` is for `CONNECT` only, `*` for `OPTIONS` only (RFC 9112 §3.2).
     static func form(_ form: Form, goesWith method: some Collection<UInt8>) -> Bool {
         switch form {
         case .authority: method.elementsEqual("CONNECT".utf8)
@@ -137,7 +141,9 @@ extension RequestTarget {
         }
     }
 
-    /// uri-host [ ":" port ] (RFC 9110 §7.2): a name, an IPv4 address, or an IP literal in brackets; no user.
+    /// Returns whether the bytes are `uri-host [ ":" port ]` (RFC 9110 §7.2), without a user.
+    ///
+    /// The host is a name, an IPv4 address, or an IP literal in brackets.
     static func isAuthority(_ bytes: some RandomAccessCollection<UInt8>, requiresPort: Bool) -> Bool {
         var rest = bytes[...]
         if rest.first == UInt8(ascii: "[") {
@@ -160,8 +166,9 @@ extension RequestTarget {
         return port.isEmpty ? !requiresPort : number <= 65535 && (number > 0 || !requiresPort)
     }
 
-    /// scheme "://" [ user "@" ] host, then path or query (RFC 9110 §4.2). A host is asked for whatever the scheme, and
-    /// it has to be one: this is what a proxy connects to.
+    /// Returns whether the bytes are `scheme "://" [ user "@" ] host`, followed by a path or query (RFC 9110 §4.2).
+    ///
+    /// Requires a valid host for every scheme, because a proxy connects to it.
     private static func isAbsolute(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
         guard let colon = bytes.firstIndex(of: HTTPGrammar.colon), let first = bytes.first,
             HTTPGrammar.lowercased(first) &- UInt8(ascii: "a") < 26
@@ -173,12 +180,13 @@ extension RequestTarget {
         let rest = bytes[bytes.index(after: colon)...]
         guard isScheme, rest.starts(with: "//".utf8) else { return false }
         let authority = rest.dropFirst(2).prefix { !endsAuthority($0) }
-        // A second @ has no place in a user (RFC 3986 §3.2.1): readers disagree on where the host begins.
+        // A user cannot contain @ (RFC 3986 §3.2.1). With a second @, parsers disagree on where the host begins.
         let host = authority.firstIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] }
         return isAuthority(host ?? authority, requiresPort: false)
     }
 
-    /// What stands in brackets: an IP address of version 6, perhaps with a zone, or of a version to come (RFC 3986 §3.2.2).
+    /// Returns whether the bytes are an IP literal without its brackets (RFC 3986 §3.2.2): an IPv6 address with an optional
+    /// zone, or an address of a future version.
     private static func isLiteral(_ literal: some BidirectionalCollection<UInt8>) -> Bool {
         let address = literal.prefix { $0 != UInt8(ascii: "%") }
         let zone = literal.dropFirst(address.count)
@@ -202,6 +210,7 @@ extension RequestTarget {
         return colon + 3
     }
 
+    /// The path and query of a target in origin or absolute form, without the fragment.
     private var split: (path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?)? {
         var rest: ArraySlice<UInt8>
         switch form {

@@ -1,8 +1,8 @@
 extension HTTPResponse {
-    /// Where a redirect leads: the first `Location` of a 301, 302, 303, 307 or 308, a reference to be resolved against
-    /// the request's URL (RFC 9110 §10.2.2). Nil for other statuses and without `Location`.
+    /// The target of a redirect: the first `Location` of a 301, 302, 303, 307 or 308 (RFC 9110 §10.2.2).
     ///
-    /// Bytes that no URL may hold are percent-escaped, since servers send raw UTF-8.
+    /// This is a URL reference, to be resolved against the request's URL. Bytes that are invalid in a URL are percent-escaped,
+    /// because some servers send raw UTF-8. Nil for other statuses and for an absent or empty `Location`.
     public var redirectLocation: String? {
         switch status.code {
         case 301, 302, 303, 307, 308: break
@@ -23,8 +23,10 @@ extension HTTPResponse {
         return String(decoding: escaped, as: UTF8.self)
     }
 
-    /// Whether a later part of the same representation can be asked for safely, with `If-Range` (RFC 9110 §13.1.5):
-    /// there is a strong entity tag, or a `Last-Modified` at least a minute before `Date` (§8.8.2.2). Never in HTTP/1.0.
+    /// Whether the rest of the same representation can be requested safely with `If-Range` (RFC 9110 §13.1.5).
+    ///
+    /// True if the response has a strong entity tag or a `Last-Modified` at least a minute before `Date` (§8.8.2.2). Always
+    /// false for HTTP/1.0.
     public var hasStrongValidators: Bool {
         guard version >= .http11 else { return false }
         if let tag = fields[.entityTag], tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") { return true }

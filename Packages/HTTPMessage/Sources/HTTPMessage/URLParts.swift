@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 
-/// The parts of a URL's text (RFC 3986 §3), with its escapes as they are.
+/// The components of a URL's text (RFC 3986 §3), with percent-escapes unchanged.
 struct URLParts {
-    /// Host and port, without the user; nil if there is no `//`.
+    /// The host and port without the user. Nil if the URL has no `//`.
     var authority: String?
     var path = ""
-    /// With its `?`, or empty.
+    /// The query including its `?`, or an empty string.
     var query = ""
 
     init(_ url: URL) {

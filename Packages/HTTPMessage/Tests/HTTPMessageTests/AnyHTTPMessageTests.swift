@@ -16,7 +16,7 @@ import Testing
         #expect(throws: HTTPMessageError(.incompleteMessage, fault: .caller)) { try message.setField("A", to: "1") }
     }
 
-    @Test func fillsInAnySplit() throws {
+    @Test func parsesInAnySplit() throws {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nA: 1\r\nA: 2\r\n\r\nbody and more"
         for pieces in everySplit(of: Array(text.utf8)) {
             var message = AnyHTTPMessage(emptyRequest: false)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Were the body copied for each piece, its bytes would lie elsewhere after each.
+    /// If each piece copied the body, the address of its bytes would change each time.
     @Test(arguments: ["GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"])
     func aBodyInManyPiecesIsCopiedRarely(head: String) throws {
         var message = AnyHTTPMessage(emptyRequest: head.hasPrefix("GET"))
@@ -80,7 +80,7 @@ import Testing
         #expect(!message.isHeaderComplete)
     }
 
-    @Test func readsHeaderlessResponsesWhenToldTo() throws {
+    @Test func readsHeaderlessResponsesIfAllowed() throws {
         var message = AnyHTTPMessage(emptyRequest: false, leniency: .headerlessResponse)
         try message.append(Array("hello".utf8))
         #expect(message.isHeaderComplete && message.status == 200 && message.statusLine == "")
@@ -88,7 +88,7 @@ import Testing
         #expect(message.body == Array("hello".utf8))
     }
 
-    /// As `CFHTTPMessage`: LF and folds are taken (HM-033, HM-035), and the message says so.
+    /// Like `CFHTTPMessage`, the message accepts LF and folds (HM-033, HM-035), and it reports them.
     @Test func toleratesWhatAClientShould() throws {
         var message = AnyHTTPMessage(emptyRequest: false)
         try message.append(Array("HTTP/1.1 200 OK\nA: 1\n".utf8))
@@ -118,7 +118,7 @@ import Testing
         #expect(message.request?.body == message.body)
     }
 
-    @Test func anEarlyBodyCounts() throws {
+    @Test func anEarlyBodyCountsTowardsTheLimit() throws {
         var limits = HTTPLimits.default
         limits.bodyLength = 3
         var message = AnyHTTPMessage(emptyRequest: false, limits: limits)
@@ -136,7 +136,7 @@ import Testing
         #expect(throws: HTTPMessageError(.bodyTooLong)) { try message.append(Array("cd".utf8)) }
     }
 
-    @Test func wrapsMessagesMadeByHand() throws {
+    @Test func wrapsRequestsAndResponses() throws {
         var message = AnyHTTPMessage(try HTTPResponse(status: 204))
         #expect(!message.isRequest && !message.isHeaderComplete && message.status == 204)
         message.body = [1]

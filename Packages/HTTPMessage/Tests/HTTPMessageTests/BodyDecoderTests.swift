@@ -19,7 +19,7 @@ import Testing
         #expect(outcome.consumed == text.utf8.count)
     }
 
-    @Test func leavesTheNextMessage() {
+    @Test func leavesTheNextMessageUnconsumed() {
         let outcome = decodeBody(BodyDecoder(.chunked), "1\r\nx\r\n0\r\nA: 1\r\n\r\nHTTP/1.1 200 OK\r\n")
         #expect(outcome.isComplete)
         #expect(outcome.consumed == 17)
@@ -47,7 +47,7 @@ import Testing
             ("0\r\n A: 1\r\n", .leadingWhitespace, 3),
             ("0\r\nA\r\n", .missingColon, 4), ("1\r\nx\r\n0\r\nA: \0\r\n", .invalidFieldValue, 12),
         ] as [(String, HTTPMessageError.Code, Int)])
-    func refusesChunks(text: String, code: HTTPMessageError.Code, offset: Int) {
+    func rejectsInvalidChunks(text: String, code: HTTPMessageError.Code, offset: Int) {
         let outcome = decodeBody(BodyDecoder(.chunked, leniency: .client), text)
         #expect(outcome.error == HTTPMessageError(code, offset: offset))
         #expect(!outcome.isComplete)
@@ -74,7 +74,7 @@ import Testing
         (BodyFraming.length(6), "hello", 5), (.chunked, "6\r\nhello", 8), (.chunked, "", 0),
         (.chunked, "0\r\n", 3), (.chunked, "0\r\nA: 1\r\n", 9),
     ])
-    func noticesTruncation(framing: BodyFraming, text: String, offset: Int) {
+    func detectsTruncation(framing: BodyFraming, text: String, offset: Int) {
         let outcome = decodeBody(BodyDecoder(framing), text, atEnd: true)
         #expect(outcome.error == HTTPMessageError(.truncated, offset: offset))
     }
@@ -85,7 +85,7 @@ import Testing
         #expect(outcome.consumed == 3)
     }
 
-    @Test func countsPayloadThatWasReadElsewhere() throws {
+    @Test func countsPayloadThatTheCallerReads() throws {
         var decoder = BodyDecoder(.chunked)
         let head = Array("a\r\n01".utf8)
         var position = 0
@@ -135,13 +135,13 @@ import Testing
         }
     }
 
-    /// RFC 9110 §6.5.1: what frames, routes or authenticates is an error, or is dropped and kept apart.
+    /// RFC 9110 §6.5.1: fields that frame, route or authenticate are an error, or are dropped and stored separately.
     @Test(arguments: [
         "Content-Length: 5", "transfer-encoding: chunked", "Host: b", "Authorization: Basic eDp5", "Set-Cookie: a=b",
         "Cookie: a=b", "WWW-Authenticate: Basic", "Proxy-Authenticate: Basic", "Proxy-Authorization: Basic eDp5",
         "Connection: close", "TE: trailers", "Upgrade: x", "Expect: 100-continue",
     ])
-    func trailersThatMustNotBeTrailers(line: String) throws {
+    func rejectsOrDropsForbiddenTrailers(line: String) throws {
         let body = Array("2\r\nab\r\n0\r\nA: 1\r\n\(line)\r\n\(line)\r\nB: 2\r\n\r\n".utf8)
         for pieces in everySplit(of: body) {
             var strict = BodyDecoder(.chunked)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func otherTrailersAreKept() throws {
+    @Test func keepsOtherTrailers() throws {
         let body = Array(
             "0\r\nVary: *\r\nTrailer: a\r\nContent-Type: text/plain\r\nAuthentication-Info: a=1\r\n\r\n".utf8)
         var decoder = BodyDecoder(.chunked)

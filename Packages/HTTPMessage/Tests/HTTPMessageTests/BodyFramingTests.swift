@@ -76,20 +76,20 @@ import Testing
             (["Transfer-Encoding: \"chunked\""], .invalidTransferEncoding),
             (["Transfer-Encoding: chun ked"], .invalidTransferEncoding),
         ] as [([String], HTTPMessageError.Code)])
-    func refusesContradictions(lines: [String], code: HTTPMessageError.Code) {
+    func rejectsInvalidFraming(lines: [String], code: HTTPMessageError.Code) {
         #expect { try framing(request: lines) } throws: { ($0 as? HTTPMessageError)?.code == code }
         #expect { try framing(response: lines) } throws: { ($0 as? HTTPMessageError)?.code == code }
         #expect { try framing(response: lines, status: 304) } throws: { ($0 as? HTTPMessageError)?.code == code }
     }
 
     @Test(arguments: [["Transfer-Encoding: gzip"], ["Transfer-Encoding: identity"]])
-    func refusesRequestsWithoutAnEnd(lines: [String]) {
+    func rejectsRequestsWithoutAnEnd(lines: [String]) {
         #expect { try framing(request: lines) } throws: {
             ($0 as? HTTPMessageError)?.code == .invalidTransferEncoding
         }
     }
 
-    @Test func refusesUnknownCodings() throws {
+    @Test func rejectsUnknownCodings() throws {
         for lines in [["Transfer-Encoding: xchunked"], ["Transfer-Encoding: bogus, chunked"]] {
             #expect { try framing(request: lines) } throws: {
                 ($0 as? HTTPMessageError)?.code == .unknownTransferCoding
@@ -110,14 +110,14 @@ import Testing
         }
     }
 
-    @Test func letsTransferEncodingWinWhereTolerated() throws {
+    @Test func prefersTransferEncodingIfAllowed() throws {
         #expect(
             try framing(
                 response: ["Content-Length: 6", "Transfer-Encoding: chunked"], .transferEncodingOverridesLength)
                 == .chunked)
     }
 
-    @Test func refusesTransferEncodingInHTTP10() throws {
+    @Test func rejectsTransferEncodingInHTTP10() throws {
         let lines = ["Transfer-Encoding: chunked"]
         #expect { try framing(response: lines, version: "1.0") } throws: {
             ($0 as? HTTPMessageError)?.code == .transferEncodingInHTTP10
@@ -128,7 +128,7 @@ import Testing
         #expect(try framing(response: lines, version: "1.0", .transferEncodingInHTTP10) == .chunked)
     }
 
-    @Test func foldedLengthIsNoNumber() {
+    @Test func rejectsFoldedLength() {
         #expect { try framing(response: ["Content-Length: 4", " 2"], .client) } throws: {
             ($0 as? HTTPMessageError)?.code == .invalidContentLength
         }

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPFieldName.contentLength, .transferEncoding, .host, .authorization, .trailer])
-    func refusesTrailersThatFrameOrRoute(name: HTTPFieldName) throws {
+    func rejectsForbiddenTrailers(name: HTTPFieldName) throws {
         var trailers = HTTPFields()
         try trailers.append("1", for: name)
         var output: [UInt8] = []

@@ -2,7 +2,7 @@ import HTTPMessage
 import Testing
 
 @Suite struct HTTPFieldsTests {
-    @Test func keepsOrderCaseAndDuplicates() throws {
+    @Test func preservesOrderCaseAndDuplicates() throws {
         var fields = HTTPFields()
         try fields.append("a=1", for: "set-cookie")
         try fields.append("x", for: "X-One")
@@ -15,7 +15,7 @@ import Testing
         #expect(fields.dictionary == ["Set-Cookie": "a=1, b=2", "X-One": "x"])
     }
 
-    @Test func setReplacesInThePlaceOfTheFirst() throws {
+    @Test func setReplacesTheFirstAndRemovesTheOthers() throws {
         var fields: HTTPFields = ["A": "1", "B": "2", "a": "3", "C": "4"]
         try fields.set("long enough to move everything behind it", for: "a")
         #expect(fields.map(\.name.name) == ["a", "B", "C"])
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["a\r\nb: c", "a\nb", "a\rb", "a\0b", "\u{7f}", "\u{1}"])
-    func refusesControlCharacters(value: String) throws {
+    func rejectsControlCharacters(value: String) throws {
         var fields: HTTPFields = ["A": "1"]
         #expect { try fields.set(value, for: "A") } throws: {
             ($0 as? HTTPMessageError)?.code == .invalidFieldValue && ($0 as? HTTPMessageError)?.fault == .caller
@@ -46,7 +46,7 @@ import Testing
         #expect(fields.map(\.value) == ["a b", ""])
     }
 
-    @Test func keepsAnyText() throws {
+    @Test func preservesAnyText() throws {
         var fields = HTTPFields()
         try fields.set("日é", for: "A")
         try fields.set(rawValue: [0xE9, 0x20, 0xFF], for: "B")
@@ -73,7 +73,7 @@ import Testing
         #expect(fields.values(for: "n") == (0..<1000).map(String.init))
     }
 
-    @Test func comparesNamesWithoutCaseAndValuesWithIt() {
+    @Test func ignoresCaseOfNamesOnly() {
         #expect(["A": "x"] as HTTPFields == ["a": "x"])
         #expect(["A": "x"] as HTTPFields != ["A": "X"])
         #expect(["A": "x", "B": "y"] as HTTPFields != ["B": "y", "A": "x"])
@@ -85,7 +85,7 @@ import Testing
         #expect(fields.description == "Authorization: …\ncookie: …\nA: 1")
     }
 
-    @Test func normalizesTolerantlyParsedLines() throws {
+    @Test func normalizesLenientlyParsedLines() throws {
         let bytes = Array("HTTP/1.1 200 OK\nA:  1\n  2\nB:3\n\n".utf8)
         var parser = HeadParser(.response, leniency: .client)
         _ = try parser.parse(bytes.span.bytes)
@@ -100,18 +100,18 @@ import Testing
     }
 
     @Test(arguments: [("HOST", "Host"), ("x-a-b", "X-A-B"), ("www-AUTHENTICATE", "Www-Authenticate"), ("-", "-")])
-    func namesHaveACanonicalForm(name: String, canonical: String) {
+    func canonicalizesNames(name: String, canonical: String) {
         #expect(HTTPFieldName(name)?.canonicalName == canonical)
     }
 
     @Test(arguments: ["", "a b", "a:", "é", "a\r", "a\0"])
-    func refusesNamesThatAreNoTokens(name: String) {
+    func rejectsInvalidNames(name: String) {
         #expect(HTTPFieldName(name) == nil)
         #expect(HTTPMethod(name) == nil)
     }
 
-    @Test func namesDifferByMoreThanOneBit() {
-        // 0x5E and 0x7E differ in the bit that tells the case of letters, and are no letters.
+    @Test func distinguishesNamesThatDifferInTheCaseBit() {
+        // 0x5E and 0x7E differ in the bit that distinguishes the case of letters, but are not letters.
         #expect(HTTPFieldName("^") != HTTPFieldName("~"))
         #expect((["^": "1"] as HTTPFields)["~"] == nil)
     }

@@ -3,17 +3,17 @@ import Testing
 @testable import HTTPMessage
 
 @Suite struct HTTPGrammarTests {
-    /// Every pair of bytes, at every place of a name shorter than, as long as and longer than eight bytes.
+    /// Compares every pair of bytes at every index of names that are shorter than, as long as and longer than eight bytes.
     @Test(arguments: [1, 7, 8, 9, 16, 19])
-    func lettersOnly(_ length: Int) {
-        for place in 0..<length {
+    func ignoresCaseOfLettersOnly(_ length: Int) {
+        for index in 0..<length {
             var left = [UInt8](repeating: UInt8(ascii: "-"), count: length)
             var right = left
             var wrong = 0
             for a in UInt8.min ... .max {
-                left[place] = a
+                left[index] = a
                 for b in UInt8.min ... .max {
-                    right[place] = b
+                    right[index] = b
                     let same = left.withUnsafeBytes { left in
                         right.withUnsafeBytes { right in
                             guard let left = left.baseAddress, let right = right.baseAddress else { return false }
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func lengths() {
+    @Test func comparesLengths() {
         let name = Array("Keep-Alive".utf8)
         name.withUnsafeBufferPointer { name in
             #expect(HTTPGrammar.equalsIgnoringCase(name, "keep-alive"))
@@ -35,14 +35,14 @@ import Testing
             #expect(!HTTPGrammar.equalsIgnoringCase(name, "keep-alive "))
             #expect(!HTTPGrammar.equalsIgnoringCase(name, "keep-alivf"))
         }
-        let none: [UInt8] = []
-        none.withUnsafeBufferPointer { none in
-            #expect(HTTPGrammar.equalsIgnoringCase(none, ""))
-            #expect(!HTTPGrammar.equalsIgnoringCase(none, "x"))
+        let empty: [UInt8] = []
+        empty.withUnsafeBufferPointer { empty in
+            #expect(HTTPGrammar.equalsIgnoringCase(empty, ""))
+            #expect(!HTTPGrammar.equalsIgnoringCase(empty, "x"))
         }
     }
 
-    @Test func text() {
+    @Test func decodesText() {
         #expect(HTTPGrammar.text(Array("plain".utf8)) == "plain")
         #expect(HTTPGrammar.text(Array("größer".utf8)[...]) == "größer")
         #expect(HTTPGrammar.text([0x67, 0xf6, 0x72]) == "gör")  // ISO 8859-1

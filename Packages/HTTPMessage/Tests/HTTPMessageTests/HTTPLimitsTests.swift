@@ -8,12 +8,12 @@ import Testing
         return limits
     }
 
-    @Test func boundsLines() {
+    @Test func limitsLines() {
         let limits = limits { $0.lineLength = 16 }
         let fits = "GET / HTTP/1.0\r\nABCDEFG: 2345678\r\n\r\n"
         #expect(parseHead(.request, fits, limits: limits) != .needMore)
         guard case .head = parseHead(.request, fits, limits: limits) else {
-            Issue.record("a line of the allowed length was refused")
+            Issue.record("a line of the allowed length was rejected")
             return
         }
         #expect(
@@ -30,10 +30,10 @@ import Testing
                 == .failure(HTTPMessageError(.lineTooLong, offset: 16)))
     }
 
-    @Test func boundsFields() {
+    @Test func limitsFields() {
         let text = "GET / HTTP/1.0\r\nA: 1\r\nB: 2\r\n\r\n"
         guard case .head = parseHead(.request, text, limits: limits { $0.fieldCount = 2 }) else {
-            Issue.record("the allowed number of fields was refused")
+            Issue.record("the allowed number of fields was rejected")
             return
         }
         #expect(
@@ -41,10 +41,10 @@ import Testing
                 == .failure(HTTPMessageError(.tooManyFields, offset: 22)))
     }
 
-    @Test func boundsHeads() {
+    @Test func limitsHeads() {
         let text = "GET / HTTP/1.0\r\nA: 1\r\n\r\n"
         guard case .head = parseHead(.request, text, limits: limits { $0.headLength = text.utf8.count }) else {
-            Issue.record("a head of the allowed length was refused")
+            Issue.record("a head of the allowed length was rejected")
             return
         }
         #expect(
@@ -52,10 +52,10 @@ import Testing
                 == .failure(HTTPMessageError(.headTooLong, offset: text.utf8.count - 1)))
     }
 
-    @Test func boundsEmptyLines() {
+    @Test func limitsEmptyLines() {
         let limits = limits { $0.leadingEmptyLines = 1 }
         guard case .head = parseHead(.request, "\r\nGET / HTTP/1.0\r\n\r\n", limits: limits) else {
-            Issue.record("the allowed empty line was refused")
+            Issue.record("the allowed empty line was rejected")
             return
         }
         #expect(
@@ -63,7 +63,7 @@ import Testing
                 == .failure(HTTPMessageError(.tooManyEmptyLines, offset: 2)))
     }
 
-    @Test func boundsChunkExtensions() {
+    @Test func limitsChunkExtensions() {
         let decoder = BodyDecoder(.chunked, limits: limits { $0.chunkExtensionLength = 4 })
         #expect(decodeBody(decoder, "1;ab\r\nx\r\n0\r\n\r\n").isComplete)
         let outcome = decodeBody(decoder, "1;ab\r\nx\r\n1;ab\r\nx\r\n0\r\n\r\n")
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [BodyFraming.length(5), .chunked, .untilClose])
-    func boundsBodies(framing: BodyFraming) {
+    func limitsBodies(framing: BodyFraming) {
         let text = framing == .chunked ? "5\r\nhello\r\n0\r\n\r\n" : "hello"
         let five = decodeBody(BodyDecoder(framing, limits: limits { $0.bodyLength = 5 }), text, atEnd: true)
         #expect(five.error == nil && five.payload == Array("hello".utf8))
@@ -80,13 +80,13 @@ import Testing
         #expect(outcome.error?.code == .bodyTooLong)
     }
 
-    @Test func boundsTrailers() {
+    @Test func limitsTrailers() {
         let limits = limits { $0.fieldCount = 1 }
         let outcome = decodeBody(BodyDecoder(.chunked, limits: limits), "0\r\nA: 1\r\nB: 2\r\n\r\n")
         #expect(outcome.error == HTTPMessageError(.tooManyFields, offset: 9))
     }
 
-    /// A limit, and what exceeding it is.
+    /// A limit and the error for a message that exceeds it.
     struct Row: Sendable {
         let field: String
         let code: HTTPMessageError.Code
@@ -102,7 +102,7 @@ import Testing
         Row(field: "bodyLength", code: .bodyTooLong) { $0.bodyLength = 1 },
     ]
 
-    /// One message that has some of everything, within the default limits and beyond each other one.
+    /// Parses one message with every limited element: valid within the default limits, and an error for each changed limit.
     @Test(arguments: rows)
     func eachLimitChangesTheOutcome(_ row: Row) throws {
         let text = "\r\nPOST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nab\r\n0\r\n\r\n"

@@ -2,7 +2,7 @@ import HTTPMessage
 import Testing
 
 @Suite struct HTTPMessageErrorTests {
-    @Test func sayWhatWhereAndWhy() {
+    @Test func describeCauseOffsetAndRule() {
         let error = HTTPMessageError(.whitespaceBeforeColon, offset: 21)
         #expect(error.description == "whitespace before the colon at byte 21 (RFC 9112 §5.1)")
         #expect(error.rule == "RFC 9112 §5.1")
@@ -16,7 +16,7 @@ import Testing
         (.connectionLost, -4, 302), (.authenticationTypeUnsupported, -1000, 300), (.badUserName, -1001, 301),
         (.badPassword, -1002, 301),
     ])
-    func haveCFNetworksNumbers(number: HTTPErrorNumber, streamCode: Int, cfCode: Int) {
+    func matchCFNetworksNumbers(number: HTTPErrorNumber, streamCode: Int, cfCode: Int) {
         #expect(number.rawValue == streamCode)
         #expect(number.cfErrorCode == cfCode)
         #expect(HTTPErrorNumber.streamErrorDomain == 4)

@@ -3,7 +3,7 @@ import HTTPMessage
 import Testing
 
 @Suite struct HTTPRequestTests {
-    @Test func fourSteps() throws {
+    @Test func createsARequestInFourSteps() throws {
         var request = try HTTPRequest(method: .post, url: try #require(URL(string: "http://a.example/form?x=1#frag")))
         request.body = Array("name=value".utf8)
         try request.fields.set("a.example", for: "Host")
@@ -22,13 +22,13 @@ import Testing
         ("http://a.example/%7Ea/%2F?b=%20#c", "/%7Ea/%2F?b=%20"), ("http://a.example/a/", "/a/"),
         ("http://[::1]/a", "/a"), ("/relative?x", "/relative?x"),
     ])
-    func takesTargetFromURL(url: String, target: String) throws {
+    func derivesTheTargetFromTheURL(url: String, target: String) throws {
         let request = try HTTPRequest(method: .get, url: try #require(URL(string: url)), version: .http10)
         #expect(request.requestLine == "GET \(target) HTTP/1.0")
     }
 
     @Test(arguments: ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "TRACE", "propfind", "M-SEARCH"])
-    func takesAnyMethod(name: String) throws {
+    func acceptsAnyMethod(name: String) throws {
         let request = try HTTPRequest(method: try #require(HTTPMethod(name)), target: "/")
         #expect(request.serialized() == Array("\(name) / HTTP/1.1\r\n\r\n".utf8))
         #expect(request.method.name == name)
@@ -38,12 +38,12 @@ import Testing
         ("https://a.example/x", "a.example:443"), ("http://a.example", "a.example:80"),
         ("https://a.example:8443", "a.example:8443"), ("https://[::1]", "[::1]:443"),
     ])
-    func connectsToHostAndPort(url: String, target: String) throws {
+    func derivesHostAndPortForConnect(url: String, target: String) throws {
         let request = try HTTPRequest(method: .connect, url: try #require(URL(string: url)))
         #expect(request.target.description == target)
     }
 
-    @Test func refusesTargetsThatDoNotGoWithTheMethod() throws {
+    @Test func rejectsTargetsThatTheMethodDoesNotAllow() throws {
         #expect { try HTTPRequest(method: .get, target: .asterisk) } throws: {
             ($0 as? HTTPMessageError)?.code == .invalidTarget && ($0 as? HTTPMessageError)?.fault == .caller
         }
@@ -57,13 +57,13 @@ import Testing
     }
 
     @Test(arguments: [HTTPVersion.http10, .http11, .http20, .http30])
-    func writesAnyVersion(version: HTTPVersion) throws {
+    func serializesAnyVersion(version: HTTPVersion) throws {
         let request = try HTTPRequest(method: .get, target: "/", version: version)
         #expect(request.requestLine.hasSuffix(version.description))
         #expect(request.version == version)
     }
 
-    @Test func changesItsTarget() throws {
+    @Test func replacesTheTarget() throws {
         var request = try HTTPRequest(method: .get, target: "/a")
         try request.fields.set("1", for: "A")
         request.body = [1]
@@ -85,7 +85,7 @@ import Testing
         #expect(other.method == .get && other.target == "/two")
     }
 
-    @Test func bodyIsASnapshot() throws {
+    @Test func copiesTheBody() throws {
         var request = try HTTPRequest(method: .put, target: "/")
         #expect(request.body == nil)
         var bytes = Array("abc".utf8)

@@ -23,7 +23,7 @@ import Testing
                 == [.informational, .successful, .redirection, .clientError, .serverError, .serverError])
     }
 
-    @Test func takesAReason() throws {
+    @Test func acceptsAReason() throws {
         #expect(try HTTPResponse(status: 200, reason: "").serialized() == Array("HTTP/1.1 200 \r\n\r\n".utf8))
         #expect(try HTTPResponse(status: 200, reason: "été", version: .http10).reason == "été")
         #expect(throws: HTTPMessageError(.invalidReasonPhrase, offset: 1, fault: .caller)) {
@@ -38,7 +38,7 @@ import Testing
         ("HTTP/1.1 302 X\r\nLocation: /a,b\r\nLocation: /c\r\n\r\n", "/a,b"),
         ("HTTP/1.1 302 X\r\nLocation:\r\n\r\n", nil),
     ])
-    func tellsWhereARedirectLeads(text: String, location: String?) throws {
+    func returnsTheRedirectLocation(text: String, location: String?) throws {
         #expect(try parse(text).redirectLocation == location)
     }
 
@@ -48,7 +48,7 @@ import Testing
         ("1.1", "Date: Wed, 28 Nov 2007 01:40:10 GMT\r\nLast-Modified: Wed, 28 Nov 2007 01:39:11 GMT", false),
         ("1.1", "A: 1", false),
     ])
-    func knowsStrongValidators(version: String, lines: String, strong: Bool) throws {
+    func detectsStrongValidators(version: String, lines: String, strong: Bool) throws {
         #expect(try parse("HTTP/\(version) 200 OK\r\n\(lines)\r\n\r\n").hasStrongValidators == strong)
     }
 
@@ -61,7 +61,7 @@ import Testing
         ("1.1", ["Transfer-Encoding: chunked", "Content-Length: 1"], false),
         ("1.0", ["Connection: keep-alive", "Transfer-Encoding: chunked"], false),
     ])
-    func knowsPersistence(version: String, lines: [String], persistent: Bool) throws {
+    func determinesPersistence(version: String, lines: [String], persistent: Bool) throws {
         let text = "HTTP/\(version) 200 OK\r\n\(lines.map { $0 + "\r\n" }.joined())\r\n"
         #expect(try parse(text).isPersistent == persistent)
     }

@@ -3,9 +3,9 @@ import HTTPMessage
 import HTTPTypes
 import Testing
 
-/// The bridge to apple/swift-http-types: what goes there comes back, and nothing that it holds can split a message.
+/// The conversions to and from apple/swift-http-types preserve messages, and no converted value can split a message.
 struct HTTPTypesTests {
-    /// A request without a body from its text.
+    /// Parses a request without a body.
     private func request(_ text: String, leniency: HTTPLeniency = .strict) throws -> HTTPMessage.HTTPRequest {
         var parser = HeadParser(.request, leniency: leniency)
         let bytes = Array(text.utf8)
@@ -19,7 +19,7 @@ struct HTTPTypesTests {
         "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\nEmpty:\r\n\r\n",
         "PURGE / HTTP/1.1\r\nHost: h\r\n\r\n",
     ])
-    func requestsThereAndBack(_ text: String) throws {
+    func requestsRoundTrip(_ text: String) throws {
         let original = try request(text)
         let there = try HTTPTypes.HTTPRequest(original, scheme: "https")
         #expect(there.method.rawValue == original.method.name)
@@ -31,7 +31,7 @@ struct HTTPTypesTests {
         #expect(back.fields.map(\.rawValue) == original.fields.map(\.rawValue))
     }
 
-    @Test func everyByteOfAValue() throws {
+    @Test func everyByteOfAValueRoundTrips() throws {
         for byte in UInt8.min...UInt8.max where byte >= 0x20 && byte != 0x7F || byte == 0x09 {
             var fields = HTTPMessage.HTTPFields()
             try fields.append(rawValue: [0x61, byte, 0x62], for: "X")
@@ -40,19 +40,19 @@ struct HTTPTypesTests {
         }
     }
 
-    @Test func absoluteTargets() throws {
+    @Test func convertsAbsoluteTargets() throws {
         let original = try request("GET http://a.example:81/p?q HTTP/1.1\r\nHost: b.example\r\n\r\n")
         let there = try HTTPTypes.HTTPRequest(original, scheme: "https")
         #expect(there.scheme == "http" && there.authority == "a.example:81" && there.path == "/p?q")
     }
 
-    @Test func whatWouldChangeIsRefused() throws {
+    @Test func rejectsLossyConversions() throws {
         let control = try request(
             "GET / HTTP/1.1\r\nHost: h\r\nX: a\u{1}b\r\n\r\n", leniency: .controlCharactersInValues)
         #expect(throws: HTTPMessageError.self) { try HTTPTypes.HTTPRequest(control, scheme: "http") }
     }
 
-    /// Whatever the fields of a foreign request hold, none begins a line of its own.
+    /// No part of a foreign request can inject a line.
     @Test(arguments: ["/ HTTP/1.1\r\nEvil: 1", "/a b", "", "x", "/\u{0}", "/\n", "//\r"])
     func hostilePaths(_ path: String) {
         var foreign = HTTPTypes.HTTPRequest(method: .get, scheme: "https", authority: "h", path: "/")
@@ -71,7 +71,7 @@ struct HTTPTypesTests {
         #expect(lines.count == 2 && !lines.contains { $0.hasPrefix("Evil") }, "\(made)")
     }
 
-    @Test func whatHTTP1HasNot() throws {
+    @Test func rejectsRequestsThatHTTP1CannotExpress() throws {
         var connect = HTTPTypes.HTTPRequest(method: .connect, scheme: "https", authority: "h:443", path: "/chat")
         connect.extendedConnectProtocol = "websocket"
         #expect(throws: HTTPMessageError.self) { try HTTPMessage.HTTPRequest(connect) }
@@ -84,7 +84,7 @@ struct HTTPTypesTests {
     }
 
     @Test(arguments: [100, 200, 204, 418, 599], ["", "OK", "Fine, thanks", "ü"])
-    func responsesThereAndBack(_ code: Int, _ reason: String) throws {
+    func responsesRoundTrip(_ code: Int, _ reason: String) throws {
         var original = try HTTPMessage.HTTPResponse(status: try #require(HTTPStatus(code)), reason: reason)
         try original.fields.append("a", for: "X-Two")
         try original.fields.append("b", for: "x-two")
@@ -98,7 +98,7 @@ struct HTTPTypesTests {
         #expect(back.statusLine == original.statusLine && back.fields == original.fields)
     }
 
-    @Test(arguments: [0, 99, 600, 999]) func codesThatAreNone(_ code: Int) {
+    @Test(arguments: [0, 99, 600, 999]) func convertsValidCodesOnly(_ code: Int) {
         let foreign = HTTPTypes.HTTPResponse(status: .init(code: code))
         guard let made = try? HTTPMessage.HTTPResponse(foreign) else { return }
         #expect(made.status.code == code)

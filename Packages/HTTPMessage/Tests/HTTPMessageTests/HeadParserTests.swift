@@ -93,11 +93,11 @@ import Testing
             ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", .invalidHost, 22),
             ("GET / HTTP/1.1\r\nHost: a:b\r\n\r\n", .invalidHost, 22),
         ] as [(String, HTTPMessageError.Code, Int)])
-    func refusesRequest(text: String, code: HTTPMessageError.Code, offset: Int) {
+    func rejectsRequest(text: String, code: HTTPMessageError.Code, offset: Int) {
         #expect(parseHead(.request, text) == .failure(HTTPMessageError(code, offset: offset)))
     }
 
-    @Test func refusesRequestWithoutHost() {
+    @Test func rejectsRequestWithoutHost() {
         let text = "GET / HTTP/1.1\r\n\r\n"
         #expect(parseHead(.request, text) == .failure(HTTPMessageError(.missingHost)))
         #expect(
@@ -124,7 +124,7 @@ import Testing
             ("ICY 200 OK\r\n", .malformedVersion, 0),
             ("hello", .malformedVersion, 0),
         ] as [(String, HTTPMessageError.Code, Int)])
-    func refusesResponse(text: String, code: HTTPMessageError.Code, offset: Int) {
+    func rejectsResponse(text: String, code: HTTPMessageError.Code, offset: Int) {
         #expect(parseHead(.response, text) == .failure(HTTPMessageError(code, offset: offset)))
     }
 
@@ -152,9 +152,11 @@ import Testing
             (.response, "hello\r\n\r\n", .headerlessResponse, []),
             (.response, "HTTPS\r\n\r\n", .headerlessResponse, []),
         ] as [(HeadParser.Kind, String, HTTPLeniency, [String])])
-    func acceptsWithItsFlagOnly(kind: HeadParser.Kind, text: String, leniency: HTTPLeniency, fields: [String]) {
+    func acceptsDeviationsOnlyWithTheirFlag(
+        kind: HeadParser.Kind, text: String, leniency: HTTPLeniency, fields: [String]
+    ) {
         guard case .head(_, _, let found) = parseHead(kind, text, leniency) else {
-            Issue.record("refused with its flag")
+            Issue.record("rejected with its flag")
             return
         }
         #expect(found == fields)
@@ -164,9 +166,9 @@ import Testing
         }
     }
 
-    /// A head as long as the limit allows, of folds that hold nothing: minutes, if each fold looked at those before it.
+    /// Parses a head of the maximum length that consists of empty folds. With quadratic work, this would take minutes.
     @Test(.timeLimit(.minutes(1)), arguments: [" \n", "\t\r\n", " \n \t\n"], [1, 5, 2000])
-    func emptyFoldsCostTimeInProportion(fold: String, pieces: Int) {
+    func parsesEmptyFoldsInLinearTime(fold: String, pieces: Int) {
         let start = Array("HTTP/1.1 200 OK\nX: a \n".utf8)
         let end = Array(" b\n \nY:\n \nZ: c\n\n".utf8)
         let room = HTTPLimits.default.headLength - start.count - end.count
@@ -189,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func noFlagAllowsNulOrLineEndsInValues() {
+    @Test func noFlagAllowsNULOrLineEndingsInValues() {
         let all = HTTPLeniency(rawValue: .max)
         #expect(
             parseHead(.response, "HTTP/1.1 200 OK\r\nA: a\0\r\n\r\n", all)
@@ -237,7 +239,7 @@ import Testing
         #expect(try other.makeResponse(from: right.span.bytes).fields["B"] == "right")
     }
 
-    @Test func refusesFurtherBytesAfterTheEndAndAfterAnError() throws {
+    @Test func rejectsFurtherBytesAfterAnError() throws {
         var parser = HeadParser(.request)
         let bad = Array("@".utf8)
         #expect(throws: HTTPMessageError(.invalidMethod, offset: 0)) { try parser.parse(bad.span.bytes) }
@@ -247,9 +249,9 @@ import Testing
         }
     }
 
-    /// A parser uses the memory of its last message again, but only if nobody can see it any more.
+    /// A parser reuses the memory of its last message only if that message is no longer referenced.
     @Test(arguments: [1, 100, 10_000])
-    func aMessageThatIsKeptStaysAsItWas(length: Int) throws {
+    func reusesMemoryOnlyOfReleasedMessages(length: Int) throws {
         let heads = ["first", "second", "a rather longer third", "4"].map { reason in
             Array("HTTP/1.1 200 \(reason)\r\nName: \(String(repeating: "x", count: length))\(reason)\r\n\r\n".utf8)
         }
@@ -259,7 +261,7 @@ import Testing
             #expect(try parser.parse(head.span.bytes) == .complete(byteCount: head.count))
             return try parser.makeResponse(from: head.span.bytes)
         }
-        // All kept; all let go; only the fields, or one field, kept; two parsers that were one.
+        // All messages kept; all released; only the fields, or only one field, kept; two copies of one parser.
         let kept = try heads.map { try parse($0, with: &parser) }
         for (response, head) in zip(kept, heads) { #expect(response.serialized() == head) }
         for head in heads { #expect(try parse(head, with: &parser).serialized() == head) }
@@ -273,7 +275,7 @@ import Testing
         #expect(one.serialized() == heads[0] && two.serialized() == heads[1])
     }
 
-    @Test func aChangedMessageDoesNotReachTheNext() throws {
+    @Test func changesDoNotAffectTheNextMessage() throws {
         let head = Array("HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\n\r\n".utf8)
         var parser = HeadParser(.response)
         for _ in 0..<3 {

@@ -2,7 +2,7 @@ import HTTPMessage
 import Testing
 
 @Suite struct MessageParserTests {
-    /// Events as text, adjacent pieces of a body joined.
+    /// Returns the events as text, with adjacent pieces of a body joined, after a check that every split gives the same.
     private func events(
         _ kind: MessageParser.Kind, _ text: String, _ leniency: HTTPLeniency = .strict, to methods: [HTTPMethod] = [],
         ends: Bool = true
@@ -49,7 +49,7 @@ import Testing
         return surplus.isEmpty ? result : result + ["surplus " + surplus]
     }
 
-    @Test func findsPipelinedRequests() {
+    @Test func parsesPipelinedRequests() {
         let text =
             "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n"
             + "PUT /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n2\r\nyz\r\n0\r\nT: 1\r\n\r\n"
@@ -66,7 +66,7 @@ import Testing
                 == ["(HTTP/1.1 100 Continue)", "(HTTP/1.1 103 Early)", "HTTP/1.1 204 Done", "end"])
     }
 
-    @Test func answersByMethod() {
+    @Test func framesResponsesByMethod() {
         let text = "HTTP/1.1 200 A\r\nContent-Length: 5\r\n\r\nHTTP/1.1 200 B\r\nContent-Length: 1\r\n\r\nx"
         #expect(
             events(.response, text, to: [.head, .get])
@@ -79,7 +79,7 @@ import Testing
                 == ["HTTP/1.0 200 A", "=HTTP/1.1 200 B\r\n\r\n", "end"])
     }
 
-    @Test func handsOverTunnels() {
+    @Test func endsBeforeTunneledBytes() {
         #expect(
             events(.response, "HTTP/1.1 200 Go\r\nContent-Length: 5\r\n\r\n\u{16}\u{3}tls", to: [.connect])
                 == ["HTTP/1.1 200 Go", "surplus \u{16}\u{3}tls"])
@@ -90,7 +90,7 @@ import Testing
                 == ["CONNECT a:1 HTTP/1.1", "surplus \u{16}"])
     }
 
-    @Test func stopsWhenTheServerSwitches() throws {
+    @Test func endsWhenTheServerSwitchesProtocols() throws {
         var parser = MessageParser(.request)
         try parser.append(Array("POST / HTTP/1.1\r\nHost: a\r\nUpgrade: x\r\nContent-Length: 1\r\n\r\nbframes".utf8))
         guard case .request = try parser.next() else {
@@ -104,7 +104,7 @@ import Testing
         #expect(parser.isFinished && parser.surplus == Array("frames".utf8))
     }
 
-    @Test func refusesDataAfterTheLastMessage() {
+    @Test func rejectsDataAfterTheLastMessage() {
         let text = "HTTP/1.1 200 A\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx\r\nmore"
         #expect(events(.response, text) == ["HTTP/1.1 200 A", "=x", "end", "error dataAfterLastMessage"])
         #expect(events(.response, text, .client) == ["HTTP/1.1 200 A", "=x", "end", "surplus \r\nmore"])
@@ -117,11 +117,11 @@ import Testing
         "HTTP/1.1 200", "HTTP/1.1 200 A\r\nContent-Length: 2\r\n\r\nx",
         "HTTP/1.1 200 A\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
     ])
-    func noticesTruncation(text: String) {
+    func detectsTruncation(text: String) {
         #expect(events(.response, text).last == "error truncated")
     }
 
-    @Test func refusesContradictoryFraming() {
+    @Test func rejectsContradictoryFraming() {
         let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
         #expect(events(.request, head + "0\r\n\r\nGET /evil HTTP/1.1\r\n") == ["error conflictingFraming"])
     }
@@ -135,7 +135,7 @@ import Testing
         #expect(throws: HTTPMessageError(.parserFinished, fault: .caller)) { try parser.receiveEnd() }
     }
 
-    @Test func knowsWhereItIs() throws {
+    @Test func reportsItsState() throws {
         var parser = MessageParser(.response)
         #expect(parser.isBetweenMessages && !parser.isFinished)
         try parser.append(Array("HTTP/1.1 204 A\r\n\r\nHT".utf8))

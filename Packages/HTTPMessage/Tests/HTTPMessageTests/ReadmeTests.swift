@@ -1,7 +1,7 @@
 import HTTPMessage
 import Testing
 
-/// The example of the README, as it stands there.
+/// The example of the README, verbatim.
 @Test func readmeExample() throws {
     var output: [String] = []
     func print(_ items: Any...) { output.append(items.map { "\($0)" }.joined(separator: " ")) }

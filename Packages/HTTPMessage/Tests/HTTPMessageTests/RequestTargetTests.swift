@@ -12,7 +12,7 @@ import Testing
             ("[fe80::1]:443", .authority, nil, nil, "[fe80::1]:443"), ("*", .asterisk, nil, nil, nil),
             ("http://[fe80::1%25eth-0]/", .absolute, "/", nil, "[fe80::1%25eth-0]"),
         ] as [(String, RequestTarget.Form, String?, String?, String?)])
-    func readsForms(text: String, form: RequestTarget.Form, path: String?, query: String?, authority: String?) throws {
+    func parsesForms(text: String, form: RequestTarget.Form, path: String?, query: String?, authority: String?) throws {
         let target = try #require(RequestTarget(text))
         #expect(target.form == form)
         #expect(target.path == path)
@@ -25,11 +25,11 @@ import Testing
         "", " ", "/a b", "/é", "a", "?x", "**", "http:", "http:///x", "http://a:b", "/\u{7f}", "/\r\n",
         "http://a@b@c/", "http://[]/", "http://[::1%]/", "http://[::1%a$b]/", "[::1%]:443",
     ])
-    func refusesOthers(text: String) {
+    func rejectsInvalidTargets(text: String) {
         #expect(RequestTarget(text) == nil)
     }
 
-    @Test func makesAbsoluteFormForProxies() throws {
+    @Test func createsAbsoluteForm() throws {
         let url = try #require(URL(string: "http://u:p@a.example:81?q=1#f"))
         #expect(try RequestTarget(absolute: url).description == "http://a.example:81/?q=1")
         #expect(throws: HTTPMessageError(.invalidURL, fault: .caller)) {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func givesURLs() {
+    @Test func convertsToURLs() {
         #expect(("/a?b" as RequestTarget).url?.relativeString == "/a?b")
         #expect(("http://a.example/b" as RequestTarget).url?.absoluteString == "http://a.example/b")
         #expect(RequestTarget.asterisk.url == nil)

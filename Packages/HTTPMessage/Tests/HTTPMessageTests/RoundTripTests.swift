@@ -1,9 +1,9 @@
 import HTTPMessage
 import Testing
 
-/// Bytes to value to bytes loses nothing, for every message that is accepted; and no bytes make the parsers trap.
+/// Random messages: every accepted message is serialized without loss, and no input makes the parsers trap.
 @Suite struct RoundTripTests {
-    /// A small generator with a seed, so that a failure can be repeated.
+    /// A seeded random number generator, so that a failure can be reproduced.
     struct Generator: RandomNumberGenerator {
         var state: UInt64
 
@@ -37,37 +37,38 @@ import Testing
         text += "\r\n"
         var bytes = Array(text.utf8)
         for _ in 0..<Int.random(in: 0...2, using: &generator) {
-            let place = Int.random(in: 0..<bytes.count, using: &generator)
+            let index = Int.random(in: 0..<bytes.count, using: &generator)
             let fragment = Array((Self.fragments.randomElement(using: &generator) ?? "").utf8)
             bytes.replaceSubrange(
-                place..<min(bytes.count, place + Int.random(in: 0...2, using: &generator)), with: fragment)
+                index..<min(bytes.count, index + Int.random(in: 0...2, using: &generator)), with: fragment)
         }
         return bytes
     }
 
-    /// What concerns the form of a head's bytes, and is not in what is written.
-    private static let forms: HTTPLeniency = [
+    /// The deviations in syntax, which serialization corrects.
+    private static let syntax: HTTPLeniency = [
         .bareLineFeed, .bareCarriageReturn, .foldedLines, .whitespaceBeforeColon, .extraSpacesInStartLine,
         .controlCharactersInValues,
     ]
 
-    /// A head in strict form is written byte for byte; any other one so that a strict parser reads the same in it.
+    /// A head in strict syntax is serialized byte for byte. Any other head is rewritten so that a strict parser accepts it and
+    /// returns the same fields.
     @Test(arguments: [HTTPLeniency.strict, .client, HTTPLeniency(rawValue: .max)])
-    func acceptedMessagesAreWrittenInStrictForm(leniency: HTTPLeniency) throws {
+    func serializesAcceptedMessagesInStrictSyntax(leniency: HTTPLeniency) throws {
         var generator = Generator(state: 1)
-        var (asTheyCame, anew) = (0, 0)
+        var (unchanged, rewritten) = (0, 0)
         for round in 0..<20_000 {
             let bytes = message(&generator)
             for kind in [HeadParser.Kind.request, .response] {
                 var parser = HeadParser(kind, leniency: leniency)
                 guard case .complete(let count)? = try? parser.parse(bytes.span.bytes) else { continue }
                 let (output, fields) = try written(&parser, bytes)
-                if parser.departures.isDisjoint(with: Self.forms) {
+                if parser.departures.isDisjoint(with: Self.syntax) {
                     let start = bytes.firstIndex { $0 != 13 && $0 != 10 } ?? 0
                     #expect(output == (parser.byteCount == 0 ? [] : Array(bytes[start..<count])), "round \(round)")
-                    asTheyCame += 1
+                    unchanged += 1
                 } else {
-                    var strict = HeadParser(kind, leniency: leniency.subtracting(Self.forms))
+                    var strict = HeadParser(kind, leniency: leniency.subtracting(Self.syntax))
                     guard case .complete(output.count)? = try? strict.parse(output.span.bytes) else {
                         Issue.record("round \(round): \(String(decoding: output, as: UTF8.self).debugDescription)")
                         continue
@@ -77,11 +78,11 @@ import Testing
                     if !parser.departures.contains(.controlCharactersInValues) {
                         #expect(again.fields == fields, "round \(round)")
                     }
-                    anew += 1
+                    rewritten += 1
                 }
             }
         }
-        #expect(asTheyCame > 1000 && (leniency == .strict || anew > 1000))
+        #expect(unchanged > 1000 && (leniency == .strict || rewritten > 1000))
     }
 
     private func written(_ parser: inout HeadParser, _ bytes: [UInt8]) throws -> (output: [UInt8], fields: HTTPFields) {
@@ -93,7 +94,7 @@ import Testing
         return (response.serialized(), response.fields)
     }
 
-    @Test func splitsNeverMatter() {
+    @Test func splitsDoNotChangeTheResult() {
         var generator = Generator(state: 2)
         for _ in 0..<400 {
             let bytes = message(&generator)
@@ -124,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func builtMessagesParseBackEqual() throws {
+    @Test func parsesSerializedMessages() throws {
         var request = try HTTPRequest(method: .put, target: "/x?y")
         for (name, value) in [("Host", "a"), ("A", ""), ("a", "b c"), ("B", "é")] {
             try request.fields.append(value, for: try #require(HTTPFieldName(name)))

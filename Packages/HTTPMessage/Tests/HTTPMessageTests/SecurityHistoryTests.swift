@@ -1,11 +1,11 @@
 import HTTPMessage
 import Testing
 
-/// One test for each hole that HTTP/1 parsers and writers are known to have had.
+/// One test for each known kind of vulnerability in HTTP/1 parsers and serializers.
 @Suite struct SecurityHistoryTests {
     private static let splitters = ["\r\n", "\n", "\r", "\0", "\r\nX: y\r\n\r\nGET /evil HTTP/1.1"]
 
-    @Test("CVE-2026-28970: line ends in the start line", arguments: splitters)
+    @Test("CVE-2026-28970: line endings in the start line", arguments: splitters)
     func startLineInjection(text: String) {
         #expect(HTTPMethod("GET" + text) == nil)
         #expect(RequestTarget("/a" + text) == nil)
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("CVE-2022-3215, CVE-2023-0040, CVE-2022-3918: line ends in names and values", arguments: splitters)
+    @Test("CVE-2022-3215, CVE-2023-0040, CVE-2022-3918: line endings in names and values", arguments: splitters)
     func fieldInjection(text: String) throws {
         #expect(HTTPFieldName("A" + text) == nil)
         var request = try HTTPRequest(method: .get, target: "/")
@@ -24,7 +24,7 @@ import Testing
         #expect(request.serialized() == Array("GET / HTTP/1.1\r\n\r\n".utf8))
     }
 
-    @Test("CVE-2026-28980: an endless number of fields")
+    @Test("CVE-2026-28980: an unlimited number of fields")
     func endlessFields() {
         var parser = HeadParser(.response)
         var buffer = Array("HTTP/1.1 200 OK\r\n".utf8)
@@ -38,7 +38,8 @@ import Testing
     }
 
     @Test(
-        "CVE-2023-38039, CVE-2022-32205: an endless head", arguments: ["a", "HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nA: "])
+        "CVE-2023-38039, CVE-2022-32205: a head of unlimited length",
+        arguments: ["a", "HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nA: "])
     func endlessHead(start: String) {
         for leniency in [HTTPLeniency.strict, .client] {
             var parser = HeadParser(start == "a" ? .request : .response, leniency: leniency)
@@ -54,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "llhttp#877: a lone line feed where a line end belongs",
+        "llhttp#877: a lone line feed instead of a line ending",
         arguments: [
             "GET /\n\n", "GET / \n\n", "GET / HTTP/1.1\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\n\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\n\n", "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -69,18 +70,18 @@ import Testing
         }
     }
 
-    @Test("CVE-2025-22871, GHSA-vqfr-h8mv-ghfj: lone line ends in chunk framing")
+    @Test("CVE-2025-22871, GHSA-vqfr-h8mv-ghfj: lone CR and LF in chunk framing")
     func funkyChunks() {
         let good = Array("5;a=b\r\nhello\r\n0\r\nT: 1\r\n\r\n".utf8)
-        for place in good.indices where good[place] == 13 || good[place] == 10 {
+        for index in good.indices where good[index] == 13 || good[index] == 10 {
             for replacement: [UInt8] in [[], [10], [13], [32], [0], [13, 13], [10, 10]]
-            where replacement != [good[place]] {
+            where replacement != [good[index]] {
                 var bytes = good
-                bytes.replaceSubrange(place...place, with: replacement)
+                bytes.replaceSubrange(index...index, with: replacement)
                 let outcome = decodeBody(BodyDecoder(.chunked, leniency: .client), [bytes[...]], atEnd: true)
-                // A second line feed after the body's last one belongs to what follows.
-                let isSurplus = place == good.count - 1 && replacement == [10, 10]
-                #expect(isSurplus || outcome.error != nil, "byte \(place) as \(replacement)")
+                // A second line feed after the last one of the body belongs to the next message.
+                let isSurplus = index == good.count - 1 && replacement == [10, 10]
+                #expect(isSurplus || outcome.error != nil, "byte \(index) as \(replacement)")
             }
         }
     }
@@ -100,7 +101,7 @@ import Testing
     }
 
     @Test(
-        "CL.TE and TE.CL: two ends of one request",
+        "CL.TE and TE.CL: a request with two possible ends",
         arguments: [
             "Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5",
             "Content-Length: 5\r\nContent-Length: 6", "Content-Length: 5, 6", "Content-Length: 5\r\nContent-Length: 5",
@@ -125,9 +126,9 @@ import Testing
         }
     }
 
-    @Test("a slow peer costs time in proportion to its bytes")
+    @Test("parsing byte by byte takes linear time")
     func slowDrip() throws {
-        // 60,000 bytes of one line, one by one: quadratic work would take minutes.
+        // 60,000 bytes of one line, one by one. Quadratic work would take minutes.
         var parser = HeadParser(.response)
         var buffer = Array("HTTP/1.1 200 OK\r\nA: ".utf8)
         buffer.reserveCapacity(70_000)

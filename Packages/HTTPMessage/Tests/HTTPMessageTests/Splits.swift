@@ -1,21 +1,22 @@
 import HTTPMessage
 import Testing
 
-/// Every way in which tests hand over bytes: whole, in two pieces at every place, and one by one.
+/// All splits that tests use: the whole bytes, two pieces split at every index, and single bytes.
 func everySplit(of bytes: [UInt8]) -> [[ArraySlice<UInt8>]] {
     var splits: [[ArraySlice<UInt8>]] = [[bytes[...]]]
-    for place in bytes.indices.dropFirst() { splits.append([bytes[..<place], bytes[place...]]) }
+    for index in bytes.indices.dropFirst() { splits.append([bytes[..<index], bytes[index...]]) }
     splits.append(bytes.indices.map { bytes[$0...$0] })
     return splits
 }
 
-/// What a head parser made of bytes, however they came.
+/// The result of parsing a head.
 enum HeadOutcome: Equatable {
     case head(byteCount: Int, firstLine: String, fields: [String])
     case needMore
     case failure(HTTPMessageError)
 }
 
+/// Parses a head that arrives in pieces.
 func parseHead(
     _ kind: HeadParser.Kind, _ pieces: [ArraySlice<UInt8>], _ leniency: HTTPLeniency, _ limits: HTTPLimits
 ) -> HeadOutcome {
@@ -45,7 +46,7 @@ func parseHead(
     }
 }
 
-/// The outcome for the whole bytes, after a check that every split gives the same.
+/// Parses a head and checks that every split gives the same result.
 func parseHead(
     _ kind: HeadParser.Kind, _ text: String, _ leniency: HTTPLeniency = .strict, limits: HTTPLimits = .default,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -65,7 +66,7 @@ func parseHead(
     return whole
 }
 
-/// A body decoder's outcome, however the bytes came.
+/// The result of decoding a body.
 struct BodyOutcome: Equatable {
     var payload: [UInt8] = []
     var trailers: [String] = []
@@ -74,6 +75,7 @@ struct BodyOutcome: Equatable {
     var error: HTTPMessageError?
 }
 
+/// Decodes a body that arrives in pieces.
 func decodeBody(_ decoder: BodyDecoder, _ pieces: [ArraySlice<UInt8>], atEnd: Bool) -> BodyOutcome {
     var decoder = decoder
     var outcome = BodyOutcome()
@@ -99,6 +101,7 @@ func decodeBody(_ decoder: BodyDecoder, _ pieces: [ArraySlice<UInt8>], atEnd: Bo
     return outcome
 }
 
+/// Decodes a body and checks that every split gives the same result.
 func decodeBody(
     _ decoder: BodyDecoder, _ text: String, atEnd: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
 ) -> BodyOutcome {

@@ -1,7 +1,7 @@
 import HTTPMessage
 import Testing
 
-/// What was tolerated in a message is reported, and is not in what is written.
+/// Tolerated deviations are reported, and serialization corrects them.
 @Suite struct StrictFormTests {
     private static let all = HTTPLeniency(rawValue: .max).subtracting(.headerlessResponse)
 
@@ -47,12 +47,12 @@ import Testing
                 seen += piece
                 if parser.byteCount == nil { _ = try parser.parse(seen.span.bytes) }
             }
-            // A head that ends in a lone CR is complete only once the next byte is seen.
+            // A head that ends in a lone CR is complete only after the next byte.
             #expect(parser.departures == sample.departures)
             let response = try parser.makeResponse(from: seen.span.bytes)
             #expect(String(decoding: response.serialized(), as: UTF8.self) == sample.written)
 
-            // The same after a change, and with further lines behind the fields.
+            // The same after a change, and with further lines after the fields.
             var changed = response
             try changed.fields.set("z", for: "Z")
             let end = sample.written.index(sample.written.endIndex, offsetBy: -1)
@@ -60,7 +60,7 @@ import Testing
             var open: [UInt8] = []
             response.serializeOpenHead(into: &open)
             #expect(String(decoding: open, as: UTF8.self) == sample.written[..<end])
-            // Fields go from one message to another without what was tolerated in them.
+            // Fields that are assigned to another message lose their deviations.
             var other = try HTTPResponse(status: 204)
             other.fields = response.fields
             var trailers: [UInt8] = []
@@ -93,7 +93,7 @@ import Testing
         #expect(String(decoding: changed.serialized(), as: UTF8.self) == sample.written)
     }
 
-    @Test func aResponseWithoutAHead() throws {
+    @Test func responseWithoutAHead() throws {
         let bytes = Array("hello".utf8)
         var parser = HeadParser(.response, leniency: [.headerlessResponse, .bareLineFeed])
         _ = try parser.parse(bytes.span.bytes)

@@ -2,10 +2,11 @@
 public import HTTPTypes
 
 extension HTTPTypes.HTTPFields {
-    /// The same fields in the types of apple/swift-http-types: order, letter case and bytes stay. For trailers as well.
+    /// Converts fields to the types of apple/swift-http-types. Order, letter case and bytes are preserved.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidFieldValue`` for a value that those types would change (control characters that
-    /// a leniency let through), and ``HTTPMessageError/Code/tooManyFields`` for more than they hold.
+    /// Also converts trailers. Throws ``HTTPMessageError/Code/invalidFieldValue`` for a value that those types would modify,
+    /// such as control characters that a leniency accepted, and ``HTTPMessageError/Code/tooManyFields`` for more fields than
+    /// they support.
     public init(_ fields: HTTPMessage.HTTPFields) throws(HTTPMessageError) {
         guard fields.count < UInt16.max else { throw HTTPMessageError(.tooManyFields, fault: .caller) }
         self.init()
@@ -25,10 +26,10 @@ extension HTTPTypes.HTTPFields {
 }
 
 extension HTTPMessage.HTTPFields {
-    /// The same fields as those of apple/swift-http-types: order, letter case and bytes stay. For trailers as well.
+    /// Converts fields from the types of apple/swift-http-types. Order, letter case and bytes are preserved.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidFieldName`` and ``HTTPMessageError/Code/invalidFieldValue`` for what HTTP/1 cannot
-    /// carry.
+    /// Also converts trailers. Throws ``HTTPMessageError/Code/invalidFieldName`` and
+    /// ``HTTPMessageError/Code/invalidFieldValue`` for names and values that HTTP/1 cannot represent.
     public init(_ fields: HTTPTypes.HTTPFields) throws(HTTPMessageError) {
         self.init()
         for field in fields {

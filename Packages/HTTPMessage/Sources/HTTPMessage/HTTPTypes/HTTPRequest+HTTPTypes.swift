@@ -3,21 +3,21 @@ internal import FoundationEssentials
 public import HTTPTypes
 
 extension HTTPTypes.HTTPRequest {
-    /// The head of a request in the types of apple/swift-http-types.
+    /// Converts the head of a request to the types of apple/swift-http-types.
     ///
-    /// `Host` becomes the authority, and `host:port` of a `CONNECT`, too. What those types have no place for is left behind: the
-    /// version, the body, and which form the target had.
+    /// The authority is the value of `Host` or, for `CONNECT`, the target. The version, the body and the form of the target are
+    /// lost, because those types cannot represent them.
     ///
     /// ```swift
     /// let request = try HTTPTypes.HTTPRequest(parsed, scheme: "https")
     /// ```
     ///
-    /// Throws ``HTTPMessageError/Code/repeatedHost`` for several, ``HTTPMessageError/Code/invalidTarget`` for a target that is
-    /// no text, and what ``HTTPTypes/HTTPFields/init(_:)`` throws.
+    /// Throws ``HTTPMessageError/Code/repeatedHost`` for more than one `Host`, ``HTTPMessageError/Code/invalidTarget`` for a
+    /// target that is not UTF-8 or has none of the four forms, and the errors of ``HTTPTypes/HTTPFields/init(_:)``.
     ///
     /// - Parameters:
-    ///   - request: the request.
-    ///   - scheme: that of the connection; an absolute target has its own.
+    ///   - request: The request to convert.
+    ///   - scheme: The scheme of the connection. Ignored for a target in absolute form, which has its own scheme.
     public init(_ request: HTTPMessage.HTTPRequest, scheme: String) throws(HTTPMessageError) {
         guard let method = Method(request.method.name) else {
             throw HTTPMessageError(.invalidMethod, fault: .caller)
@@ -41,7 +41,7 @@ extension HTTPTypes.HTTPRequest {
                 method: method, scheme: nil, authority: target.description, path: nil, headerFields: headerFields)
         case .absolute:
             guard let url = target.url else { throw HTTPMessageError(.invalidTarget, fault: .caller) }
-            // RFC 9112 §3.2.2: its authority counts, whatever Host says.
+            // RFC 9112 §3.2.2: the target's authority replaces Host.
             self.init(
                 method: method, scheme: url.scheme, authority: URLParts(url).authority,
                 path: try RequestTarget(origin: url).description, headerFields: headerFields)
@@ -50,14 +50,14 @@ extension HTTPTypes.HTTPRequest {
 }
 
 extension HTTPMessage.HTTPRequest {
-    /// A request from the types of apple/swift-http-types: with `Host` first, and without a body.
+    /// Converts a request from the types of apple/swift-http-types. The result has `Host` as its first field and no body.
     ///
-    /// Whatever they hold, the result is a message by the strict rules of ``HeadParser``: no method, target, authority or value
-    /// can begin another line.
+    /// The result is always a valid message by the strict rules of ``HeadParser``: no method, target, authority or value can
+    /// inject a line.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidTarget`` without a path (or, for `CONNECT`, an authority) and for extended
-    /// `CONNECT` (RFC 8441), which HTTP/1 has not; ``HTTPMessageError/Code/repeatedHost`` for `Host` beside an authority; else
-    /// what the parser throws.
+    /// Throws ``HTTPMessageError/Code/invalidTarget`` if the path (for `CONNECT`, the authority) is missing, and for extended
+    /// `CONNECT` (RFC 8441), which HTTP/1 does not support. Throws ``HTTPMessageError/Code/repeatedHost`` if the request has
+    /// both an authority and a `Host` field. Otherwise throws the errors of the parser.
     public init(
         _ request: HTTPTypes.HTTPRequest, version: HTTPVersion = .http11
     ) throws(HTTPMessageError) {

@@ -2,11 +2,10 @@
 public import HTTPTypes
 
 extension HTTPTypes.HTTPResponse {
-    /// The head of a response in the types of apple/swift-http-types: status, reason and fields. The version, the body and the
-    /// URL are left behind.
+    /// Converts the head of a response to the types of apple/swift-http-types. The version, the body and the URL are lost.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidReasonPhrase`` for a reason that those types would change, and what
-    /// `HTTPTypes.HTTPFields(_:)` throws.
+    /// Throws ``HTTPMessageError/Code/invalidReasonPhrase`` for a reason that those types would modify, and the errors of
+    /// `HTTPTypes.HTTPFields(_:)`.
     public init(_ response: HTTPMessage.HTTPResponse) throws(HTTPMessageError) {
         let status = Status(code: response.status.code, reasonPhrase: response.reason)
         guard status.reasonPhrase == response.reason else {
@@ -17,10 +16,9 @@ extension HTTPTypes.HTTPResponse {
 }
 
 extension HTTPMessage.HTTPResponse {
-    /// A response from the types of apple/swift-http-types, without a body. An empty reason stays empty.
+    /// Converts a response from the types of apple/swift-http-types. The result has no body. An empty reason stays empty.
     ///
-    /// Throws ``HTTPMessageError/Code/invalidStatusCode`` for what is no status (those types hold 0 to 999), and what the strict
-    /// ``HeadParser`` throws.
+    /// Throws ``HTTPMessageError/Code/invalidStatusCode`` for a status below 100, and the errors of the strict ``HeadParser``.
     public init(
         _ response: HTTPTypes.HTTPResponse, version: HTTPVersion = .http11
     ) throws(HTTPMessageError) {

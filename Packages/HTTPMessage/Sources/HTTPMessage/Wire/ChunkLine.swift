@@ -1,7 +1,7 @@
-/// The line before each chunk, byte by byte: `size [;name[=value]]… CR LF` (RFC 9112 §7.1).
+/// A parser for the size line of a chunk, `size [;name[=value]]… CR LF` (RFC 9112 §7.1), one byte at a time.
 ///
-/// Lines end in CR LF and nothing else, and all of an extension's grammar is checked, because a line that two parsers
-/// read differently is how requests are smuggled.
+/// A line must end in CR LF, and the whole grammar of extensions is checked: a line that two parsers interpret differently can
+/// be used to smuggle requests.
 struct ChunkLine {
     enum State: UInt8 {
         case sizeStart, size, afterSize
@@ -14,16 +14,16 @@ struct ChunkLine {
     private var state = State.sizeStart
     private var digits = 0
 
-    /// Takes one byte. True when it was the line's last.
+    /// Parses one byte. Returns true if it was the last of the line.
     ///
-    /// `extensionBytes` counts the bytes of extensions, over all lines of a body.
+    /// `extensionBytes` accumulates the length of extensions over all lines of a body.
     mutating func take(
         _ byte: UInt8, allowsWhitespace: Bool, extensionBytes: inout Int
     ) throws(HTTPMessageError) -> Bool {
         switch state {
         case .sizeStart, .size:
             if let digit = Self.hexadecimal(byte) {
-                // 16 digits at most, so that zeros cannot go on for ever; the top bit has to stay clear.
+                // At most 16 digits, so that leading zeros are bounded; the sign bit must stay clear.
                 digits += 1
                 guard digits <= 16, size >> 59 == 0 else { throw HTTPMessageError(.invalidChunkSize) }
                 size = size << 4 | digit
@@ -81,7 +81,7 @@ struct ChunkLine {
         return false
     }
 
-    /// What may follow a complete element: another extension, the end of the line, or tolerated whitespace.
+    /// Parses the byte after a complete element: the start of an extension, the end of the line, or tolerated whitespace.
     private mutating func endElement(
         _ byte: UInt8, whitespace: State?, otherwise code: HTTPMessageError.Code = .invalidChunkExtension
     ) throws(HTTPMessageError) {

@@ -1,4 +1,4 @@
-/// Where one field stands: offsets into the bytes of its head. The value has no whitespace at its ends.
+/// The position of a field: offsets into the bytes of its head. The value excludes leading and trailing whitespace.
 struct FieldSlot: BitwiseCopyable {
     var nameStart: UInt32
     var nameEnd: UInt32
@@ -19,7 +19,7 @@ struct FieldSlot: BitwiseCopyable {
     @inline(__always)
     var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
 
-    /// The same field after `distance` bytes were put in or taken out before it.
+    /// Returns the position after `distance` bytes were inserted (or, if negative, removed) before the field.
     @inline(__always)
     func moved(by distance: Int) -> FieldSlot {
         FieldSlot(

@@ -1,8 +1,9 @@
-/// The character classes of RFC 9110 §5.6 and RFC 9112, and the scanners built on them.
+/// The character classes of RFC 9110 §5.6 and RFC 9112, and scanners that use them.
 ///
-/// The scanners test eight bytes at a time within a 64-bit word: for a bound `n` of at most 0x80, `(x &- n…n) & ~x`
-/// has the top bit of the first byte below `n` set; `x &+ 1…1` has that of a byte of 0x7F set. A borrow or carry can
-/// set wrong bits only in later bytes, and only the first is used. SIMD types are slower here: the compiler turns their masks into byte loops.
+/// The scanners test the eight bytes of a 64-bit word at once. For a bound `n` of at most 0x80, `(x &- n…n) & ~x` sets the top
+/// bit of the first byte below `n`, and `x &+ 1…1` sets the top bit of a byte of 0x7F. A borrow or carry can set wrong bits only
+/// in later bytes, and only the first set bit is used. SIMD types are slower here: the compiler turns their masks into loops
+/// over bytes.
 enum HTTPGrammar {
     static let cr = UInt8(ascii: "\r")
     static let lf = UInt8(ascii: "\n")
@@ -10,8 +11,10 @@ enum HTTPGrammar {
     static let tab = UInt8(ascii: "\t")
     static let colon = UInt8(ascii: ":")
 
-    /// One byte for each of 256: bit 0 for what a token may hold (RFC 9110 §5.6.2), bit 1 for what a host name may hold
-    /// (reg-name, RFC 3986 §3.2.2). A literal, so that no lazy initialisation is on the way.
+    /// The classes of each of the 256 byte values.
+    ///
+    /// ``tokenClass`` marks the characters of tokens (RFC 9110 §5.6.2), ``hostClass`` those of host names (reg-name, RFC 3986
+    /// §3.2.2). The table is a string literal because a static array would be initialized lazily, with a check on each access.
     @inline(__always)
     static var classTable: UnsafePointer<UInt8> { classBytes.utf8Start }
 
@@ -38,18 +41,18 @@ enum HTTPGrammar {
     @inline(__always)
     static func isHostName(_ byte: UInt8) -> Bool { classTable[Int(byte)] & hostClass != 0 }
 
-    /// token = 1*tchar (RFC 9110 §5.6.2).
+    /// Whether the bytes are a token: `1*tchar` (RFC 9110 §5.6.2).
     static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
         !bytes.isEmpty && bytes.allSatisfy { isToken($0) }
     }
 
-    /// What a field value may hold (RFC 9110 §5.5): visible characters, obs-text, spaces and tabs.
+    /// Whether a byte is allowed in a field value (RFC 9110 §5.5): visible characters, obs-text, spaces and tabs.
     @inline(__always)
     static func isFieldByte(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == tab
     }
 
-    /// What a request target may hold: the visible characters of ASCII.
+    /// Whether a byte is allowed in a request target: the visible ASCII characters.
     @inline(__always)
     static func isTargetByte(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7F
@@ -86,7 +89,7 @@ enum HTTPGrammar {
         return equalsIgnoringCase(base, b.utf8Start, count: a.count)
     }
 
-    /// Compares `count` bytes at two places, eight at a time where there are as many.
+    /// Compares `count` bytes, eight at a time if there are at least eight.
     @inline(__always)
     static func equalsIgnoringCase(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, count: Int) -> Bool {
         var i = 0
@@ -106,7 +109,7 @@ enum HTTPGrammar {
         return i == count
     }
 
-    /// Eight bytes, each of them in lower case: those from `A` to `Z` get the bit that makes the difference.
+    /// Loads eight bytes and converts them to lower case by setting bit 0x20 in the bytes from `A` to `Z`.
     @inline(__always)
     private static func lowercased(eightAt place: UnsafeRawPointer) -> UInt64 {
         let bytes = place.loadUnaligned(as: UInt64.self)
@@ -120,7 +123,7 @@ enum HTTPGrammar {
         equalsIgnoringCase(a, UnsafeBufferPointer(start: b.utf8Start, count: b.utf8CodeUnitCount))
     }
 
-    /// `bytes` without spaces and tabs at either end.
+    /// Returns `bytes` without leading and trailing spaces and tabs.
     static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
         guard let first = bytes.firstIndex(where: { !isSpaceOrTab($0) }),
             let last = bytes.lastIndex(where: { !isSpaceOrTab($0) })
@@ -128,14 +131,14 @@ enum HTTPGrammar {
         return bytes[first...last]
     }
 
-    /// `bytes` with a space in place of each control character (RFC 9110 §5.5).
+    /// Returns `bytes` with each control character replaced by a space (RFC 9110 §5.5).
     static func withoutControls(_ bytes: [UInt8]) -> [UInt8] {
         bytes.allSatisfy(isFieldByte) ? bytes : bytes.map { isFieldByte($0) ? $0 : space }
     }
 
-    /// The bytes as UTF-8 where they are that, and as ISO 8859-1 otherwise, as HTTP was before (RFC 9110 §5.5).
+    /// Decodes bytes as UTF-8 or, if they are not valid UTF-8, as ISO 8859-1, the historical encoding (RFC 9110 §5.5).
     static func text(_ bytes: some Collection<UInt8>) -> String {
-        // Nearly all is ASCII, which the standard library need not check in its general way.
+        // Nearly all text is ASCII, which needs no general validation.
         let plain = bytes.withContiguousStorageIfAvailable { bytes in
             bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
         }
@@ -143,10 +146,10 @@ enum HTTPGrammar {
         return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
-    /// The first place from `start` whose byte ends or spoils a field value: a control character other than tab.
-    /// `end` if there is none.
+    /// Returns the offset of the first byte from `start` that is not allowed in a field value: a control character other than
+    /// tab. Returns `end` if there is none.
     ///
-    /// Not inlined: alone, the loop has registers enough to keep its constants in.
+    /// Not inlined, so that there are enough registers for the constants of the loop.
     @inline(never)
     static func endOfValue(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         var i = start
@@ -159,8 +162,8 @@ enum HTTPGrammar {
                 i &+= 16
                 continue
             }
-            // Below 0x20, 0x7F or above it, which is allowed. A 0xFF before a 0x7E looks like 0x7F too, so what is
-            // found is looked at again.
+            // Bytes below 0x20 and 0x7F. Bytes above 0x7F are allowed. A carry from 0xFF makes a following 0x7E look like
+            // 0x7F, so the byte found is checked again.
             let foundInA = lowA & ~a & 0x8080_8080_8080_8080
             let foundInB = lowB & ~b & 0x8080_8080_8080_8080
             if foundInA != 0 {
@@ -178,13 +181,13 @@ enum HTTPGrammar {
         return i
     }
 
-    /// The first place from `start` whose byte cannot be in a request target. `end` if there is none.
+    /// Returns the offset of the first byte from `start` that is not allowed in a request target, or `end`.
     @inline(__always)
     static func endOfTarget(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         var i = start
         while i &+ 8 <= end {
             let x = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
-            // Up to 0x20, or from 0x7F on.
+            // Bytes up to 0x20 and from 0x7F.
             let found =
                 ((x &- 0x2121_2121_2121_2121) & ~x | (x &+ 0x0101_0101_0101_0101) | x) & 0x8080_8080_8080_8080
             if found != 0 { return i &+ (found.trailingZeroBitCount &>> 3) }
@@ -194,7 +197,7 @@ enum HTTPGrammar {
         return i
     }
 
-    /// The first place from `start` whose byte cannot be in a token. `end` if there is none.
+    /// Returns the offset of the first byte from `start` that is not allowed in a token, or `end`.
     @inline(__always)
     static func endOfToken(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         let table = classTable

@@ -1,9 +1,9 @@
-/// Finds the head of a message at the start of a buffer that fills bit by bit.
+/// An incremental parser for the head of a message at the start of the caller's buffer.
 ///
-/// The parser keeps no bytes. Give it the same buffer again, longer, until it says ``Progress/complete(byteCount:)``: it
-/// goes on where it stopped, so that each byte is looked at once however the bytes arrive. Then ``makeResponse(from:)``
-/// copies the head into a value with one allocation; with none, if the message before has been let go: its memory is used
-/// again.
+/// The parser stores no bytes. Call ``parse(_:)-(RawSpan)`` with the same, growing buffer until it returns
+/// ``Progress/complete(byteCount:)``. Each call continues where the previous one stopped, so that each byte is examined once,
+/// regardless of how the bytes arrive. ``makeRequest(from:)`` and ``makeResponse(from:)`` then copy the head to a value with one
+/// allocation, or with none if the previous message has been released: its memory is reused.
 ///
 /// ```swift
 /// var parser = HeadParser(.response, leniency: .client)
@@ -15,51 +15,51 @@
 /// parser.reset()
 /// ```
 ///
-/// Responses with status 1xx are reported like others: the final one follows (RFC 9110 §15.2).
+/// Interim responses (1xx) are parsed like others; the final response follows (RFC 9110 §15.2).
 ///
-/// An error ends the parse; only ``reset()`` makes the parser usable again. Errors do not depend on how the bytes were
-/// split.
+/// After an error, only ``reset()`` makes the parser usable again. Errors do not depend on how the bytes were split.
 public struct HeadParser {
-    /// What is parsed.
+    /// The kinds of heads.
     public enum Kind: Hashable, Sendable {
-        /// Heads of requests.
+        /// The head of a request.
         case request
-        /// Heads of responses.
+        /// The head of a response.
         case response
-        /// Field lines only, as in a trailer section; no departure in line ends or folds is tolerated.
+        /// A trailer section: field lines only. The parser ignores its leniency and follows RFC 9112 strictly.
         case trailers
     }
 
-    /// How far a head has been found.
+    /// The progress of parsing.
     public enum Progress: Hashable, Sendable {
-        /// The buffer ends within the head.
+        /// The buffer ends before the end of the head.
         case needMore
-        /// The head, with the empty line after it and those before it, takes up this many bytes.
+        /// The head is complete and has this many bytes, including the empty lines before and after it.
         case complete(byteCount: Int)
     }
 
-    /// What is parsed.
+    /// The kind of head that is parsed.
     public let kind: Kind
-    /// How much is accepted.
+    /// The limits on the size of a head.
     public let limits: HTTPLimits
-    /// What is tolerated.
+    /// The tolerated deviations from RFC 9112. Always empty for trailers.
     public let leniency: HTTPLeniency
 
-    /// The length of the head found, with the empty lines around it; nil until then.
+    /// The length of the head, including the empty lines before and after it. Nil until the head is complete.
     public var byteCount: Int? { state.stage == .complete ? state.scan : nil }
 
-    /// What was tolerated in the head so far: the flags of ``leniency`` that made a difference. Empty for a head in the strict
-    /// form of RFC 9112.
+    /// The flags of ``leniency`` that the head has required so far. Empty if the head conforms to RFC 9112.
     public var departures: HTTPLeniency { state.departures }
 
-    /// Heads up to this length have their memory used again; longer ones are rare, and a connection may idle for hours.
+    /// The maximum length of a head whose memory is kept for reuse.
+    ///
+    /// Longer heads are rare, and an idle connection may keep its parser for hours.
     static let largestKept = 4096
 
     var state = State()
     var buffer: SlotBuffer
     private var lastStorage: HeadStorage?
 
-    /// Makes a parser for heads of one kind.
+    /// Creates a parser for heads of one kind.
     public init(_ kind: Kind, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict) {
         self.kind = kind
         self.limits = limits
@@ -68,13 +68,16 @@ public struct HeadParser {
         reset()
     }
 
-    /// Makes the parser ready for another head, at the start of a buffer.
+    /// Prepares the parser for the next head, which must be at the start of the buffer.
     public mutating func reset() {
         state = State()
         state.stage = kind == .trailers ? .fieldName : .emptyLines
     }
 
-    /// Looks at the bytes that are new since the last call. `bytes` must begin with those given before.
+    /// Parses the bytes that are new since the last call. `bytes` must begin with the bytes of the previous calls.
+    ///
+    /// Throws if the bytes are not a valid head or exceed a limit, and ``HTTPMessageError/Code/parserFinished`` if the head is
+    /// already complete or an error has occurred.
     public mutating func parse(_ bytes: RawSpan) throws(HTTPMessageError) -> Progress {
         let result = bytes.withUnsafeBytes { bytes -> Result<Progress, HTTPMessageError> in
             do throws(HTTPMessageError) {
@@ -86,7 +89,10 @@ public struct HeadParser {
         return try result.get()
     }
 
-    /// Looks at the bytes that are new since the last call. `bytes` must begin with those given before.
+    /// Parses the bytes that are new since the last call. `bytes` must begin with the bytes of the previous calls.
+    ///
+    /// Throws if the bytes are not a valid head or exceed a limit, and ``HTTPMessageError/Code/parserFinished`` if the head is
+    /// already complete or an error has occurred.
     public mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(HTTPMessageError) -> Progress {
         guard state.stage != .complete, state.stage != .failed else {
             throw HTTPMessageError(.parserFinished, fault: .caller)
@@ -110,9 +116,10 @@ public struct HeadParser {
         }
     }
 
-    /// The request whose head was found, without a body. `bytes` must be those given to ``parse(_:)-(RawSpan)``.
+    /// Creates the request from its complete head, without a body.
     ///
-    /// Throws ``HTTPMessageError/Code/incompleteMessage`` if no head of a request has been found.
+    /// `bytes` must be the bytes that were passed to ``parse(_:)-(RawSpan)``. Throws
+    /// ``HTTPMessageError/Code/incompleteMessage`` if the head of a request is not complete.
     public mutating func makeRequest(from bytes: RawSpan) throws(HTTPMessageError) -> HTTPRequest {
         guard kind == .request, state.stage == .complete, bytes.byteCount >= state.scan else {
             throw HTTPMessageError(.incompleteMessage, fault: .caller)
@@ -120,9 +127,10 @@ public struct HeadParser {
         return HTTPRequest(startLine: startLine, fields: copyFields(bytes))
     }
 
-    /// The response whose head was found, without a body. `bytes` must be those given to ``parse(_:)-(RawSpan)``.
+    /// Creates the response from its complete head, without a body.
     ///
-    /// Throws ``HTTPMessageError/Code/incompleteMessage`` if no head of a response has been found.
+    /// `bytes` must be the bytes that were passed to ``parse(_:)-(RawSpan)``. Throws
+    /// ``HTTPMessageError/Code/incompleteMessage`` if the head of a response is not complete.
     public mutating func makeResponse(from bytes: RawSpan) throws(HTTPMessageError) -> HTTPResponse {
         guard kind == .response, state.stage == .complete, bytes.byteCount >= state.scan else {
             throw HTTPMessageError(.incompleteMessage, fault: .caller)
@@ -130,9 +138,10 @@ public struct HeadParser {
         return HTTPResponse(startLine: startLine, fields: copyFields(bytes))
     }
 
-    /// The trailer fields that were found. `bytes` must be those given to ``parse(_:)-(RawSpan)``.
+    /// Creates the fields of a complete trailer section.
     ///
-    /// Throws ``HTTPMessageError/Code/incompleteMessage`` if the section has not ended.
+    /// `bytes` must be the bytes that were passed to ``parse(_:)-(RawSpan)``. Throws
+    /// ``HTTPMessageError/Code/incompleteMessage`` if the trailer section is not complete.
     public mutating func makeTrailers(from bytes: RawSpan) throws(HTTPMessageError) -> HTTPFields {
         guard kind == .trailers, state.stage == .complete, bytes.byteCount >= state.scan else {
             throw HTTPMessageError(.incompleteMessage, fault: .caller)
@@ -141,35 +150,35 @@ public struct HeadParser {
     }
 }
 
-// The buffer and the last message's storage are written only after isKnownUniquelyReferenced proved that this value alone
-// refers to them.
+// The buffer and the last message's storage are written only after isKnownUniquelyReferenced has proved that this value has the
+// only reference to them.
 extension HeadParser: @unchecked Sendable {}
 
 extension HeadParser {
-    /// What the parser expects next; the order is that of the bytes.
+    /// The element that the parser expects next, in the order of the bytes.
     enum Stage: UInt8 {
         case emptyLines, method, target, version, status, reason
         case fieldName, fieldValue, fold
         case complete, failed
     }
 
-    /// What is known of the head so far. All places are counted from the start of the buffer.
+    /// The state between two calls. All offsets are relative to the start of the buffer.
     struct State {
         var stage = Stage.emptyLines
-        /// Where to go on; once complete, the length of the head.
+        /// The offset at which to continue. Once complete, the length of the head.
         var scan = 0
-        /// Where the current line starts.
+        /// The start of the current line.
         var lineStart = 0
         var nameEnd = 0
         var valueStart = 0
         var fieldCount = 0
         var emptyLines = 0
-        /// Where the start line starts, after the empty lines.
+        /// The start of the start line, after the empty lines.
         var start = 0
         var startLine = StartLine()
         var fieldsStart = 0
         var fieldsEnd = 0
-        /// What was tolerated.
+        /// The leniencies that the head has required.
         var departures = HTTPLeniency.strict
     }
 
@@ -219,9 +228,9 @@ extension HeadParser {
         return HTTPFields(storage)
     }
 
-    /// The storage of the last message if nobody holds that any more and there is room; a new one otherwise.
+    /// Returns the storage of the last message, if it is no longer referenced and is large enough, or a new one.
     ///
-    /// To allocate an object and to free it takes a third of the time that it takes to parse a head.
+    /// Allocating and freeing an object takes a third of the time that parsing a head takes.
     @inline(__always)
     private mutating func emptyStorage(slots: Int, bytes: Int) -> HeadStorage {
         if isKnownUniquelyReferenced(&lastStorage), let lastStorage, lastStorage.hasRoom(slots: slots, bytes: bytes) {
@@ -232,7 +241,7 @@ extension HeadParser {
         return storage
     }
 
-    /// A request of HTTP/1.1 has one `Host`; no request has two or one that is no host (RFC 9112 §3.2).
+    /// Checks the `Host` fields of a request: at most one, with a valid host, and exactly one in HTTP/1.1 (RFC 9112 §3.2).
     @inline(__always)
     private mutating func checkHost(_ base: UnsafeRawPointer) throws(HTTPMessageError) {
         let slots = buffer.slots
@@ -242,7 +251,7 @@ extension HeadParser {
             let slot = slots[index]
             if slot.nameEnd &- slot.nameStart == 4 {
                 let name = base.loadUnaligned(fromByteOffset: Int(slot.nameStart), as: UInt32.self)
-                if UInt32(littleEndian: name) | 0x2020_2020 == 0x7473_6F68 {  // "host", letters only
+                if UInt32(littleEndian: name) | 0x2020_2020 == 0x7473_6F68 {  // "host" in any case
                     if found { throw HTTPMessageError(.repeatedHost, offset: Int(slot.nameStart)) }
                     found = true
                     let value = UnsafeRawBufferPointer(

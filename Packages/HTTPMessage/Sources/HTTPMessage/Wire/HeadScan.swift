@@ -1,9 +1,9 @@
 extension HeadParser {
-    /// One look at a buffer: the loops of the parser, on a plain pointer.
+    /// One call of the parser: the loops over the bytes, which use an unsafe pointer.
     ///
-    /// Every method goes on from `state`, and returns with a `state` to go on from when the bytes run out. A stage only
-    /// ever stops at a byte it has not judged yet, so a split changes nothing. Line ends other than CR LF and all other
-    /// departures are looked at only where the strict grammar has failed.
+    /// Each method continues from `state` and updates it when the bytes run out. A stage always stops at a byte that it has not
+    /// examined yet, so that the result does not depend on how the bytes are split. Line endings other than CR LF and other
+    /// deviations are considered only after the strict grammar has failed.
     struct Scan {
         let base: UnsafeRawPointer
         let end: Int
@@ -16,7 +16,9 @@ extension HeadParser {
             base.load(fromByteOffset: i, as: UInt8.self)
         }
 
-        /// The error for a byte; but a line that is already too long is refused for that, however it was split.
+        /// Returns the error for a byte, or `lineTooLong` if the line is too long already.
+        ///
+        /// The precedence makes the error independent of how the line was split.
         @inline(never)
         func failure(_ code: HTTPMessageError.Code, at place: Int, line: Int) -> HTTPMessageError {
             place - line > lineLimit
@@ -28,7 +30,7 @@ extension HeadParser {
             if place &- line > lineLimit { throw HTTPMessageError(.lineTooLong, offset: line + lineLimit) }
         }
 
-        /// The start of the next line if a line ends at `place`, nil if the bytes run out.
+        /// Returns the start of the next line if a line ends at `place`, or nil if the bytes run out.
         @inline(__always)
         func lineEnd(
             at place: Int, line: Int, otherwise code: HTTPMessageError.Code, noting departures: inout HTTPLeniency
@@ -63,7 +65,7 @@ extension HeadParser {
             return place + 1
         }
 
-        /// The field lines up to and with the empty line (RFC 9112 §5).
+        /// Parses the field lines up to and including the empty line (RFC 9112 §5).
         func fields(_ state: inout State, _ buffer: inout SlotBuffer) throws(HTTPMessageError) {
             var slots = buffer.slots
             var capacity = buffer.capacity
@@ -125,7 +127,7 @@ extension HeadParser {
                 else { break scan }
 
                 if stage == .fold {
-                    // Only within this line, so that many lines of nothing but whitespace stay linear.
+                    // Trims only within this line, so that many lines of only whitespace take linear time.
                     var valueEnd = i
                     while valueEnd > line, HTTPGrammar.isSpaceOrTab(byte(valueEnd &- 1)) { valueEnd &-= 1 }
                     if valueEnd > line { slots[count - 1].valueEnd = UInt32(truncatingIfNeeded: valueEnd) }
@@ -158,8 +160,10 @@ extension HeadParser {
             state.fieldCount = count
         }
 
-        /// Takes whole lines in the plain form, as long as there are any: almost all lines of almost all messages. The
-        /// first that is not complete or not plain is left to the caller. Answers with the new number of fields.
+        /// Parses complete lines in strict syntax: almost all lines of almost all messages.
+        ///
+        /// Stops at the first line that is incomplete or has another syntax, which the caller parses. Returns the new number of
+        /// fields.
         @inline(never)
         private func plainFields(
             _ slots: UnsafeMutablePointer<FieldSlot>, from first: Int, to capacity: Int, _ line: inout Int
@@ -207,7 +211,7 @@ extension HeadParser {
             case endOfHead(next: Int)
         }
 
-        /// What follows where a name did not end in its colon: the empty line, a fold, a departure or an error.
+        /// Examines a line whose name does not end in a colon: the empty line, a fold, a deviation or an error.
         @inline(never)
         private func afterName(
             line: Int, at i: Int, isFirst: Bool, noting departures: inout HTTPLeniency

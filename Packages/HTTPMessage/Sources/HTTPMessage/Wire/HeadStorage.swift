@@ -1,14 +1,13 @@
-/// The bytes of one head (or of a trailer section) and where its fields stand, in one allocation.
+/// The bytes of a head or trailer section and the positions of its fields, in one allocation.
 ///
-/// Layout of the tail: `slotCapacity` field slots, then `byteCapacity` bytes. The bytes are the head as it is on the
-/// wire:
+/// The tail consists of `slotCapacity` field slots and `byteCapacity` bytes. The bytes are the head in wire format:
 ///
 ///     prefix (start line, if the head was parsed) | field lines | empty line
 ///     0                                 fieldsStart        fieldsEnd       byteCount
 ///
-/// Field lines follow each other without gaps, so that a line reaches from its slot's name to the next slot's name. What
-/// was parsed stays as it was; only lines that are set anew are written in the plain form `Name: value CR LF`. Where what was
-/// parsed departs from the strict form, ``Layout/departures`` says so, and the bytes are never sent as they are.
+/// Field lines are contiguous: a line extends from its own slot's name to the next slot's name. Parsed lines are kept as
+/// received; lines that are set are stored as `Name: value CR LF`. If parsed lines deviate from the strict syntax,
+/// ``Layout/departures`` records it, and the bytes are rewritten before they are sent.
 ///
 /// A storage is changed only while a single value refers to it (`isKnownUniquelyReferenced` in ``HTTPFields``).
 final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
@@ -19,23 +18,23 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         var fieldsStart: Int
         var fieldsEnd: Int
         var byteCount: Int
-        /// What was tolerated when the bytes were parsed.
+        /// The leniencies that parsing the bytes required.
         var departures: HTTPLeniency
 
-        /// Some value holds the line ends of folded lines.
+        /// Whether a value may contain the line endings of folded lines.
         @inline(__always)
         var hasFolds: Bool { departures.contains(.foldedLines) }
 
-        /// The bytes have the strict form of RFC 9112 and can be sent as they are.
+        /// Whether the bytes conform to the strict syntax of RFC 9112 and can be sent unchanged.
         @inline(__always)
         var isStrict: Bool { departures.isDisjoint(with: .forms) }
 
-        /// The room for slots and bytes together.
+        /// The size of the tail in bytes: slots and bytes together.
         @inline(__always)
         var size: Int { slotCapacity &* MemoryLayout<FieldSlot>.stride &+ byteCapacity }
     }
 
-    /// A storage with no fields and no prefix: just the empty line.
+    /// Creates a storage without prefix and fields, which contains only the empty line.
     static func make(slotCapacity: Int, byteCapacity: Int) -> HeadStorage {
         let storage = allocate(slotCapacity: slotCapacity, byteCapacity: Swift.max(byteCapacity, 2))
         storage.bytes[0] = HTTPGrammar.cr
@@ -44,13 +43,15 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         return storage
     }
 
-    /// Whether so much can be filled in.
+    /// Whether ``fill(copying:slots:count:fieldsStart:fieldsEnd:departures:)`` can store this many slots and bytes.
     @inline(__always)
     func hasRoom(slots: Int, bytes: Int) -> Bool {
         slots &* MemoryLayout<FieldSlot>.stride &+ bytes <= layout.size
     }
 
-    /// Puts a parsed head in the place of what was there. There must be room for it, and nobody else may refer to this.
+    /// Replaces the contents with a parsed head.
+    ///
+    /// The capacity must be sufficient, and the caller must have the only reference to the storage.
     @inline(__always)
     func fill(
         copying bytes: UnsafeRawBufferPointer, slots: UnsafePointer<FieldSlot>, count: Int, fieldsStart: Int,
@@ -79,7 +80,9 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         return unsafeDowncast(buffer, to: HeadStorage.self)
     }
 
-    /// A copy with room for `slots` more fields and `bytes` more bytes, at least doubled so that appending stays linear.
+    /// Returns a copy with capacity for `slots` more fields and `added` more bytes.
+    ///
+    /// The capacity is at least doubled, so that repeated appending takes linear time.
     func copy(addingSlots slots: Int, bytes added: Int) -> HeadStorage {
         let layout = layout
         let copy = HeadStorage.allocate(
@@ -95,8 +98,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         return copy
     }
 
-    /// The header, reached through a pointer: as a property of a class, it would be checked for exclusive access each
-    /// time.
+    /// The header. Accessed through a pointer, because each access to a class property checks for exclusivity.
     @inline(__always)
     var layout: Layout {
         get { withUnsafeMutablePointerToHeader { $0.pointee } }
@@ -106,7 +108,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         }
     }
 
-    // The pointers below stay valid while the storage is referred to; every user holds it in a local or a property.
+    // The pointers below are valid while the storage is referenced. All users hold it in a local variable or a property.
 
     @inline(__always)
     var slots: UnsafeMutablePointer<FieldSlot> {
@@ -125,7 +127,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         UnsafeBufferPointer(start: bytes + range.lowerBound, count: range.count)
     }
 
-    /// Appends the field lines in their strict form, without the empty line that ends the section.
+    /// Appends the field lines in strict syntax, without the empty line that ends the section.
     @inline(__always)
     func writeLines(to output: inout [UInt8]) {
         if layout.isStrict {
@@ -135,7 +137,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         }
     }
 
-    /// Appends each field as `Name: value CR LF`: folds are one space, as are control characters.
+    /// Appends each field as `Name: value CR LF`. Each fold and each control character becomes a space.
     @inline(never)
     private func writePlainLines(to output: inout [UInt8]) {
         for index in 0..<layout.fieldCount {
@@ -148,14 +150,14 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         }
     }
 
-    /// The whole line of field `index`, with its line end.
+    /// Returns the range of the line of field `index`, including its line ending.
     func line(_ index: Int) -> Range<Int> {
         let start = Int(slots[index].nameStart)
         let end = index + 1 < layout.fieldCount ? Int(slots[index + 1].nameStart) : layout.fieldsEnd
         return start..<end
     }
 
-    /// The first field from `start` on with this name.
+    /// Returns the index of the first field with this name, searching from index `start`.
     @inline(__always)
     func firstIndex(of name: UnsafeBufferPointer<UInt8>, from start: Int = 0) -> Int? {
         withUnsafeMutablePointers { layout, tail in
@@ -182,7 +184,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
             of: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), from: start)
     }
 
-    /// The value of field `index`: its bytes, with each fold replaced by one space (RFC 9112 §5.2).
+    /// Returns the bytes of the value of field `index`, with each fold replaced by a space (RFC 9112 §5.2).
     func value(_ index: Int) -> [UInt8] {
         let raw = slice(slots[index].value)
         guard layout.hasFolds else { return Array(raw) }
@@ -202,6 +204,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         return value
     }
 
+    /// Returns the value of field `index` as a string.
     func text(_ index: Int) -> String {
         layout.hasFolds ? HTTPGrammar.text(value(index)) : HTTPGrammar.text(slice(slots[index].value))
     }

@@ -1,12 +1,12 @@
-/// A start line and fields: what a request and a response have in common.
+/// A start line and fields: the common part of requests and responses.
 ///
-/// A parsed head keeps its start line in front of its fields, in the one allocation of ``HeadStorage``. Fields can be
-/// taken from one message and put into another, so before they are changed the start line gets bytes of its own.
+/// The start line of a parsed head is stored before its fields, in the single allocation of ``HeadStorage``. Fields can be
+/// assigned from one message to another; therefore the start line is copied to separate bytes before the fields change.
 struct MessageHead {
     private(set) var startLine: StartLine
-    /// The start line with its line end; nil as long as it stands before the fields in their storage.
+    /// The start line with its line ending. Nil while the start line is in the storage of the fields.
     private var startBytes: [UInt8]?
-    /// The fields, to be read; ``fields`` is for changing them.
+    /// The fields, for reading. Use ``fields`` to change them.
     private(set) var ownFields: HTTPFields
 
     @inline(__always)
@@ -16,7 +16,7 @@ struct MessageHead {
         ownFields = fields
     }
 
-    /// A start line of three parts with a space between each two, and no fields.
+    /// Creates a head without fields. The start line is the three parts, separated by spaces.
     init(_ parts: some Collection<some Collection<UInt8>>, startLine: StartLine) {
         self.startLine = startLine
         ownFields = HTTPFields()
@@ -24,6 +24,7 @@ struct MessageHead {
         setStartLine(parts, startLine)
     }
 
+    /// Sets the start line to three parts, separated by spaces.
     mutating func setStartLine(_ parts: some Collection<some Collection<UInt8>>, _ line: StartLine) {
         var bytes: [UInt8] = []
         var ranges: [StartLine.ByteRange] = []
@@ -40,6 +41,7 @@ struct MessageHead {
         startBytes = bytes + [HTTPGrammar.cr, HTTPGrammar.lf]
     }
 
+    /// The fields. Any access but reading moves the start line to its own bytes.
     var fields: HTTPFields {
         @inline(__always)
         get { ownFields }
@@ -53,17 +55,19 @@ struct MessageHead {
         }
     }
 
-    /// Bytes of the start line.
+    /// Returns the bytes of a part of the start line.
     func bytes(_ range: StartLine.ByteRange) -> [UInt8] {
         if let startBytes { return Array(startBytes[range.range]) }
         return Array(ownFields.storage.slice(range.range))
     }
 
+    /// Returns a part of the start line as a string.
     func text(_ range: StartLine.ByteRange) -> String {
         if let startBytes { return HTTPGrammar.text(startBytes[range.range]) }
         return HTTPGrammar.text(ownFields.storage.slice(range.range))
     }
 
+    /// Returns whether the first part of the start line, the method, is `method`.
     func isFirst(_ method: StaticString) -> Bool {
         let expected = UnsafeBufferPointer(start: method.utf8Start, count: method.utf8CodeUnitCount)
         if let startBytes { return startBytes[startLine.first.range].elementsEqual(expected) }
@@ -76,8 +80,9 @@ struct MessageHead {
         return startBytes.map { $0.count + layout.byteCount - layout.fieldsStart } ?? layout.byteCount
     }
 
-    /// Appends the head in its strict form: one or two copies of memory, whatever the number of fields, unless it was parsed
-    /// with departures in its form.
+    /// Appends the head in strict syntax.
+    ///
+    /// This takes one or two memory copies, regardless of the number of fields, unless the received syntax must be corrected.
     @inline(__always)
     func write(to output: inout [UInt8]) {
         let layout = ownFields.storage.layout
@@ -92,7 +97,7 @@ struct MessageHead {
         }
     }
 
-    /// Appends the head in its strict form, without the empty line that ends it.
+    /// Appends the head in strict syntax, without the empty line that ends it.
     @inline(__always)
     func writeOpen(to output: inout [UInt8]) {
         let layout = ownFields.storage.layout
@@ -107,10 +112,10 @@ struct MessageHead {
         ownFields.storage.writeLines(to: &output)
     }
 
-    /// A response of HTTP/0.9, which has no head.
+    /// Whether this is an HTTP/0.9 response, which has no head.
     private var isHeaderless: Bool { startLine.version == .http09 && startLine.line.range.isEmpty }
 
-    /// The start line with its line end, made of its parts.
+    /// Returns the start line in strict syntax, with its line ending.
     @inline(never)
     private func plainStartLine() -> [UInt8] {
         if isHeaderless { return [] }
@@ -119,6 +124,7 @@ struct MessageHead {
         return head.startBytes ?? []
     }
 
+    /// The parts of the start line without tolerated whitespace and control characters.
     private var plainParts: [[UInt8]] {
         let version = Array(startLine.version.description.utf8)
         let second = HTTPGrammar.withoutControls(bytes(startLine.second))
@@ -126,6 +132,7 @@ struct MessageHead {
         return [version, Array("\(status)".utf8), Array(HTTPGrammar.trimmed(second))]
     }
 
+    /// Copies the start line from the storage of the fields to its own bytes.
     private mutating func detachStartLine() {
         guard startBytes == nil else { return }
         let layout = ownFields.storage.layout

@@ -1,6 +1,6 @@
-/// Room for the field slots of a head while it is parsed; kept by the parser and used again for the next head.
+/// A buffer for the field slots of a head during parsing. The parser reuses it for the next head.
 ///
-/// Reached through a plain pointer so that the parser's loop is free of reference counts and exclusivity checks.
+/// Accessed through an unsafe pointer so that the parser's loop has no reference counting and no exclusivity checks.
 final class SlotBuffer {
     let slots: UnsafeMutablePointer<FieldSlot>
     let capacity: Int
@@ -10,7 +10,7 @@ final class SlotBuffer {
         slots = .allocate(capacity: capacity)
     }
 
-    /// A buffer of at least `capacity` with the first `count` slots of `other`.
+    /// Creates a buffer that contains the first `count` slots of another one.
     init(capacity: Int, copying other: SlotBuffer, count: Int) {
         self.capacity = capacity
         slots = .allocate(capacity: capacity)

@@ -1,12 +1,12 @@
-/// The parts of a start line and where they stand in it.
+/// The parts of a start line and their positions.
 ///
-/// Packed into few words, so that messages are copied in registers.
+/// Packed into four words so that messages can be copied in registers.
 struct StartLine: BitwiseCopyable {
     /// The method of a request.
     var first = ByteRange()
-    /// The target of a request; the reason phrase of a response, also if it is empty.
+    /// The target of a request, or the (possibly empty) reason phrase of a response.
     var second = ByteRange()
-    /// The line without its line end.
+    /// The line without its line ending.
     var line = ByteRange()
     private var versionAndStatus: UInt64
 
@@ -31,7 +31,7 @@ struct StartLine: BitwiseCopyable {
         }
     }
 
-    /// Nil in requests.
+    /// The status code of a response. Nil for a request.
     var status: UInt16? {
         @inline(__always)
         get {
@@ -42,7 +42,7 @@ struct StartLine: BitwiseCopyable {
         set { versionAndStatus = versionAndStatus & ~0xFFFF | UInt64(newValue ?? 0) }
     }
 
-    /// A range of bytes in one word.
+    /// A range of bytes, packed into one word.
     struct ByteRange: BitwiseCopyable {
         private var packed: UInt64 = 0
 
@@ -69,7 +69,7 @@ struct StartLine: BitwiseCopyable {
             get { Range(uncheckedBounds: (start, end)) }
         }
 
-        /// The same bytes, counted from `origin`.
+        /// Returns the range of the same bytes relative to `origin`.
         func relative(to origin: Int) -> ByteRange {
             ByteRange(start - origin, end - origin)
         }

@@ -1,7 +1,7 @@
 extension HeadParser.Scan {
     typealias State = HeadParser.State
 
-    /// method SP target SP version CR LF (RFC 9112 §3).
+    /// Parses `method SP target SP version CR LF` (RFC 9112 §3).
     @inline(__always)
     func requestLine(_ state: inout State, emptyLines limit: Int) throws(HTTPMessageError) {
         if state.stage == .emptyLines {
@@ -52,8 +52,9 @@ extension HeadParser.Scan {
         endStartLine(&state, next)
     }
 
-    /// version SP status-code SP [reason-phrase] CR LF (RFC 9112 §4). The SP before an absent reason may be absent too,
-    /// as many servers have it.
+    /// Parses `version SP status-code SP [reason-phrase] CR LF` (RFC 9112 §4).
+    ///
+    /// The SP before an absent reason may be absent too, because many servers omit it.
     @inline(__always)
     func statusLine(_ state: inout State, emptyLines limit: Int) throws(HTTPMessageError) {
         if state.stage == .emptyLines {
@@ -116,7 +117,7 @@ extension HeadParser.Scan {
         state.stage = .fieldName
     }
 
-    /// Where the spaces end that may stand beside the one that must.
+    /// Skips the tolerated spaces after the required one. Returns the offset of the next byte.
     @inline(never)
     private func skipSpaces(from start: Int, noting departures: inout HTTPLeniency) -> Int {
         var i = start
@@ -125,12 +126,13 @@ extension HeadParser.Scan {
         return i
     }
 
+    /// Saves the offset at which to continue when more bytes have arrived.
     private func stop(_ state: inout State, _ i: Int) throws(HTTPMessageError) {
         try checkLength(of: state.start, to: i)
         state.scan = i
     }
 
-    /// Skips CR LF before the start line (RFC 9112 §2.2); false if the bytes run out.
+    /// Skips empty lines before the start line (RFC 9112 §2.2). Returns false if the bytes run out.
     @inline(__always)
     private func skipEmptyLines(_ state: inout State, _ limit: Int) throws(HTTPMessageError) -> Bool {
         while state.scan < end {
@@ -150,7 +152,7 @@ extension HeadParser.Scan {
         return false
     }
 
-    /// `HTTP/` and two digits (RFC 9112 §2.3); nil if the bytes run out.
+    /// Parses `HTTP/digit.digit` (RFC 9112 §2.3). Returns nil if the bytes run out.
     @inline(__always)
     private func version(
         at i: Int, line: Int, noting departures: inout HTTPLeniency
@@ -181,7 +183,9 @@ extension HeadParser.Scan {
         return version
     }
 
-    /// The version; nil if the bytes run out, or if they are those of a response without a head, which completes it.
+    /// Parses the version, or completes a response without a head.
+    ///
+    /// Returns nil in the latter case, and if the bytes run out.
     @inline(__always)
     private func versionOrHeaderless(_ state: inout State) throws(HTTPMessageError) -> HTTPVersion? {
         let line = state.start
@@ -197,7 +201,7 @@ extension HeadParser.Scan {
                 state.fieldsStart = 0
                 state.fieldsEnd = 0
                 state.stage = .complete
-                // The empty lines before it are its body, too.
+                // The empty lines before it belong to its body, so their deviations do not count.
                 state.departures = .headerlessResponse
                 return nil
             }
@@ -207,7 +211,7 @@ extension HeadParser.Scan {
         return version
     }
 
-    /// Three digits from 100 up; nil if the bytes run out.
+    /// Parses a status code of three digits, from 100. Returns nil if the bytes run out.
     @inline(__always)
     private func status(at i: Int, line: Int) throws(HTTPMessageError) -> UInt16? {
         var status: UInt16 = 0
@@ -220,7 +224,7 @@ extension HeadParser.Scan {
         return status
     }
 
-    /// The target has a form that goes with the method (RFC 9112 §3.2).
+    /// Checks that the target has a form that the method allows (RFC 9112 §3.2).
     @inline(__always)
     private func checkTarget(
         _ startLine: StartLine, line: Int, noting departures: inout HTTPLeniency
