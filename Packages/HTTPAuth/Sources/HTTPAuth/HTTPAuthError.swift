@@ -6,7 +6,7 @@ public import HTTPMessage
 /// do {
 ///     try authentication.apply(to: &request, user: "me:you", password: "secret")
 /// } catch {
-///     print(error)         // Basic: the user name holds a colon, which separates it from the password
+///     print(error)         // Basic: this scheme cannot use the user name (it contains a colon, …)
 ///     print(error.number)  // badUserName
 /// }
 /// ```

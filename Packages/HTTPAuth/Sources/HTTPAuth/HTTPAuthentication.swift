@@ -70,7 +70,7 @@ public final class HTTPAuthentication: Sendable {
         workLimit: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory(), isNamed: Bool = true
     ) {
         guard let role = ProtectionSpace.Role(asking: response.status) else { return nil }
-        precondition(place == nil || place?.role == role, "401 is an origin's, 407 a proxy's")
+        precondition(place == nil || place?.role == role, "a 401 comes from an origin, a 407 from a proxy")
         self.place = (place ?? ProtectionSpace(role, of: response.url)).with(realm: nil)
         self.workLimit = workLimit
         self.memory = memory
@@ -349,7 +349,7 @@ extension HTTPAuthentication {
         _ credential: (ProtectionSpace) -> Credential?
     ) throws(HTTPAuthError) -> AuthenticationStep {
         guard place.mayReceive(request, through: proxy) else {
-            throw HTTPAuthError(.requestOutsideSpace, detail: "the request is not for \(place)")
+            throw HTTPAuthError(.requestOutsideSpace, detail: "expected \(place)")
         }
         let time = Surroundings.time
         while true {
@@ -361,7 +361,9 @@ extension HTTPAuthentication {
                 isNamed: isNamed, channelBinding: binding, time: time, random: random)
             do throws(HTTPAuthError) {
                 return try state.withLock { (state: inout State) throws(HTTPAuthError) -> AuthenticationStep in
-                    guard !state.isWorking else { throw HTTPAuthError(.outOfOrder, detail: "another request is first") }
+                    guard !state.isWorking else {
+                        throw HTTPAuthError(.outOfOrder, detail: "another request is being signed")
+                    }
                     let step = try state.machine.respond(to: input, with: credential)
                     if case .work = step { state.isWorking = true }
                     return step

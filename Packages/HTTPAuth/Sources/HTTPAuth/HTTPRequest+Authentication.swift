@@ -23,7 +23,8 @@ extension HTTPRequest {
         if let failure {
             if let method { policy.methods = [method] }
             guard let asked = HTTPAuthentication(response: failure, policy: policy) else {
-                throw HTTPAuthError(.outOfOrder, detail: "status \(failure.status.code) asks for nothing")
+                throw HTTPAuthError(
+                    .outOfOrder, detail: "status \(failure.status.code) does not ask for authentication")
             }
             authentication = asked
         } else {
@@ -32,7 +33,8 @@ extension HTTPRequest {
         }
         guard !authentication.isConnectionBound else {
             throw HTTPAuthError(
-                .outOfOrder, scheme: authentication.method?.name, detail: "it takes several requests on one connection")
+                .outOfOrder, scheme: authentication.method?.name,
+                detail: "the scheme needs several requests on one connection")
         }
         try authentication.apply(to: &self, user: user, password: password)
     }

@@ -22,8 +22,8 @@ import Testing
         #expect(
             authentication.explain().description == """
                 Basic "b": chosen
-                Foo: skipped, unknown
-                Digest "d": skipped, the policy bans it
+                Foo: skipped, unknown scheme
+                Digest "d": skipped, banned by the policy
                 """)
         #expect(
             try Exchange.authentication(offers).explain().entries.map(\.outcome) == [.notNeeded, .unknown, .chosen])
@@ -34,11 +34,11 @@ import Testing
         let text = try Exchange.authentication("Negotiate, Foo", offers, policy: policy(.basic)).explain().description
         #expect(
             text == """
-                Negotiate: skipped, left out of the schemes that may be used
-                Foo: skipped, unknown
+                Negotiate: skipped, not among the allowed schemes
+                Foo: skipped, unknown scheme
                 Basic "b": chosen
-                Foo: skipped, unknown
-                Digest "d": skipped, left out of the schemes that may be used
+                Foo: skipped, unknown scheme
+                Digest "d": skipped, not among the allowed schemes
                 """)
     }
 

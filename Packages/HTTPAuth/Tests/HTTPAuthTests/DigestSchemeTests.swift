@@ -259,7 +259,7 @@ import Testing
         let (request, _) = try apply(authentication)
         let answer = try HTTPResponse(status: .proxyAuthenticationRequired)
         #expect(try authentication.update(with: answer, to: request, through: Exchange.proxy) == .accepted)
-        #expect(throws: HTTPAuthError(.serverNotAuthentic, scheme: "Digest", detail: "no rspauth")) {
+        #expect(throws: HTTPAuthError(.serverNotAuthentic, scheme: "Digest", detail: "the response has no rspauth")) {
             try authentication.update(with: answer, to: request)
         }
     }
@@ -271,7 +271,7 @@ import Testing
         policy.methods = [.digest(options)]
         let authentication = try Exchange.authentication(Server().challenge(), policy: policy)
         let (request, _) = try apply(authentication)
-        #expect(throws: HTTPAuthError(.serverNotAuthentic, scheme: "Digest", detail: "no rspauth")) {
+        #expect(throws: HTTPAuthError(.serverNotAuthentic, scheme: "Digest", detail: "the response has no rspauth")) {
             try authentication.update(with: HTTPResponse(status: .ok), to: request)
         }
     }

@@ -87,7 +87,7 @@ import Testing
             var request = try Exchange.request(host: host)
             #expect(
                 throws: HTTPAuthError(
-                    .requestOutsideSpace, detail: "the request is not for origin http://example.org:80")
+                    .requestOutsideSpace, detail: "expected origin http://example.org:80")
             ) { try authentication.apply(to: &request, user: "a", password: "b") }
             #expect(request.fields[.authorization] == nil)
         }

@@ -175,7 +175,7 @@ import Testing
                     failure { try store.remove(CredentialQuery(space)) },
                 ] {
                     #expect(error.code == .storeLocked)
-                    #expect(error.description.hasPrefix("the stored passwords are locked (the key ring is locked"))
+                    #expect(error.description.hasPrefix("the password store is locked (the key ring is locked"))
                 }
             }
         }
@@ -195,7 +195,7 @@ import Testing
         }
         try await with(.scripted([.locked, .absent])) { ring in
             let error = failure { try store(ring, promptLimit: .milliseconds(50)).save(credential) }
-            #expect(error.code == .storeLocked && error.detail?.contains("nobody unlocked") == true)
+            #expect(error.code == .storeLocked && error.detail?.contains("was not unlocked") == true)
         }
     }
 
@@ -204,9 +204,9 @@ import Testing
         let query = CredentialQuery(space)
         let noBus = failure { _ = try SecretServiceStore(busAddress: "unix:path=/nonexistent/bus").find(query) }
         #expect(noBus.code == .storeUnavailable)
-        #expect(noBus.detail == "the session bus: /nonexistent/bus: No such file or directory")
+        #expect(noBus.detail == "session bus: /nonexistent/bus: No such file or directory")
         let elsewhere = failure { _ = try SecretServiceStore(busAddress: "tcp:host=localhost,port=1").find(query) }
-        #expect(elsewhere.detail == "the session bus: its address names no Unix socket")
+        #expect(elsewhere.detail == "session bus: the address contains no Unix socket")
         try await with(.nobody) { ring in
             let error = failure { _ = try store(ring).find(query) }
             #expect(error.code == .storeUnavailable && error.detail?.contains("gnome-keyring, KWallet") == true)

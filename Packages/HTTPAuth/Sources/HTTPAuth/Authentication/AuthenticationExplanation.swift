@@ -2,9 +2,9 @@
 ///
 /// ```swift
 /// print(authentication.explain())
-/// // Negotiate: skipped, what this scheme needs is not installed (libgssapi_krb5.so.2)
+/// // Negotiate: skipped, no Kerberos ticket; get one with kinit
 /// // Digest "staff": chosen
-/// // Basic "staff": not needed, since one that is preferred was chosen
+/// // Basic "staff": not needed, a preferred scheme was chosen
 /// ```
 public struct AuthenticationExplanation: Hashable, Sendable {
     /// One scheme that was offered.
@@ -59,7 +59,7 @@ extension AuthenticationExplanation: CustomStringConvertible {
             "\(entry.scheme)\(entry.realm.map { " \(AuthGrammar.quoted($0))" } ?? ""): \(entry.outcome)"
         }
         lines += errors.map { "dropped: \($0)" }
-        return lines.isEmpty ? "nothing was offered" : lines.joined(separator: "\n")
+        return lines.isEmpty ? "no scheme was offered" : lines.joined(separator: "\n")
     }
 }
 
@@ -68,14 +68,14 @@ extension AuthenticationExplanation.Outcome: CustomStringConvertible {
     public var description: String {
         switch self {
         case .chosen: "chosen"
-        case .notNeeded: "not needed, since one that is preferred was chosen"
-        case .unknown: "skipped, unknown"
-        case .leftOut: "skipped, left out of the schemes that may be used"
-        case .banned: "skipped, the policy bans it"
-        case .needsEncryption: "skipped, the policy wants an encrypted connection for it"
-        case .weaker: "skipped, weaker than what was asked for before"
+        case .notNeeded: "not needed, a preferred scheme was chosen"
+        case .unknown: "skipped, unknown scheme"
+        case .leftOut: "skipped, not among the allowed schemes"
+        case .banned: "skipped, banned by the policy"
+        case .needsEncryption: "skipped, the policy requires an encrypted connection"
+        case .weaker: "skipped, weaker than an earlier login or offer"
         case .skipped(let error): "skipped, \(error.code.sentence)\(error.detail.map { " (\($0))" } ?? "")"
-        case .refused: "the server refused the credential"
+        case .refused: "the server rejected the credential"
         }
     }
 }

@@ -191,7 +191,7 @@ struct AuthenticationMachine {
             let floor = memory.floor(in: space, for: login, sent: strongestSent),
             form.isWeaker(than: floor)
         else { return nil }
-        return HTTPAuthError(.weakerScheme, scheme: method.name, detail: "\(form); before: \(floor)")
+        return HTTPAuthError(.weakerScheme, scheme: method.name, detail: "now: \(form); before: \(floor)")
     }
 
     private func objection(to offer: Offer, for login: LoginIdentity?) -> HTTPAuthError? {
@@ -250,7 +250,7 @@ struct AuthenticationMachine {
         if offers.isEmpty { return parseErrors.first ?? HTTPAuthError(.noChallenge) }
         if reasons.count == 1 { return reasons[0] }
         let names = offers.map(\.challenge.scheme).joined(separator: ", ")
-        return HTTPAuthError(.noUsableScheme, detail: names)
+        return HTTPAuthError(.noUsableScheme, detail: "offered: \(names)")
     }
 
     private mutating func fail(_ error: HTTPAuthError) -> AuthenticationVerdict {
@@ -277,7 +277,7 @@ struct AuthenticationMachine {
                 try moveOn(from: conversation, error)
             }
         }
-        throw error ?? HTTPAuthError(.outOfOrder, detail: "no challenge yet")
+        throw error ?? HTTPAuthError(.outOfOrder, detail: "no challenge was received")
     }
 
     /// Goes on with what the work gave. Nil if the scheme failed and another one was taken: respond again.
@@ -331,7 +331,8 @@ struct AuthenticationMachine {
         }
         guard credential.space == self.space else {
             throw HTTPAuthError(
-                .wrongProtectionSpace, scheme: current?.method.name, detail: "\(credential.space), not \(self.space)")
+                .wrongProtectionSpace, scheme: current?.method.name,
+                detail: "for \(credential.space), needed for \(self.space)")
         }
         if let objection = objection(to: credential) { throw objection }
     }

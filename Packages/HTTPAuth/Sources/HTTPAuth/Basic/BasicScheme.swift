@@ -43,7 +43,7 @@ struct BasicScheme: AuthenticationScheme {
         var bytes = try encoded(Array(user.utf8), or: .invalidUserName)
         if bytes.contains(UInt8(ascii: ":")) {
             throw HTTPAuthError(
-                .invalidUserName, scheme: "Basic", detail: "a colon, which separates it from the password")
+                .invalidUserName, scheme: "Basic", detail: "it contains a colon, the separator before the password")
         }
         bytes.append(UInt8(ascii: ":"))
         bytes += try encoded(password.withBytes { Array($0) }, or: .invalidPassword)
@@ -53,13 +53,13 @@ struct BasicScheme: AuthenticationScheme {
     private func encoded(_ text: [UInt8], or code: HTTPAuthError.Code) throws(HTTPAuthError) -> [UInt8] {
         // RFC 7617 §2: no control characters.
         guard text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw HTTPAuthError(code, scheme: "Basic", detail: "a control character")
+            throw HTTPAuthError(code, scheme: "Basic", detail: "it contains a control character")
         }
         if isUTF8 || !prefersLatin1 { return text }
         var result: [UInt8] = []
         for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
             guard let byte = UInt8(exactly: scalar.value) else {
-                throw HTTPAuthError(code, scheme: "Basic", detail: "not in ISO 8859-1")
+                throw HTTPAuthError(code, scheme: "Basic", detail: "it has characters outside ISO 8859-1")
             }
             result.append(byte)
         }

@@ -61,7 +61,7 @@ public struct ChallengeParser: Sendable {
     public func parseParameters(_ value: [UInt8]) throws(HTTPAuthError) -> [Challenge.Parameter] {
         var scan = ChallengeScan(value, leniency: leniency, limits: limits)
         let parameters = try scan.parameters()
-        guard scan.isAtEnd else { throw scan.error("a parameter has no value") }
+        guard scan.isAtEnd else { throw scan.error("parameter without a value") }
         return parameters
     }
 
@@ -79,7 +79,8 @@ public struct ChallengeParser: Sendable {
                 }
                 if let name = challenge.repeatedParameter {
                     result.errors.append(
-                        HTTPAuthError(.malformedChallenge, scheme: challenge.scheme, detail: "\(name) twice"))
+                        HTTPAuthError(
+                            .malformedChallenge, scheme: challenge.scheme, detail: "duplicate parameter \(name)"))
                 } else {
                     result.challenges.append(challenge)
                 }

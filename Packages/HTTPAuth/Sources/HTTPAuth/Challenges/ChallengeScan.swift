@@ -20,10 +20,10 @@ struct ChallengeScan {
         let comma = skipSeparators()
         scheme = nil
         if isAtEnd { return nil }
-        guard startsLine || comma else { throw error("no comma before the next challenge") }
+        guard startsLine || comma else { throw error("missing comma before the next challenge") }
         let name = token()
         guard !name.isEmpty, isAtEnd || AuthGrammar.isSpace(bytes[place]) || bytes[place] == AuthGrammar.comma else {
-            throw error("no scheme")
+            throw error("missing scheme name")
         }
         var challenge = Challenge(scheme: AuthGrammar.text(name))
         scheme = challenge.scheme
@@ -51,10 +51,10 @@ struct ChallengeScan {
                 if isAtEnd { return found }
                 // A name without `=` begins the next challenge, which needs a comma before it.
                 place = start
-                guard comma else { throw error("neither a token nor a parameter") }
+                guard comma else { throw error("expected a token or a parameter") }
                 return found
             }
-            guard comma || found.isEmpty else { throw error("no comma between parameters") }
+            guard comma || found.isEmpty else { throw error("missing comma between parameters") }
             guard found.count < limits.parameterCount else {
                 throw error("more than \(limits.parameterCount) parameters")
             }
@@ -102,11 +102,11 @@ struct ChallengeScan {
     }
 
     private mutating func value() throws(HTTPAuthError) -> [UInt8] {
-        guard place < bytes.count else { throw error("a parameter has no value") }
+        guard place < bytes.count else { throw error("parameter without a value") }
         if bytes[place] == AuthGrammar.quote { return try quotedString() }
         let start = place
         while place < bytes.count, isBare(bytes[place]) { place += 1 }
-        guard place > start else { throw error("a parameter has no value") }
+        guard place > start else { throw error("parameter without a value") }
         return Array(bytes[start..<place])
     }
 
@@ -129,14 +129,14 @@ struct ChallengeScan {
                 byte = bytes[place]
                 place += 1
             }
-            guard AuthGrammar.isText(byte) else { throw error("a control character in quotes") }
+            guard AuthGrammar.isText(byte) else { throw error("control character in a quoted string") }
             value.append(byte)
         }
-        guard leniency.contains(.missingClosingQuote) else { throw error("a quote is not closed") }
+        guard leniency.contains(.missingClosingQuote) else { throw error("missing closing quote") }
         return value
     }
 
     func error(_ detail: String) -> HTTPAuthError {
-        HTTPAuthError(.malformedChallenge, scheme: scheme, detail: "\(detail), at byte \(place)")
+        HTTPAuthError(.malformedChallenge, scheme: scheme, detail: "\(detail) at byte \(place)")
     }
 }

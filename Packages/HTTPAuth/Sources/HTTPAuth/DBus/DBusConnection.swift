@@ -15,7 +15,7 @@ final class DBusConnection {
     ///
     /// Throws ``HTTPAuthError/Code/storeUnavailable``, also after the deadline.
     init(_ addresses: [DBusAddress], until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
-        guard !addresses.isEmpty else { throw Self.failure("its address names no Unix socket") }
+        guard !addresses.isEmpty else { throw Self.failure("the address contains no Unix socket") }
         descriptor = try Self.connect(addresses)
         try authenticate(until: deadline)
         _ = try call(.call("Hello", Self.bus, at: "/org/freedesktop/DBus", of: Self.bus), until: deadline)
@@ -91,11 +91,11 @@ final class DBusConnection {
         try send([0] + Array("AUTH EXTERNAL ".utf8) + user + Array("\r\n".utf8), until: deadline)
         var line: [UInt8] = []
         while !line.ends(with: "\r\n") {
-            guard line.count < 1024 else { throw Self.failure("it does not speak D-Bus") }
+            guard line.count < 1024 else { throw Self.failure("the peer does not speak D-Bus") }
             try receive(1, until: deadline)
             line += received.take(1)
         }
-        guard line.starts(with: "OK ".utf8) else { throw Self.failure("it does not take this user's word") }
+        guard line.starts(with: "OK ".utf8) else { throw Self.failure("it rejected the login of the current user") }
         try send(Array("BEGIN\r\n".utf8), until: deadline)
     }
 
@@ -107,7 +107,7 @@ final class DBusConnection {
             if moved < 0, errno == EAGAIN {
                 try wait(for: POLLIN, until: deadline)
             } else if moved == 0 || errno != EINTR {
-                throw Self.failure(moved == 0 ? "it closed the connection" : String(cString: strerror(errno)))
+                throw Self.failure(moved == 0 ? "the connection was closed" : String(cString: strerror(errno)))
             }
         }
     }
@@ -136,7 +136,7 @@ final class DBusConnection {
     }
 
     private func check(_ deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
-        guard .now < deadline else { throw HTTPAuthError(.timedOut, detail: "the session bus or a program on it") }
+        guard .now < deadline else { throw HTTPAuthError(.timedOut, detail: "waiting for the session bus") }
     }
 
     /// The first of the sockets that takes a connection.
@@ -151,7 +151,7 @@ final class DBusConnection {
             var place = sockaddr_un()
             place.sun_family = sa_family_t(AF_UNIX)
             guard name.count < MemoryLayout.size(ofValue: place.sun_path) else {
-                failure = Self.failure("the name of its socket is too long")
+                failure = Self.failure("the socket path is too long")
                 continue
             }
             withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: name) }
@@ -173,7 +173,7 @@ final class DBusConnection {
     }
 
     private static func failure(_ words: String) -> HTTPAuthError {
-        HTTPAuthError(.storeUnavailable, detail: "the session bus: \(words)")
+        HTTPAuthError(.storeUnavailable, detail: "session bus: \(words)")
     }
 }
 

@@ -66,14 +66,14 @@ struct DBusMessage: Hashable {
     /// How many bytes the message has that begins with these ``prefixCount``.
     static func length(ofPrefix prefix: [UInt8]) throws(HTTPAuthError) -> Int {
         guard prefix.count == prefixCount, let isBigEndian = isBigEndian(prefix[0]), prefix[3] == 1 else {
-            throw .malformedMessage("not of version 1")
+            throw .malformedMessage("the protocol version is not 1")
         }
         func number(at place: Int) -> Int {
             let piece = prefix[place..<place + 4]
             return (isBigEndian ? Array(piece) : piece.reversed()).reduce(0) { $0 << 8 | Int($1) }
         }
         let length = (prefixCount + number(at: 12) + 7) / 8 * 8 + number(at: 4)
-        guard length <= sizeLimit else { throw .malformedMessage("\(length) bytes, more than \(sizeLimit)") }
+        guard length <= sizeLimit else { throw .malformedMessage("\(length) bytes exceed the limit of \(sizeLimit)") }
         return length
     }
 
@@ -81,7 +81,7 @@ struct DBusMessage: Hashable {
     static func decode(_ bytes: [UInt8]) throws(HTTPAuthError) -> DBusMessage? {
         guard bytes.count >= prefixCount, let isBigEndian = isBigEndian(bytes[0]),
             try length(ofPrefix: Array(bytes[..<prefixCount])) == bytes.count
-        else { throw .malformedMessage("it ends early") }
+        else { throw .malformedMessage("truncated") }
         guard let kind = Kind(rawValue: bytes[1]) else { return nil }
         var reader = DBusReader(bytes[...], isBigEndian: isBigEndian, from: 8)
         let serial = try reader.value(.number(.uint32)).bits ?? 0
@@ -96,7 +96,7 @@ struct DBusMessage: Hashable {
         if case .signature(let signature)? = message.fields[.signature] {
             for type in try DBusType.parse(signature) { message.body.append(try reader.value(type)) }
         }
-        guard reader.isAtEnd else { throw .malformedMessage("it is longer than its signature") }
+        guard reader.isAtEnd else { throw .malformedMessage("bytes after the last value") }
         return message
     }
 

@@ -17,33 +17,33 @@ struct DBusReader {
     mutating func align(_ boundary: Int) throws(HTTPAuthError) {
         let rest = place % boundary
         guard rest != 0 else { return }
-        guard try take(boundary - rest).allSatisfy({ $0 == 0 }) else { throw .malformedMessage("padding that is none") }
+        guard try take(boundary - rest).allSatisfy({ $0 == 0 }) else { throw .malformedMessage("nonzero padding") }
     }
 
     /// The value of a type. Variants may nest as deep as types.
     mutating func value(_ type: DBusType, depth: Int = 0) throws(HTTPAuthError) -> DBusValue {
-        guard depth <= 2 * DBusType.depthLimit else { throw .malformedMessage("values within values") }
+        guard depth <= 2 * DBusType.depthLimit else { throw .malformedMessage("values are nested too deeply") }
         try align(type.alignment)
         switch type {
         case .number(let number):
             let bits = try self.number(number.size)
-            guard number != .boolean || bits <= 1 else { throw .malformedMessage("neither true nor false") }
+            guard number != .boolean || bits <= 1 else { throw .malformedMessage("invalid boolean") }
             return .number(number, bits)
         case .string: return .string(try text(lengthSize: 4))
         case .path:
             let path = try text(lengthSize: 4)
-            guard DBusValue.isPath(path) else { throw .malformedMessage("a bad path") }
+            guard DBusValue.isPath(path) else { throw .malformedMessage("invalid object path") }
             return .path(path)
         case .signature: return .signature(try text(lengthSize: 1))
         case .array(let element):
             let count = Int(try number(4))
             try align(element.alignment)
-            guard count <= bytes.count - place else { throw .malformedMessage("it ends early") }
+            guard count <= bytes.count - place else { throw .malformedMessage("truncated") }
             if element == .byte { return .bytes(Secret(bytes: try take(count))) }
             let end = place + count
             var elements: [DBusValue] = []
             while place < end { elements.append(try value(element, depth: depth + 1)) }
-            guard place == end else { throw .malformedMessage("an array longer than it says") }
+            guard place == end else { throw .malformedMessage("array elements exceed the array length") }
             return .array(element, elements)
         case .structure(let types):
             var members: [DBusValue] = []
@@ -53,7 +53,7 @@ struct DBusReader {
             return .entry(try value(key, depth: depth + 1), try value(content, depth: depth + 1))
         case .variant:
             let types = try DBusType.parse(try text(lengthSize: 1))
-            guard types.count == 1 else { throw .malformedMessage("a variant of \(types.count) types") }
+            guard types.count == 1 else { throw .malformedMessage("variant with \(types.count) types") }
             return .variant(try value(types[0], depth: depth + 1))
         }
     }
@@ -67,13 +67,13 @@ struct DBusReader {
     private mutating func text(lengthSize: Int) throws(HTTPAuthError) -> String {
         let piece = try take(Int(try number(lengthSize)))
         guard try take(1).first == 0, !piece.contains(0), let text = String(validating: piece, as: UTF8.self) else {
-            throw .malformedMessage("a bad string")
+            throw .malformedMessage("invalid string")
         }
         return text
     }
 
     private mutating func take(_ count: Int) throws(HTTPAuthError) -> ArraySlice<UInt8> {
-        guard count <= bytes.count - place else { throw .malformedMessage("it ends early") }
+        guard count <= bytes.count - place else { throw .malformedMessage("truncated") }
         defer { place += count }
         return bytes[bytes.startIndex + place..<bytes.startIndex + place + count]
     }

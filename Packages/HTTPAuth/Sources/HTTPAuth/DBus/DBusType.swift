@@ -66,7 +66,7 @@ extension DBusType {
 
     /// The types of a signature.
     static func parse(_ signature: String) throws(HTTPAuthError) -> [DBusType] {
-        guard signature.utf8.count <= signatureLimit else { throw .malformedMessage("a long signature") }
+        guard signature.utf8.count <= signatureLimit else { throw .malformedMessage("signature too long") }
         var rest = signature[...]
         var types: [DBusType] = []
         while !rest.isEmpty { types.append(try next(&rest, depth: 0)) }
@@ -76,7 +76,7 @@ extension DBusType {
     private static func next(
         _ rest: inout Substring, depth: Int, inArray: Bool = false
     ) throws(HTTPAuthError) -> DBusType {
-        guard depth <= depthLimit, let letter = rest.popFirst() else { throw .malformedMessage("a bad signature") }
+        guard depth <= depthLimit, let letter = rest.popFirst() else { throw .malformedMessage("invalid signature") }
         if let number = Number(rawValue: letter) { return .number(number) }
         switch letter {
         case "s": return .string
@@ -91,9 +91,9 @@ extension DBusType {
             return .structure(members)
         case "{" where inArray:
             let (key, value) = (try next(&rest, depth: depth + 1), try next(&rest, depth: depth + 1))
-            guard rest.popFirst() == "}" else { throw .malformedMessage("a bad signature") }
+            guard rest.popFirst() == "}" else { throw .malformedMessage("invalid signature") }
             return .entry(key: key, value: value)
-        default: throw .malformedMessage("a bad signature")
+        default: throw .malformedMessage("invalid signature")
         }
     }
 }

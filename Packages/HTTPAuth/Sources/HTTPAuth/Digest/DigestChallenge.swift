@@ -18,7 +18,7 @@ struct DigestChallenge: Sendable {
             HTTPAuthError(code, scheme: "Digest", detail: detail)
         }
         guard let realm = challenge.parameter("realm"), let nonce = challenge.parameter("nonce") else {
-            throw failure(.malformedChallenge, "realm and nonce are needed")
+            throw failure(.malformedChallenge, "missing realm or nonce")
         }
         guard let algorithm = DigestAlgorithm(challenge["algorithm"]) else {
             throw failure(.unsupportedChallenge, "algorithm \(challenge["algorithm"] ?? "")")

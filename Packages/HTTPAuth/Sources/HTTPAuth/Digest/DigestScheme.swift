@@ -38,7 +38,7 @@ struct DigestScheme: AuthenticationScheme {
     ) throws(HTTPAuthError) -> ChallengeVerdict {
         let challenge = try DigestChallenge(challenge, limits: limits)
         guard options.allowsMD5 || challenge.algorithm.hash != .md5 else {
-            throw failure(.unsupportedChallenge, "MD5, which is not allowed")
+            throw failure(.unsupportedChallenge, "MD5 is not allowed")
         }
         // Some servers forget nonces without a word of `stale`. Once, a key that has been good is given another chance.
         let mayBeStale = challenge.isStale || isAccepted
@@ -52,11 +52,11 @@ struct DigestScheme: AuthenticationScheme {
     mutating func respond(
         to input: AuthenticationInput, with credential: Credential?
     ) throws(HTTPAuthError) -> AuthenticationStep {
-        guard let challenge else { throw failure(.outOfOrder, "no challenge yet") }
+        guard let challenge else { throw failure(.outOfOrder, "no challenge was received") }
         guard let credential else { throw failure(.missingUserName) }
         guard let password = credential.password else { throw failure(.missingPassword) }
         guard credential.user.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw failure(.invalidUserName, "a control character")
+            throw failure(.invalidUserName, "it contains a control character")
         }
         // A count has eight digits. Without a field the server gives another nonce.
         guard count < .max else { return .nothing }
@@ -90,7 +90,8 @@ struct DigestScheme: AuthenticationScheme {
             isProven = false
         }
         guard isProven || !options.requiresServerProof else {
-            let detail = info("rspauth") == nil ? "no rspauth" : "the body that its rspauth covers is not known"
+            let detail =
+                info("rspauth") == nil ? "the response has no rspauth" : "rspauth covers a body that is not available"
             throw failure(.serverNotAuthentic, detail)
         }
         isAccepted = true
@@ -162,10 +163,10 @@ struct DigestScheme: AuthenticationScheme {
         let sent = ChallengeParser(leniency: .strict).parse(acceptance.sent).challenges.first
         func sentValue(_ name: String) -> [UInt8]? { sent?.parameter(name)?.rawValue }
         guard let challenge, let key, let nonce = sentValue("nonce"), let uri = sentValue("uri") else {
-            throw failure(.outOfOrder, "an answer to a request that was not signed")
+            throw failure(.outOfOrder, "the request carried no Digest credentials")
         }
         for name in ["nc", "cnonce"] where info(name) != nil && info(name) != sentValue(name) {
-            throw failure(.serverNotAuthentic, "its \(name) is not the request's")
+            throw failure(.serverNotAuthentic, "\(name) differs from the request")
         }
         let protection = sentValue("qop").flatMap {
             DigestProtection(rawValue: AuthGrammar.text($0).lowercased())
@@ -180,7 +181,7 @@ struct DigestScheme: AuthenticationScheme {
         case (.authentication, _), (nil, _): body = []
         }
         guard Secret(bytes: proof) == Secret(bytes: try computation.response(method: "", body: body)) else {
-            throw failure(.serverNotAuthentic, "its rspauth is wrong")
+            throw failure(.serverNotAuthentic, "wrong rspauth")
         }
         return true
     }

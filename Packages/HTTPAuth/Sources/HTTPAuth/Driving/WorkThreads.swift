@@ -68,7 +68,9 @@ final class WorkThreads: Sendable {
                 defer { state.waiting = [] }
                 return state.waiting
             }
-            for job in stranded { job.finish(.failure(HTTPAuthError(.unavailable, detail: "no thread can be made"))) }
+            for job in stranded {
+                job.finish(.failure(HTTPAuthError(.unavailable, detail: "no thread can be created")))
+            }
         } else {
             pthread_detach(thread)
         }

@@ -46,7 +46,7 @@ enum HashAlgorithm: String, CaseIterable, Sendable {
             self.context = context
             // Fetched each time: providers may be loaded and unloaded while a program runs, and it costs less than a hash.
             guard let function = EVP_MD_fetch(nil, algorithm.rawValue, nil) else {
-                throw HTTPAuthError(.unavailable, detail: "libcrypto has no \(algorithm.rawValue)")
+                throw HTTPAuthError(.unavailable, detail: "libcrypto does not provide \(algorithm.rawValue)")
             }
             defer { EVP_MD_free(function) }
             try check(EVP_DigestInit_ex(context, function, nil))

@@ -20,7 +20,7 @@ enum NTHash {
             units.wipe()
             hash.wipe()
         }
-        guard !isBroken else { throw HTTPAuthError(.invalidPassword, scheme: "NTLM", detail: "it is no UTF-8") }
+        guard !isBroken else { throw HTTPAuthError(.invalidPassword, scheme: "NTLM", detail: "it is not valid UTF-8") }
         return Secret(bytes: hash)
     }
 

@@ -49,7 +49,7 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
         ntResponse = try reader.field(at: 20, "the NT response")
         encryptedSessionKey = try reader.field(at: 52, "the session key")
         let names = [
-            try reader.field(at: 28, "the domain"), try reader.field(at: 36, "the user's name"),
+            try reader.field(at: 28, "the domain"), try reader.field(at: 36, "the user name"),
             try reader.field(at: 44, "the workstation"),
         ].map { flags.contains(.unicode) ? $0.utf16LittleEndianText : String(decoding: $0, as: UTF8.self) }
         (domain, user, workstation) = (names[0], names[1], names[2])

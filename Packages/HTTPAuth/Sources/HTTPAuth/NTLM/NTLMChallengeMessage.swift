@@ -22,7 +22,7 @@ public struct NTLMChallengeMessage: Hashable, Sendable {
         self.bytes = bytes
         flags = NTLMFlags(rawValue: reader.number(at: 20))
         challenge = reader.bytes(at: 24, count: 8)
-        let name = try reader.field(at: 12, "the target's name")
+        let name = try reader.field(at: 12, "the target name")
         targetName = flags.contains(.unicode) ? name.utf16LittleEndianText : String(decoding: name, as: UTF8.self)
         var places = [12]
         var info: NTLMTargetInfo?

@@ -17,10 +17,10 @@ struct NTLMReader {
         self.bytes = bytes
         self.type = type
         self.fixed = fixed
-        guard bytes.count <= NTLMReader.maximumByteCount else { throw refused("it has \(bytes.count) bytes") }
-        guard bytes.starts(with: NTLMReader.signature) else { throw refused("it does not begin with NTLMSSP") }
-        guard bytes.count >= fixed else { throw refused("it ends after \(bytes.count) bytes") }
-        guard number(at: 8) == type else { throw refused("it is of type \(number(at: 8))") }
+        guard bytes.count <= NTLMReader.maximumByteCount else { throw refused("\(bytes.count) bytes exceed the limit") }
+        guard bytes.starts(with: NTLMReader.signature) else { throw refused("it does not start with NTLMSSP") }
+        guard bytes.count >= fixed else { throw refused("it is truncated after \(bytes.count) bytes") }
+        guard number(at: 8) == type else { throw refused("the type is \(number(at: 8))") }
     }
 
     /// The type of a message: 1, 2 or 3, or nil if it is none.
@@ -41,7 +41,7 @@ struct NTLMReader {
         let length = Int(bytes[place]) | Int(bytes[place + 1]) << 8
         if length == 0 { return [] }
         let start = Int(number(at: place + 4))
-        guard start >= fixed else { throw refused("\(name) lies at byte \(start), within the fixed part") }
+        guard start >= fixed else { throw refused("\(name) starts at byte \(start), inside the header") }
         guard start + length <= bytes.count else {
             throw refused("\(name) ends at byte \(start + length) of \(bytes.count)")
         }

@@ -46,13 +46,13 @@ public struct NTLMTargetInfo: Hashable, Sendable {
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         var place = 0
         while true {
-            guard place + 4 <= bytes.count else { throw .ntlmTargetInfo("it has no end mark") }
+            guard place + 4 <= bytes.count else { throw .ntlmTargetInfo("it has no terminator") }
             let number = UInt16(bytes[place]) | UInt16(bytes[place + 1]) << 8
             let length = Int(bytes[place + 2]) | Int(bytes[place + 3]) << 8
             place += 4
-            guard place + length <= bytes.count else { throw .ntlmTargetInfo("value \(number) is cut off") }
+            guard place + length <= bytes.count else { throw .ntlmTargetInfo("value \(number) is truncated") }
             if number == 0 {
-                guard length == 0 else { throw .ntlmTargetInfo("its end mark has a value") }
+                guard length == 0 else { throw .ntlmTargetInfo("its terminator has a value") }
                 return
             }
             let identifier = Identifier(rawValue: number)
@@ -60,7 +60,7 @@ public struct NTLMTargetInfo: Hashable, Sendable {
                 throw .ntlmTargetInfo("value \(number) has \(length) bytes, not \(size)")
             }
             // Two readers that pick different ones of two is how a signed list comes to mean two things.
-            guard self[identifier] == nil else { throw .ntlmTargetInfo("value \(number) comes twice") }
+            guard self[identifier] == nil else { throw .ntlmTargetInfo("duplicate value \(number)") }
             values.append((identifier, Array(bytes[place..<place + length])))
             place += length
         }

@@ -26,7 +26,7 @@ struct NTLMWriter {
 
     /// The whole message.
     func finished() -> [UInt8] {
-        assert(bytes.count == fixed, "the fixed part has \(bytes.count) bytes, not \(fixed)")
+        assert(bytes.count == fixed, "the header has \(bytes.count) bytes, not \(fixed)")
         return bytes + payload
     }
 }

@@ -17,19 +17,19 @@ struct DERReader {
     /// The contents of the next value, which must have this tag.
     mutating func value(_ tag: UInt8, _ name: String) throws(HTTPAuthError) -> ArraySlice<UInt8> {
         guard let found = rest.first else { throw .spnego("\(name) is missing") }
-        guard found == tag else { throw .spnego("tag \(found) instead of \(tag) for \(name)") }
+        guard found == tag else { throw .spnego("\(name) has tag \(found), expected tag \(tag)") }
         var cursor = rest.dropFirst()
-        guard let first = cursor.popFirst() else { throw .spnego("\(name) is cut off") }
+        guard let first = cursor.popFirst() else { throw .spnego("\(name) is truncated") }
         var length = Int(first)
         if first >= 0x80 {
             // Four bytes of length: more than any message that gets this far has.
             let count = Int(first & 0x7f)
-            guard (1...4).contains(count), cursor.count >= count else { throw .spnego("the length of \(name)") }
+            guard (1...4).contains(count), cursor.count >= count else { throw .spnego("\(name) has an invalid length") }
             length = cursor.prefix(count).reduce(0) { $0 << 8 | Int($1) }
-            guard cursor.first != 0, length >= 0x80 else { throw .spnego("the length of \(name) is not the shortest") }
+            guard cursor.first != 0, length >= 0x80 else { throw .spnego("\(name) has a non-minimal length") }
             cursor = cursor.dropFirst(count)
         }
-        guard length <= cursor.count else { throw .spnego("\(name) is cut off") }
+        guard length <= cursor.count else { throw .spnego("\(name) is truncated") }
         rest = cursor.dropFirst(length)
         return cursor.prefix(length)
     }
@@ -50,7 +50,7 @@ struct DERReader {
 
     /// Throws if anything is left.
     func end(_ name: String) throws(HTTPAuthError) {
-        guard rest.isEmpty else { throw .spnego("\(rest.count) bytes too many behind \(name)") }
+        guard rest.isEmpty else { throw .spnego("\(rest.count) unexpected bytes after \(name)") }
     }
 }
 

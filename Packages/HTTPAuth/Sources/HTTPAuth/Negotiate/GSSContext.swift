@@ -48,7 +48,7 @@ final class GSSContext {
                 }
             }
         }
-        try status.check(token == nil ? "the first token" : "the server's token")
+        try status.check(token == nil ? "creating the first token" : "processing the server's token")
         isEstablished = !status.needsMore
         granted = Request(rawValue: flags)
         return output.bytes
@@ -60,7 +60,7 @@ final class GSSContext {
         let status = GSSStatus { minor in
             GSSBuffer.with(message) { gss_get_mic(minor, handle, OM_uint32(GSS_C_QOP_DEFAULT), $0, output.address) }
         }
-        try status.check("a signature")
+        try status.check("signing")
         return output.bytes
     }
 
@@ -72,7 +72,7 @@ final class GSSContext {
             }
         }
         if status.isError {
-            throw .negotiate(.serverNotAuthentic, "its signature of the list of mechanisms is wrong")
+            throw .negotiate(.serverNotAuthentic, "wrong signature of the mechanism list")
         }
     }
 

@@ -35,7 +35,7 @@ final class GSSCredential {
         }
         handle = credential
         withExtendedLifetime(name) {}
-        try status.check(principal.map { "a ticket of \($0)" } ?? "a ticket")
+        try status.check(principal.map { "getting a ticket for \($0)" } ?? "getting a ticket")
     }
 
     /// The credential of a principal and its password, with a ticket fetched now and forgotten with this object.
@@ -55,7 +55,7 @@ final class GSSCredential {
         }
         handle = credential
         withExtendedLifetime(name) {}
-        try status.check("a ticket of \(principal)")
+        try status.check("getting a ticket for \(principal)")
     }
 
     deinit {

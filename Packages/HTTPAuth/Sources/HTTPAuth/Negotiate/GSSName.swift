@@ -20,7 +20,7 @@ final class GSSName {
             GSSBuffer.with(Array(text.utf8)) { gss_import_name(minor, $0, type, &name) }
         }
         handle = name
-        try status.check("the name \(text)")
+        try status.check("importing the name \(text)")
     }
 
     deinit {

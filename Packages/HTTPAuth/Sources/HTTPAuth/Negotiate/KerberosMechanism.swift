@@ -64,7 +64,7 @@ final class KerberosMechanism: SecurityMechanism {
         if let service = plan.options.serviceName { return try GSSName(principal: service) }
         // What separates the parts of a principal's name is in no host's name; a URL can hold anything.
         guard plan.host.utf8.allSatisfy({ AuthGrammar.isAlphanumeric($0) || "-._:".utf8.contains($0) }) else {
-            throw .negotiate(.serviceUnknown, "the host's name \(plan.host)")
+            throw .negotiate(.serviceUnknown, "invalid host name \(plan.host)")
         }
         if plan.options.canonicalizesHostName { return try GSSName(hostBased: "HTTP@\(plan.host)") }
         return try GSSName(principal: "HTTP/\(plan.host)@\(try KerberosRealm.of(host: plan.host))")

@@ -27,13 +27,13 @@ final class NTLMMechanism: SecurityMechanism {
     }
 
     func signature(of list: [UInt8]) throws(HTTPAuthError) -> [UInt8] {
-        guard let session = machine.session else { throw .ntlmRefused("the server cannot sign") }
+        guard let session = machine.session else { throw .ntlmRefused("the server does not support signing") }
         return try session.signature(of: list, by: .client)
     }
 
     func check(_ signature: [UInt8], of list: [UInt8]) throws(HTTPAuthError) {
         guard let session = machine.session, try session.signature(of: list, by: .server) == signature else {
-            throw .negotiate(.serverNotAuthentic, "its signature of the list of mechanisms is wrong")
+            throw .negotiate(.serverNotAuthentic, "wrong signature of the mechanism list")
         }
         isServerProven = true
     }

@@ -87,7 +87,7 @@ struct NegotiateScheme: AuthenticationScheme {
         guard case .working(let exchange) = state else { throw .negotiate(.outOfOrder) }
         state = .idle
         guard !output.bytes.isEmpty else {
-            throw .negotiate(.exchangeRefused, "it says that all is well, and asks again")
+            throw .negotiate(.exchangeRefused, "the server accepted the exchange, then asked again")
         }
         state = .sent(exchange)
         return .send(TokenField.value("Negotiate", output.bytes))
@@ -107,7 +107,7 @@ struct NegotiateScheme: AuthenticationScheme {
             }
         }
         if options.mutualAuthentication == .required, !exchange.isServerProven {
-            throw .negotiate(.serverNotAuthentic, "its answer carries no proof")
+            throw .negotiate(.serverNotAuthentic, "the response carries no proof")
         }
         state = .authenticated
     }

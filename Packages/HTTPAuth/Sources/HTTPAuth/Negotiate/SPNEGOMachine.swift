@@ -71,13 +71,15 @@ struct SPNEGOMachine {
         state = .failed
         rounds += 1
         guard rounds <= SPNEGOMachine.mostRounds else { throw .negotiate(.tooManyRounds) }
-        guard case .reply(let reply) = try SPNEGOToken(bytes) else { throw .spnego("an opening instead of a reply") }
+        guard case .reply(let reply) = try SPNEGOToken(bytes) else {
+            throw .spnego("an initial token instead of a reply")
+        }
         switch before {
         case .idle, .complete, .failed: throw .negotiate(.outOfOrder)
         case .opened: try select(reply)
         case .chosen:
             if let mechanism = reply.mechanism, !mechanism.means(selected.identifier) {
-                throw .spnego("the server changes the mechanism")
+                throw .spnego("the server changed the mechanism")
             }
         }
         if reply.state == .reject { throw rejection(reply) }
@@ -92,15 +94,17 @@ struct SPNEGOMachine {
             hasSigned = true
         }
         if reply.state == .acceptCompleted {
-            guard token == nil else { throw .spnego("the server is done before the mechanism is") }
+            guard token == nil else { throw .spnego("the server finished before the mechanism did") }
             guard hasChecked || !mustSign else {
-                throw .negotiate(.serverNotAuthentic, "the list of mechanisms is not signed")
+                throw .negotiate(.serverNotAuthentic, "the mechanism list is not signed")
             }
             state = .complete
             return nil
         }
         state = .chosen
-        guard token != nil || signature != nil else { throw .spnego("the server waits for a token, and there is none") }
+        guard token != nil || signature != nil else {
+            throw .spnego("the server expects a token, and the mechanism has none")
+        }
         return SPNEGOReplyToken(state: .acceptIncomplete, token: token, signature: signature).bytes
     }
 
@@ -109,19 +113,19 @@ struct SPNEGOMachine {
         guard let mechanism = reply.mechanism else { return }
         guard let choice = mechanisms.first(where: { $0.identifier.means(mechanism) }) else {
             if reply.state == .reject { return }
-            throw .negotiate(.exchangeRefused, "the server wants \(mechanism), which is not allowed")
+            throw .negotiate(.exchangeRefused, "the server chose \(mechanism), which was not offered")
         }
         if choice !== selected {
             selected = choice
             mustSign = true
-            guard reply.token == nil else { throw .spnego("a token of a mechanism that has not begun") }
+            guard reply.token == nil else { throw .spnego("a token for a mechanism that has not started") }
         }
     }
 
     /// One step of the mechanism, if it is not done.
     private func exchange(_ reply: SPNEGOReplyToken) throws(HTTPAuthError) -> [UInt8]? {
         if selected.isComplete {
-            guard reply.token == nil else { throw .spnego("a token for a mechanism that is done") }
+            guard reply.token == nil else { throw .spnego("a token for a mechanism that has finished") }
             return nil
         }
         // A server that is done and proves nothing: whether that will do is for who asked for proof to say.
@@ -131,7 +135,7 @@ struct SPNEGOMachine {
 
     private mutating func checkSignature(_ reply: SPNEGOReplyToken) throws(HTTPAuthError) {
         guard let signature = reply.signature else { return }
-        guard selected.isComplete else { throw .spnego("a signature before the mechanism is done") }
+        guard selected.isComplete else { throw .spnego("a signature before the mechanism finished") }
         try selected.check(signature, of: list)
         hasChecked = true
     }

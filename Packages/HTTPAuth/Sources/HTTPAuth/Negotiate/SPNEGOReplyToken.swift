@@ -36,7 +36,7 @@ public struct SPNEGOReplyToken: Hashable, Sendable {
         var state: State?
         if let value = try reader.optional(DERTag.context(0), DERTag.enumerated, "negState") {
             guard value.count == 1, let number = value.first, let known = State(rawValue: number) else {
-                throw .spnego("an unknown negState")
+                throw .spnego("unknown negState")
             }
             state = known
         }

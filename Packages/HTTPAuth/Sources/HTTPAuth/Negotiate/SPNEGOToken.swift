@@ -12,14 +12,16 @@ public enum SPNEGOToken: Hashable, Sendable {
     ///
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if it is none, or not in DER, or has more than 128 KiB.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
-        guard bytes.count <= SPNEGOToken.maximumByteCount else { throw .spnego("it has \(bytes.count) bytes") }
+        guard bytes.count <= SPNEGOToken.maximumByteCount else {
+            throw .spnego("\(bytes.count) bytes exceed the limit")
+        }
         var reader = DERReader(bytes)
         switch reader.nextTag {
         case DERTag.application(0):
             var frame = DERReader(try reader.value(DERTag.application(0), "the frame"))
             try reader.end("the frame")
             let mechanism = MechanismIdentifier(bytes: Array(try frame.value(DERTag.identifier, "the mechanism")))
-            guard mechanism == .spnego else { throw .spnego("it is a token of \(mechanism)") }
+            guard mechanism == .spnego else { throw .spnego("the token is for \(mechanism), not SPNEGO") }
             self = .initial(try SPNEGOInitialToken(contents: try frame.value(DERTag.context(0), "NegTokenInit")))
             try frame.end("NegTokenInit")
         case DERTag.context(0):

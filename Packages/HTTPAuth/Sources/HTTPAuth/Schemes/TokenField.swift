@@ -11,7 +11,7 @@ enum TokenField {
     static func token(of challenge: Challenge) throws(HTTPAuthError) -> [UInt8]? {
         guard let text = challenge.token else { return nil }
         guard let token = Base64.decode(text) else {
-            throw HTTPAuthError(.malformedToken, scheme: challenge.scheme, detail: "it is not base64")
+            throw HTTPAuthError(.malformedToken, scheme: challenge.scheme, detail: "not base 64")
         }
         return token
     }

@@ -83,7 +83,8 @@ final class SecretServiceConversation {
             throw Self.unexpected("ReadAlias")
         }
         guard path != "/" else {
-            throw HTTPAuthError(.storeUnavailable, detail: "the Secret Service has no default key ring; make one first")
+            throw HTTPAuthError(
+                .storeUnavailable, detail: "the Secret Service has no default key ring; create one first")
         }
         return path
     }
@@ -116,10 +117,10 @@ final class SecretServiceConversation {
         } catch {
             guard error.code == .timedOut else { throw error }
             _ = try? call("Dismiss", "Prompt", at: path)
-            throw HTTPAuthError(.storeLocked, detail: "nobody unlocked the key ring within \(promptLimit)")
+            throw HTTPAuthError(.storeLocked, detail: "the key ring was not unlocked within \(promptLimit)")
         }
         guard completed.first?.isTrue == false else {
-            throw HTTPAuthError(.storeLocked, detail: "the key ring is locked, and the user was not asked or declined")
+            throw HTTPAuthError(.storeLocked, detail: "the key ring is locked, and the user declined or was not asked")
         }
     }
 
@@ -167,7 +168,7 @@ final class SecretServiceConversation {
     }
 
     private static func unexpected(_ method: String) -> HTTPAuthError {
-        HTTPAuthError(.storeUnavailable, detail: "the Secret Service answers \(method) in a way that is not its own")
+        HTTPAuthError(.storeUnavailable, detail: "unexpected reply from the Secret Service to \(method)")
     }
 }
 
@@ -183,7 +184,7 @@ extension HTTPAuthError {
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
             HTTPAuthError(
                 .storeUnavailable,
-                detail: "no program on the session bus keeps passwords; gnome-keyring, KWallet and KeePassXC do")
+                detail: "no password service on the session bus, such as gnome-keyring, KWallet or KeePassXC")
         default: HTTPAuthError(.storeUnavailable, detail: oneLine(words.map { "\(name): \($0)" } ?? name))
         }
     }

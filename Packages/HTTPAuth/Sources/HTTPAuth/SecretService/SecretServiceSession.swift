@@ -112,7 +112,7 @@ extension SecretServiceSession {
             guard BN_sub_word(largest, 1) == 1, BN_cmp(base, BN_value_one()) > 0, BN_cmp(base, largest) < 0,
                 BN_mod_exp(result, base, exponent, modulus, context) == 1,
                 BN_bn2binpad(result, &bytes, Int32(size)) == Int32(size)
-            else { throw HTTPAuthError(.storeUnavailable, detail: "the Secret Service offers a key that is none") }
+            else { throw HTTPAuthError(.storeUnavailable, detail: "the Secret Service sent an invalid public key") }
             return Secret(bytes: bytes)
         }
 

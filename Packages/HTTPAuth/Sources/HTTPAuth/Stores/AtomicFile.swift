@@ -34,7 +34,7 @@ struct AtomicFile {
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw PrivateFile.failure(name, errno) }
             guard ContinuousClock.now < end else {
-                throw HTTPAuthError(.storeUnavailable, detail: "another program keeps \(name) locked")
+                throw HTTPAuthError(.storeUnavailable, detail: "another program holds the lock \(name)")
             }
             // flock(2) waits for ever or not at all.
             usleep(2000)

@@ -106,7 +106,7 @@ extension CredentialFile {
         derived.withLock { $0 = keys }
         let sealed = try SealedBox.seal(plain, keys, nonce: Surroundings.random(SealedBox.nonceCount))
         guard sealed.count <= Self.sizeLimit else {
-            throw HTTPAuthError(.storeUnavailable, detail: "\(path) would be larger than \(Self.sizeLimit) bytes")
+            throw HTTPAuthError(.storeUnavailable, detail: "\(path) would exceed \(Self.sizeLimit) bytes")
         }
         try file.replace(with: sealed, onStep: onStep)
         return count

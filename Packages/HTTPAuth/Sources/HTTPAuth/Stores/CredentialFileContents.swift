@@ -65,7 +65,7 @@ enum CredentialFileContents {
                     credential: credential, created: Int64(bitPattern: try reader.number(UInt64.self)),
                     changed: Int64(bitPattern: try reader.number(UInt64.self))))
         }
-        guard reader.isAtEnd else { throw HTTPAuthError(.storeMalformed, detail: "more than its entries") }
+        guard reader.isAtEnd else { throw HTTPAuthError(.storeMalformed, detail: "bytes after the last entry") }
         return entries
     }
 
@@ -120,7 +120,7 @@ enum CredentialFileContents {
 
         mutating func flag() throws(HTTPAuthError) -> Bool {
             let value = try number(UInt8.self)
-            guard value <= 1 else { throw HTTPAuthError(.storeMalformed, detail: "byte \(place)") }
+            guard value <= 1 else { throw HTTPAuthError(.storeMalformed, detail: "invalid value before byte \(place)") }
             return value == 1
         }
 
@@ -130,7 +130,7 @@ enum CredentialFileContents {
 
         mutating func text() throws(HTTPAuthError) -> String {
             guard let text = String(validating: try piece(), as: UTF8.self) else {
-                throw HTTPAuthError(.storeMalformed, detail: "byte \(place)")
+                throw HTTPAuthError(.storeMalformed, detail: "invalid value before byte \(place)")
             }
             return text
         }
@@ -140,7 +140,7 @@ enum CredentialFileContents {
         }
 
         private mutating func take(_ count: Int) throws(HTTPAuthError) -> ArraySlice<UInt8> {
-            guard count <= bytes.count - place else { throw HTTPAuthError(.storeMalformed, detail: "it ends early") }
+            guard count <= bytes.count - place else { throw HTTPAuthError(.storeMalformed, detail: "truncated") }
             defer { place += count }
             return bytes[place..<place + count]
         }

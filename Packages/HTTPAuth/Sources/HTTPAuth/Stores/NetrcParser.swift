@@ -48,14 +48,14 @@ struct NetrcParser {
             case "macdef":
                 _ = try value()
                 skipMacro()
-            default: throw malformed("an unknown word, or one before the first machine")
+            default: throw malformed("unknown keyword, or keyword before the first machine")
             }
         }
         return entries
     }
 
     private mutating func value() throws(HTTPAuthError) -> [UInt8] {
-        guard let value = try word() else { throw malformed("a word without its value") }
+        guard let value = try word() else { throw malformed("keyword without a value") }
         return value
     }
 
@@ -93,7 +93,7 @@ struct NetrcParser {
             }
         }
         word.wipe()
-        throw malformed("a quote is not closed")
+        throw malformed("missing closing quote")
     }
 
     private mutating func skipSpace() {

@@ -17,7 +17,7 @@ enum PrivateFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw HTTPAuthError(.storeUnavailable, detail: "\(path) is no file")
+            throw HTTPAuthError(.storeUnavailable, detail: "\(path) is not a regular file")
         }
         let isOurs = status.st_uid == geteuid() || status.st_uid == 0
         let isClosed = status.st_mode & (sharedWithOthers ? 0o022 : 0o077) == 0
@@ -37,7 +37,8 @@ enum PrivateFile {
                 let number = errno
                 bytes.wipe()
                 throw moved < 0
-                    ? failure(path, number) : HTTPAuthError(.storeUnavailable, detail: "\(path) became shorter")
+                    ? failure(path, number)
+                    : HTTPAuthError(.storeUnavailable, detail: "\(path) became shorter while it was read")
             }
             count += moved
         }

@@ -32,11 +32,11 @@ enum SealedBox {
 
         init(_ sealed: [UInt8]) throws(HTTPAuthError) {
             guard sealed.count >= headerCount + nonceCount + tagCount, sealed.starts(with: magic) else {
-                throw HTTPAuthError(.storeMalformed, detail: "no file of credentials")
+                throw HTTPAuthError(.storeMalformed, detail: "not a credential file")
             }
             cost = sealed[8]
             guard cost == 0 || costs.contains(cost) else {
-                throw HTTPAuthError(.storeMalformed, detail: "an unknown way to make the key")
+                throw HTTPAuthError(.storeMalformed, detail: "unknown key derivation")
             }
             salt = Array(sealed[9..<9 + saltCount])
             check = Array(sealed[9 + saltCount..<headerCount])
@@ -58,7 +58,9 @@ enum SealedBox {
         switch key {
         case .passphrase(let words):
             let cost = cost ?? usualCost
-            guard cost != 0 else { throw HTTPAuthError(.storeLocked, detail: "it wants a key, not a pass-phrase") }
+            guard cost != 0 else {
+                throw HTTPAuthError(.storeLocked, detail: "it was encrypted with a key, not a pass-phrase")
+            }
             var bytes = [UInt8](repeating: 0, count: 32 + checkCount)
             defer { bytes.wipe() }
             let done = words.withBytes { words in
@@ -69,8 +71,12 @@ enum SealedBox {
             guard done == 1 else { throw HTTPAuthError(.unavailable, detail: "libcrypto: scrypt") }
             return Keys(cost: cost, salt: salt, key: Secret(bytes: bytes[..<32]), check: Array(bytes[32...]))
         case .bytes(let secret):
-            guard cost ?? 0 == 0 else { throw HTTPAuthError(.storeLocked, detail: "it wants a pass-phrase, not a key") }
-            guard secret.count >= 32 else { throw HTTPAuthError(.storeLocked, detail: "a key has 32 bytes or more") }
+            guard cost ?? 0 == 0 else {
+                throw HTTPAuthError(.storeLocked, detail: "it was encrypted with a pass-phrase, not a key")
+            }
+            guard secret.count >= 32 else {
+                throw HTTPAuthError(.storeLocked, detail: "the key must have at least 32 bytes")
+            }
             let hash = HashAlgorithm.sha256
             var bytes = try hash.hash("NetKit credential file: key", .bytes(salt), .secret(secret))
             defer { bytes.wipe() }
@@ -93,7 +99,7 @@ enum SealedBox {
     /// The contents; nothing of them before the tag has been checked.
     static func open(_ sealed: [UInt8], _ header: Header, _ keys: Keys) throws(HTTPAuthError) -> [UInt8] {
         guard Secret(bytes: keys.check) == Secret(bytes: header.check) else {
-            throw HTTPAuthError(.storeLocked, detail: "this pass-phrase or key does not open them")
+            throw HTTPAuthError(.storeLocked, detail: "wrong pass-phrase or key")
         }
         let start = headerCount + nonceCount
         let end = sealed.count - tagCount
@@ -106,7 +112,7 @@ enum SealedBox {
             try context.finish()
         } catch {
             plain.wipe()
-            throw HTTPAuthError(.storeMalformed, detail: "its contents were damaged")
+            throw HTTPAuthError(.storeMalformed, detail: "its contents are damaged")
         }
         return plain
     }

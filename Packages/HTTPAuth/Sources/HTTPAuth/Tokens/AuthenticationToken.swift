@@ -42,7 +42,7 @@ public enum AuthenticationToken: Hashable, Sendable {
             }
         case (_, DERTag.context(1)): self = .spnego(try SPNEGOToken(bytes))
         default:
-            throw HTTPAuthError(.malformedToken, detail: "it begins as no token of NTLM, SPNEGO or Kerberos does")
+            throw HTTPAuthError(.malformedToken, detail: "not an NTLM, SPNEGO or Kerberos token")
         }
     }
 
@@ -57,7 +57,7 @@ public enum AuthenticationToken: Hashable, Sendable {
             throw HTTPAuthError(.malformedToken, detail: "the scheme \(scheme) has no tokens")
         }
         guard let last = words.last, words.count <= 3, let bytes = Base64.decode(last) else {
-            throw HTTPAuthError(.malformedToken, detail: "it is not base 64")
+            throw HTTPAuthError(.malformedToken, detail: "not base 64")
         }
         try self.init(bytes)
     }

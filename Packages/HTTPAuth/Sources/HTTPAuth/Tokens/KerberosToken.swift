@@ -28,13 +28,13 @@ public enum KerberosToken: Hashable, Sendable {
             var fields = DERReader(try reader.value(DERTag.application(30), "KRB-ERROR"))
             var error = DERReader(try fields.value(DERTag.sequence, "KRB-ERROR"))
             try error.skip(through: 5)
-            let code = try error.optional(DERTag.context(6), DERTag.integer, "the error's number") ?? []
+            let code = try error.optional(DERTag.context(6), DERTag.integer, "the error code") ?? []
             try error.skip(through: 10)
-            let text = try error.optional(DERTag.context(11), DERTag.generalString, "the error's words")
+            let text = try error.optional(DERTag.context(11), DERTag.generalString, "the error text")
             self = .error(
                 code: code.prefix(4).reduce(0) { $0 << 8 | Int($1) },
                 text: text.map { String(decoding: $0, as: UTF8.self) })
-        default: throw .spnego("an unknown kind of Kerberos token")
+        default: throw .spnego("unknown Kerberos token type")
         }
     }
 
@@ -45,7 +45,7 @@ public enum KerberosToken: Hashable, Sendable {
         var list = DERReader(try reader.optional(DERTag.context(1), DERTag.sequence, "the name") ?? [])
         var parts: [String] = []
         while !list.isAtEnd {
-            parts.append(String(decoding: try list.value(DERTag.generalString, "a part of the name"), as: UTF8.self))
+            parts.append(String(decoding: try list.value(DERTag.generalString, "a name component"), as: UTF8.self))
         }
         return parts.joined(separator: "/")
     }

@@ -8,27 +8,27 @@ enum TokenDescription {
         case .spnego(.initial(let token)): lines(of: token)
         case .spnego(.reply(let token)): lines(of: token)
         case .kerberos(let token): [line(of: token)]
-        case .other(let mechanism, let count): ["A token of \(mechanism), \(count) bytes"]
+        case .other(let mechanism, let count): ["Token of mechanism \(mechanism), \(count) bytes"]
         }
     }
 
     private static func lines(of message: NTLMNegotiateMessage) -> [String] {
-        ["NTLM message 1: the client offers", "  flags: \(message.flags)"]
+        ["NTLM message 1: negotiate", "  flags: \(message.flags)"]
             + named("domain", message.domain) + named("workstation", message.workstation)
             + named("version", message.version?.description)
     }
 
     private static func lines(of message: NTLMChallengeMessage) -> [String] {
-        ["NTLM message 2: the server's challenge", "  target: \(message.targetName)", "  flags: \(message.flags)"]
+        ["NTLM message 2: challenge", "  target: \(message.targetName)", "  flags: \(message.flags)"]
             + named("version", message.version?.description) + lines(of: message.targetInfo)
     }
 
     private static func lines(of message: NTLMAuthenticateMessage) -> [String] {
         let version = message.ntResponse.count > 24 ? "NTLMv2" : message.ntResponse.isEmpty ? "anonymous" : "NTLMv1"
-        return ["NTLM message 3: the client's answer", "  user: \(message.user)"]
+        return ["NTLM message 3: authenticate", "  user: \(message.user)"]
             + named("domain", message.domain) + named("workstation", message.workstation)
             + [
-                "  response: \(version), \(message.ntResponse.count) bytes (not shown: passwords can be tried on it)",
+                "  response: \(version), \(message.ntResponse.count) bytes (not shown: it would allow password guessing)",
                 "  integrity code: \(message.mic == nil ? "no" : "yes")", "  flags: \(message.flags)",
             ]
             + named("version", message.version?.description) + lines(of: message.targetInfo)
@@ -44,13 +44,13 @@ enum TokenDescription {
         switch identifier {
         case .computerName: "computer"
         case .domainName: "domain"
-        case .dnsComputerName: "computer in DNS"
-        case .dnsDomainName: "domain in DNS"
-        case .dnsTreeName: "forest in DNS"
+        case .dnsComputerName: "DNS computer"
+        case .dnsDomainName: "DNS domain"
+        case .dnsTreeName: "DNS forest"
         case .flags: "flags"
         case .timestamp: "time"
-        case .singleHost: "client's machine"
-        case .targetName: "service meant"
+        case .singleHost: "client machine"
+        case .targetName: "target service"
         case .channelBindings: "channel binding"
         default: "value \(identifier.rawValue)"
         }
@@ -62,10 +62,10 @@ enum TokenDescription {
         switch identifier {
         case .computerName, .domainName, .dnsComputerName, .dnsDomainName, .dnsTreeName, .targetName:
             return bytes.utf16LittleEndianText
-        case .flags: return "0x\(String(info.flags, radix: 16))\(info.hasMIC ? ", with an integrity code" : "")"
+        case .flags: return "0x\(String(info.flags, radix: 16))\(info.hasMIC ? ", integrity code present" : "")"
         case .timestamp:
             let seconds = info.timestamp.flatMap(FileTime.unixNanoseconds).map { $0 / 1_000_000_000 }
-            return seconds.map { "\($0) seconds after 1970" } ?? "no time"
+            return seconds.map { "\($0) seconds since 1970" } ?? "out of range"
         case .channelBindings:
             return bytes.allSatisfy { $0 == 0 } ? "none" : String(decoding: Hexadecimal.encode(bytes), as: UTF8.self)
         default: return "\(bytes.count) bytes"
@@ -73,7 +73,7 @@ enum TokenDescription {
     }
 
     private static func lines(of token: SPNEGOInitialToken) -> [String] {
-        ["SPNEGO: an opening"]
+        ["SPNEGO: initial token"]
             + ["  mechanisms: \(token.mechanisms.map(\.description).joined(separator: ", "))"]
             + named("hint", token.hint) + named("signature", token.signature.map { "\($0.count) bytes" })
             + inner(token.token)
@@ -82,28 +82,30 @@ enum TokenDescription {
     private static func lines(of token: SPNEGOReplyToken) -> [String] {
         let state: String? =
             switch token.state {
-            case .acceptCompleted: "accepted, done"
-            case .acceptIncomplete: "accepted so far"
-            case .reject: "refused"
-            case .requestSignature: "accepted so far, signatures wanted"
+            case .acceptCompleted: "accepted, complete"
+            case .acceptIncomplete: "accepted, incomplete"
+            case .reject: "rejected"
+            case .requestSignature: "accepted, incomplete, signature requested"
             case nil: nil
             }
-        return ["SPNEGO: a reply"] + named("state", state) + named("mechanism", token.mechanism?.description)
+        return ["SPNEGO: reply token"] + named("state", state) + named("mechanism", token.mechanism?.description)
             + named("signature", token.signature.map { "\($0.count) bytes" }) + inner(token.token)
     }
 
     private static func inner(_ token: [UInt8]?) -> [String] {
         guard let token else { return [] }
-        guard let inside = try? AuthenticationToken(token) else { return ["  token: \(token.count) bytes, unknown"] }
+        guard let inside = try? AuthenticationToken(token) else {
+            return ["  token: \(token.count) bytes in an unknown format"]
+        }
         // SPNEGO within SPNEGO is nobody's token; without this, a message could nest as deep as it is long.
-        if case .spnego = inside { return ["  token: \(token.count) bytes of SPNEGO again"] }
+        if case .spnego = inside { return ["  token: \(token.count) bytes of nested SPNEGO"] }
         return ["  token:"] + lines(of: inside).map { "    \($0)" }
     }
 
     private static func line(of token: KerberosToken) -> String {
         switch token {
-        case .request(let service, let realm): "Kerberos: a ticket for \(service)@\(realm)"
-        case .reply: "Kerberos: the server's proof"
+        case .request(let service, let realm): "Kerberos: ticket for \(service)@\(realm)"
+        case .reply: "Kerberos: server proof"
         case .error(let code, let text): "Kerberos: error \(code)\(text.map { ", \($0)" } ?? "")"
         }
     }

@@ -61,10 +61,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "no end mark"), ("0000", "no end mark"), ("00000100aa", "end mark has a value"),
-        ("0100040061006200", "no end mark"), ("01000700610062000000", "cut off"), ("0100ffff00000000", "cut off"),
+        ("", "no terminator"), ("0000", "no terminator"), ("00000100aa", "terminator has a value"),
+        ("0100040061006200", "no terminator"), ("01000700610062000000", "truncated"), ("0100ffff00000000", "truncated"),
         ("0700040000000000 00000000", "8"), ("06000200000000000000", "4"), ("0a00010000 00000000", "16"),
-        ("01000200610001000200620000000000", "twice"),
+        ("01000200610001000200620000000000", "duplicate"),
     ])
     func brokenTargetInformation(_ digits: String, _ reason: String) {
         #expect(failure(of: { _ = try NTLMTargetInfo(bytes(digits)) })?.description.contains(reason) == true)

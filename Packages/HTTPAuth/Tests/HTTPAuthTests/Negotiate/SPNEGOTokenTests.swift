@@ -53,10 +53,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "missing"), ("a1", "cut off"), ("a180", "length"), ("a18100", "shortest"),
-        ("a1820005 3003a00300", "shortest"),
-        ("a185000000000a", "length"), ("a1847fffffff", "cut off"), ("a1ffffffff", "length"),
-        ("a1023000 00", "too many"),
+        ("", "missing"), ("a1", "truncated"), ("a180", "length"), ("a18100", "non-minimal"),
+        ("a1820005 3003a00300", "non-minimal"),
+        ("a185000000000a", "length"), ("a1847fffffff", "truncated"), ("a1ffffffff", "length"),
+        ("a1023000 00", "unexpected bytes"),
         ("a1073005a003 0a0104", "negState"), ("a1083006a004 0a020000", "negState"), ("6000", "missing"),
         ("600b06092a864886f712010202", "Kerberos"), ("a0023000", "mechTypes"), ("a106 3004a1020500", "tag 5"),
         ("a1063004a3020400", ""),

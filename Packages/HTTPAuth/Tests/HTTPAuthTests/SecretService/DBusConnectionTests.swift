@@ -63,7 +63,7 @@ import Testing
             .error, [.replySerial: .number(.uint32, 1), .errorName: .string("test.Error.Odd")], [.string("why")])
         var garbage = reply(1, "x")
         garbage[0] = 0
-        for (bytes, words) in [(error, "test.Error.Odd: why"), (garbage, "not of version 1"), ([], "closed")] {
+        for (bytes, words) in [(error, "test.Error.Odd: why"), (garbage, "version is not 1"), ([], "closed")] {
             let (bus, other) = ends()
             if !bytes.isEmpty { #expect(write(other, bytes, bytes.count) == bytes.count) }
             if bytes.isEmpty { shutdown(other, Int32(SHUT_WR)) }
