@@ -6,7 +6,7 @@
 #include <gssapi/gssapi_krb5.h>
 #include <krb5.h>
 
-/* Variables of the library: Swift takes each for something that anybody may change. They are constant. */
+/* Global variables of the library. They are constant, but Swift would import them as mutable. */
 
 static inline gss_OID netkit_GSS_C_NT_HOSTBASED_SERVICE(void) {
     return GSS_C_NT_HOSTBASED_SERVICE;
@@ -20,7 +20,7 @@ static inline gss_OID netkit_gss_mech_krb5(void) {
     return (gss_OID)gss_mech_krb5;
 }
 
-/* Macros made of casts, or with arguments: Swift imports none of those. */
+/* Macros with casts or arguments, which Swift does not import. */
 
 static inline OM_uint32 netkit_GSS_C_INDEFINITE(void) {
     return GSS_C_INDEFINITE;

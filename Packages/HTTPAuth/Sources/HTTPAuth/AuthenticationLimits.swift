@@ -1,21 +1,21 @@
-/// Bounds on what a server can make this package keep or do.
+/// Limits on the data and the rounds that a server can demand.
 public struct AuthenticationLimits: Hashable, Sendable {
-    /// The bytes of one challenge field. Kerberos tokens with many groups come close to 64 KiB.
+    /// The maximum length of a challenge field in bytes. Kerberos tokens of users in many groups come close to 64 KiB.
     public var challengeLength = 128 << 10
 
-    /// The challenges of one response.
+    /// The maximum number of challenges in a response.
     public var challengeCount = 32
 
-    /// The parameters of one challenge.
+    /// The maximum number of parameters in a challenge.
     public var parameterCount = 64
 
-    /// How often a server may answer one request with 401 or 407.
+    /// The maximum number of 401 or 407 responses to one request.
     public var roundCount = 10
 
-    /// The URIs of a Digest challenge's `domain` that are kept.
+    /// The maximum number of URIs kept from the `domain` of a Digest challenge.
     public var domainCount = 64
 
-    /// Makes the default limits.
+    /// Creates the default limits.
     public init() {}
 
     /// The default limits.

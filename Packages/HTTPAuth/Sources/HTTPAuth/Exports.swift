@@ -1,2 +1,2 @@
-// Requests, responses and their parts stand in this module's API: who imports it has them, too.
+// The API of this module uses the types of HTTPMessage, so importing it imports them too.
 @_exported public import HTTPMessage

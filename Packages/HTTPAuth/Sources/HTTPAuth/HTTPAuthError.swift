@@ -1,6 +1,6 @@
 public import HTTPMessage
 
-/// Why authentication did not go on. Switch on ``code``; print the error for the whole story.
+/// The reason why authentication failed. Switch on ``code``; print the error for the full message.
 ///
 /// ```swift
 /// do {
@@ -11,40 +11,41 @@ public import HTTPMessage
 /// }
 /// ```
 ///
-/// No secret is ever part of an error.
+/// An error never contains a secret.
 public struct HTTPAuthError: Error, Hashable, Sendable {
-    /// What went wrong.
+    /// The kind of failure.
     public var code: Code
 
-    /// The scheme in which it went wrong, as the server wrote it; nil where none was chosen yet.
+    /// The name of the scheme that failed, as the server wrote it; nil if no scheme was chosen.
     public var scheme: String?
 
-    /// The words of the layer below (GSSAPI, the file system), or the part of the challenge that is to blame.
+    /// The message of the layer below (GSSAPI, the file system), or the part of the challenge that caused the failure.
     public var detail: String?
 
-    /// Makes an error, for schemes and stores that are not of this package.
+    /// Creates an error. Use it in your own schemes and stores.
     public init(_ code: Code, scheme: String? = nil, detail: String? = nil) {
         self.code = code
         self.scheme = scheme
         self.detail = detail
     }
 
-    /// The number CFNetwork gives to this cause; nil for a cause it does not know.
+    /// The CFNetwork error number; nil if CFNetwork has none for this failure.
     ///
     /// Replaces the error that `CFHTTPAuthenticationIsValid` and `CFHTTPMessageApplyCredentials` fill in.
     public var number: HTTPErrorNumber? { code.number }
 
-    /// Whether another user name or password may help: the guide's advice is to throw object and credential away, ask
-    /// again, and start over with the new challenge. False means: give up.
+    /// Whether other credentials may help. If true, discard the object and the credential, ask the user again, and
+    /// create an object from the new challenge. If false, give up.
     ///
-    /// Also true of ``Code/weakerScheme``: the user may agree to the weaker scheme, with an object made for it.
+    /// It is also true for ``Code/weakerScheme``: the user can agree to the weaker scheme, with an object created for
+    /// it.
     public var asksForOtherCredentials: Bool {
         number == .badUserName || number == .badPassword || code == .weakerScheme
     }
 }
 
 extension HTTPAuthError: CustomStringConvertible {
-    /// One sentence: the scheme, what, and the words of the layer below.
+    /// The message: the scheme, the failure and the detail.
     public var description: String {
         "\(scheme.map { "\($0): " } ?? "")\(code.sentence)\(detail.map { " (\($0))" } ?? "")"
     }

@@ -1,83 +1,84 @@
 internal import HTTPMessage
 
 extension HTTPAuthError {
-    /// What went wrong. Cases may be added in a minor release.
+    /// The kind of failure. A minor release may add cases.
     @nonexhaustive
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        /// A 401 or 407 without a challenge.
+        /// A 401 or 407 response has no challenge.
         case noChallenge
-        /// A challenge that is not written as RFC 9110 §11 says, or lacks what its scheme needs.
+        /// A challenge violates RFC 9110 §11 or lacks a parameter that its scheme requires.
         case malformedChallenge
-        /// A token of NTLM or Negotiate that breaks the rules of its scheme.
+        /// An NTLM or Negotiate token violates the rules of its scheme.
         case malformedToken
-        /// A challenge with an algorithm or quality of protection that is not known.
+        /// A challenge uses an unsupported algorithm, quality of protection or protocol feature.
         case unsupportedChallenge
-        /// No scheme that was offered is known, allowed, and able to start.
+        /// None of the offered schemes is known, allowed and able to start.
         case noUsableScheme
-        /// No user name was given to a scheme that needs one.
+        /// The scheme requires a user name, and none was given.
         case missingUserName
-        /// No password was given to a scheme that needs one.
+        /// The scheme requires a password, and none was given.
         case missingPassword
-        /// The user name has a character that the scheme cannot carry.
+        /// The user name is too long for the scheme or has a character that it cannot send.
         case invalidUserName
-        /// The password has a character that the scheme cannot carry.
+        /// The password is too long for the scheme, has a character that it cannot send, or is not a valid NT hash.
         case invalidPassword
-        /// The server refused the credential.
+        /// The server or the Kerberos server rejected the credential.
         case credentialRefused
-        /// No Kerberos ticket, and nothing to get one with.
+        /// There is no Kerberos ticket and no way to get one.
         case ticketMissing
-        /// The Kerberos ticket is no longer good.
+        /// The Kerberos ticket has expired or is not valid yet.
         case ticketExpired
-        /// The clocks of this machine and of the Kerberos server or the service differ too much.
+        /// The clock of this machine differs too much from that of the Kerberos server or the service.
         case clockSkew
-        /// The Kerberos server knows no service by the name that was asked for.
+        /// The Kerberos server does not know the requested service.
         case serviceUnknown
-        /// No Kerberos server answers, or none is known for the realm.
+        /// No Kerberos server responds, or none is known for the realm.
         case kerberosUnreachable
-        /// The server does not accept a login in which no password was wrong: a ticket for another service, another channel,
-        /// or its own policy.
+        /// The server rejected a login without a wrong password: the ticket was for another service or channel, or the
+        /// server's policy forbids the login.
         case exchangeRefused
-        /// GSSAPI failed in a way that has no case of its own.
+        /// GSSAPI failed for a reason without a case of its own.
         case mechanismFailed
-        /// The scheme is weaker than what the server or proxy has asked for before, and the user has not agreed to it.
+        /// The scheme is weaker than an earlier login or offer of the server or proxy, and the user has not agreed to
+        /// it.
         case weakerScheme
-        /// Negotiate's policy does not allow this host; see ``NegotiateOptions/hosts``.
+        /// The Negotiate options do not allow this host; see ``NegotiateOptions/hosts``.
         case hostNotAllowed
         /// The credential belongs to another protection space.
         case wrongProtectionSpace
-        /// The request does not lie in the protection space.
+        /// The request is outside the protection space.
         case requestOutsideSpace
-        /// The scheme signs the body, and the body is not known.
+        /// The scheme must sign the body, and the body is unknown.
         case bodyUnknown
-        /// The server did not prove that it knows the secret, though it should have.
+        /// The server did not prove that it knows the secret, or its proof is wrong.
         case serverNotAuthentic
-        /// More rounds than ``AuthenticationLimits`` allow.
+        /// The server sent more challenges than ``AuthenticationLimits/roundCount`` allows.
         case tooManyRounds
-        /// A step that the conversation is not ready for.
+        /// The step is not valid in the current state of the conversation.
         case outOfOrder
-        /// A library or facility that the scheme needs is not there.
+        /// A required library or system facility is unavailable.
         case unavailable
-        /// The scheme's work was not done within its time limit.
+        /// The time limit passed.
         case timedOut
-        /// A store of credentials cannot be reached or read.
+        /// A credential store cannot be reached, read or written.
         case storeUnavailable
-        /// A store of credentials is not written as it should be, or was changed by somebody else.
+        /// A credential store is malformed, or was modified by another party.
         case storeMalformed
-        /// Others than the user may read or change a store of credentials.
+        /// Other users can read or change a credential store.
         case storeNotPrivate
-        /// A store of credentials cannot be written.
+        /// A credential store cannot be written.
         case storeReadOnly
-        /// A store of credentials is locked, or does not open with the pass-phrase or key given.
+        /// A credential store is locked, or the pass-phrase or key is wrong.
         case storeLocked
-        /// The task that waited was cancelled.
+        /// The waiting task was cancelled.
         case cancelled
-        /// No random bytes could be had.
+        /// The system's random source failed.
         case noRandomness
     }
 }
 
 extension HTTPAuthError.Code {
-    /// The catalogue of this package's sentences, in English.
+    /// The message of the failure, in English.
     var sentence: String {
         switch self {
         case .noChallenge: "the response requires authentication but names no scheme"
@@ -117,7 +118,7 @@ extension HTTPAuthError.Code {
         }
     }
 
-    /// CFNetwork's number for the cause.
+    /// The CFNetwork error number.
     var number: HTTPErrorNumber? {
         switch self {
         case .noChallenge, .malformedChallenge, .malformedToken: .parseFailure
@@ -136,7 +137,7 @@ extension HTTPAuthError.Code {
 }
 
 extension HTTPAuthError.Code {
-    /// Whether the next scheme that the server offers may do where one failed with this before it sent anything.
+    /// Whether the next offered scheme may be tried after a scheme failed with this code before it sent anything.
     var allowsNextScheme: Bool {
         switch self {
         case .malformedChallenge, .malformedToken, .unsupportedChallenge, .unavailable, .bodyUnknown, .timedOut,

@@ -1,12 +1,15 @@
 public import HTTPMessage
 
 extension HTTPAuthentication {
-    /// The keys of a credential dictionary. Replaces `kCFHTTPAuthenticationUsername` and its siblings.
+    /// A key of a credential dictionary.
+    ///
+    /// Replaces `kCFHTTPAuthenticationUsername`, `kCFHTTPAuthenticationPassword` and
+    /// `kCFHTTPAuthenticationAccountDomain`.
     public struct CredentialKey: RawRepresentable, Hashable, Sendable {
-        /// The name that CFNetwork's constant has.
+        /// The name of the CFNetwork constant.
         public let rawValue: String
 
-        /// Makes a key.
+        /// Creates a key.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -15,14 +18,15 @@ extension HTTPAuthentication {
         public static let username = CredentialKey(rawValue: "kCFHTTPAuthenticationUsername")
         /// The password.
         public static let password = CredentialKey(rawValue: "kCFHTTPAuthenticationPassword")
-        /// The Windows domain, where ``HTTPAuthentication/requiresAccountDomain`` says so.
+        /// The Windows domain, if ``HTTPAuthentication/requiresAccountDomain`` is true.
         public static let accountDomain = CredentialKey(rawValue: "kCFHTTPAuthenticationAccountDomain")
     }
 
-    /// Puts the credentials of a dictionary on a request.
+    /// Puts the credentials in a dictionary on a request.
     ///
-    /// Where user name and password are needed and one has no entry, the object is no longer valid and the error is
-    /// ``HTTPAuthError/Code/missingUserName`` or ``HTTPAuthError/Code/missingPassword``. An empty text is an entry.
+    /// If the scheme requires a user name and a password and one has no entry, the object becomes invalid and the error
+    /// is ``HTTPAuthError/Code/missingUserName`` or ``HTTPAuthError/Code/missingPassword``. An empty string is a valid
+    /// entry.
     ///
     /// Replaces `CFHTTPMessageApplyCredentialDictionary`.
     @available(*, noasync, message: "it may block the thread: use await")
@@ -38,7 +42,7 @@ extension HTTPAuthentication {
             channelBinding: channelBinding, through: proxy)
     }
 
-    /// Puts the credentials of a dictionary on a request, as the blocking call of this name does.
+    /// Puts the credentials in a dictionary on a request, without blocking the thread.
     public func apply(
         to request: inout HTTPRequest, credentials: [CredentialKey: String], body: AuthenticationBody? = nil,
         channelBinding: ChannelBinding? = nil, through proxy: ProtectionSpace? = nil

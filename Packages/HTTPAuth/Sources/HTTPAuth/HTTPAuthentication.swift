@@ -1,10 +1,11 @@
 public import FoundationEssentials
 public import HTTPMessage
 
-/// Authentication with one server or proxy, for one user: made from the response that asks for it.
+/// Authentication of one user with one server or proxy, created from the response that asks for it.
 ///
-/// The object chooses a scheme, puts credentials on requests, and is told the answers. It is good for all requests to its
-/// place, so that what it learned (a nonce, a ticket) is used again; another user or another server needs another object.
+/// The object chooses a scheme, puts credentials on requests and processes the responses. Use one object for all
+/// requests to the server, so that it can reuse what it learned (a nonce, a ticket). Another user or another server
+/// needs another object.
 ///
 /// ```swift
 /// // `response` has status 401
@@ -20,27 +21,27 @@ public import HTTPMessage
 /// }
 /// ```
 ///
-/// It works with any HTTP client. All members may be used from any thread.
+/// The object works with any HTTP client and is safe to use from any thread.
 ///
-/// Replaces `CFHTTPAuthenticationRef`; the state that CFNetwork hides in the request, ``update(with:to:body:through:)`` takes openly.
+/// Replaces `CFHTTPAuthenticationRef`. CFNetwork hides the state of a login in the request; here
+/// ``update(with:to:body:through:)`` updates it explicitly.
 public final class HTTPAuthentication: Sendable {
-    /// The server or proxy that asks, without realm.
+    /// The server or proxy that asks for authentication, without a realm.
     public let place: ProtectionSpace
 
-    /// How long `apply(to:user:password:accountDomain:body:channelBinding:through:)` and its siblings wait for work that blocks,
-    /// such as asking for a Kerberos ticket.
+    /// The time limit for blocking work, such as getting a Kerberos ticket, in one call of `apply`.
     public let workLimit: Duration
 
-    /// The forms of earlier logins, below which no credential is used without the user's agreement.
+    /// The forms of earlier logins. A credential is not used in a weaker form without the user's agreement.
     public let memory: AuthenticationMemory
 
-    /// Whether the application named the server or proxy itself; false for one that a redirect or a proxy script led to.
+    /// Whether the application named the server or proxy; false if a redirect or a proxy script chose it.
     public let isNamed: Bool
 
     private struct State {
         var machine: AuthenticationMachine
         var isWorking = false
-        /// The paths below which the credentials are good, and what the server said of them.
+        /// The paths for which the credentials are valid, and the server's list from which they were computed.
         var domainPaths: (listed: [String]?, paths: [[Substring]])?
     }
 
@@ -48,21 +49,21 @@ public final class HTTPAuthentication: Sendable {
     private let state: Locked<State>
     private let parser: ChallengeParser
 
-    /// Makes an object from a response with status 401 or 407; nil for any other status.
+    /// Creates an object from a response with status 401 or 407; nil for any other status.
     ///
-    /// A response without a challenge, with a malformed one or with none that can be used gives an object that is not
-    /// valid; ``error`` says why.
+    /// If the response has no challenge, a malformed one or no usable one, the object is not valid; ``error`` gives the
+    /// reason.
     ///
     /// - Parameters:
-    ///   - response: What the server or proxy answered.
-    ///   - place: Who answered. Nil takes it from the response's URL; a proxy is then known by its role only, so tell which
-    ///     if there can be several. Must be of the role that the status is for.
-    ///   - policy: Which schemes may be used.
+    ///   - response: The response of the server or proxy.
+    ///   - place: The server or proxy that responded; its role must match the status. Nil takes it from the URL of the
+    ///     response. A proxy then has no host, so pass it if there can be several proxies.
+    ///   - policy: The schemes that may be used.
     ///   - workLimit: See ``workLimit``.
-    ///   - memory: The forms of earlier logins: the same for all objects that a client makes for one server. By default
-    ///     one for this object alone.
-    ///   - isNamed: Whether the application named the server or proxy; false for one that a redirect led to, which gets no
-    ///     Kerberos ticket unless ``NegotiateOptions/hosts`` allows it.
+    ///   - memory: The forms of earlier logins. Pass the same memory to all objects for one server; by default the
+    ///     object has its own.
+    ///   - isNamed: Whether the application named the server or proxy. If false, for instance after a redirect, it gets
+    ///     no Kerberos ticket unless ``NegotiateOptions/hosts`` allows it.
     ///
     /// Replaces `CFHTTPAuthenticationCreateFromResponse`.
     public init?(
@@ -82,10 +83,10 @@ public final class HTTPAuthentication: Sendable {
         state = Locked(State(machine: machine))
     }
 
-    /// Makes an object that applies credentials **before** the server asks.
+    /// Creates an object that applies credentials **before** the server asks for them.
     ///
-    /// Nobody knows then whether the server is the one that is meant to have them: do it for a server whose certificate
-    /// was checked, and with a scheme that gives away little. Not possible with Digest.
+    /// The server has not identified itself at that point. Use this only for a server whose certificate was checked,
+    /// and with a scheme that reveals little. Digest does not work this way.
     public init(
         unasked method: AuthenticationMethod, to place: ProtectionSpace, policy: AuthenticationPolicy = .init(),
         workLimit: Duration = .seconds(30), memory: AuthenticationMemory = AuthenticationMemory()
@@ -109,56 +110,61 @@ public final class HTTPAuthentication: Sendable {
 }
 
 extension HTTPAuthentication {
-    /// Whether credentials can be applied. If not, ``error`` says why; the other properties still tell what is known.
+    /// Whether credentials can be applied. If not, ``error`` gives the reason; the other properties remain available.
     ///
     /// Replaces `CFHTTPAuthenticationIsValid`.
     public var isValid: Bool { error == nil }
 
-    /// Why the object is not valid; nil if it is.
+    /// The reason why the object is not valid; nil if it is valid.
     ///
-    /// ``HTTPAuthError/asksForOtherCredentials`` tells the two cases of the guide apart: ask again, or give up.
+    /// ``HTTPAuthError/asksForOtherCredentials`` tells whether to ask the user again or to give up.
     public var error: HTTPAuthError? { withMachine { $0.error } }
 
-    /// The scheme that was chosen; nil if none could be. Replaces `CFHTTPAuthenticationCopyMethod`.
+    /// The chosen scheme; nil if no scheme is usable.
+    ///
+    /// Replaces `CFHTTPAuthenticationCopyMethod`.
     public var method: AuthenticationMethod? { withMachine { $0.method } }
 
-    /// The realm, for the prompt; nil for schemes that have none, where the host name says as much.
+    /// The realm, to show to the user; nil for schemes without realms. Show the host name instead.
     ///
     /// Replaces `CFHTTPAuthenticationCopyRealm`.
     public var realm: String? { withMachine { $0.realm } }
 
-    /// The place and realm that a credential must be made for.
+    /// The protection space that a credential must be created for.
     public var space: ProtectionSpace { withMachine { $0.space } }
 
-    /// Whether a user name and a password are needed. If not, apply nil.
+    /// Whether a user name and a password are required. If false, apply nil.
     ///
     /// Replaces `CFHTTPAuthenticationRequiresUserNameAndPassword`.
     public var requiresUserNameAndPassword: Bool { traits.requiresUserNameAndPassword }
 
-    /// Whether a Windows domain is to be asked for, too, instead of showing a realm.
+    /// Whether the scheme uses a Windows domain. If true, ask for the domain too; there is no realm to show.
     ///
     /// Replaces `CFHTTPAuthenticationRequiresAccountDomain`.
     public var requiresAccountDomain: Bool { traits.requiresAccountDomain }
 
-    /// Whether requests must go one after another. Replaces `CFHTTPAuthenticationRequiresOrderedRequests`.
+    /// Whether requests must be sent one at a time, each after the response to the previous one.
+    ///
+    /// Replaces `CFHTTPAuthenticationRequiresOrderedRequests`.
     public var requiresOrderedRequests: Bool { traits.requiresOrderedRequests }
 
-    /// Whether the connection is what is authenticated: all rounds must go over one, which then is this user's alone.
+    /// Whether the scheme authenticates the connection. All rounds must then use one connection, which belongs to this
+    /// user afterwards.
     public var isConnectionBound: Bool { traits.isConnectionBound }
 
-    /// All of the above at one time.
+    /// All traits of the scheme, read at one point in time.
     public var traits: SchemeTraits { withMachine { $0.scheme?.traits ?? SchemeTraits() } }
 
-    /// Why each scheme that the server offered was taken or not.
+    /// Returns the reason why each offered scheme was chosen or not.
     public func explain() -> AuthenticationExplanation { withMachine { $0.explanation } }
 
-    /// The field that carries the credentials: `Authorization` or `Proxy-Authorization`.
+    /// The field for the credentials: `Authorization` or `Proxy-Authorization`.
     public var fieldName: HTTPFieldName { place.role == .origin ? .authorization : .proxyAuthorization }
 
-    /// The URLs below which the credentials are good; empty for a proxy and where the place is not known.
+    /// The URLs below which the credentials are valid; empty for a proxy, and if the server is unknown.
     ///
-    /// What Digest's `domain` says, else the folder of the URL that was asked for. URLs of other servers are left out:
-    /// RFC 7616 §3.3 allows them, but a credential belongs to one server here.
+    /// These are the URIs in Digest's `domain` or, without it, the folder of the requested URL. URIs of other servers
+    /// are omitted: RFC 7616 §3.3 allows them, but a credential of this package belongs to one server.
     ///
     /// Replaces `CFHTTPAuthenticationCopyDomains`.
     public var domains: [URL] {
@@ -167,15 +173,15 @@ extension HTTPAuthentication {
         return listed.compactMap { URL(string: $0, relativeTo: base)?.absoluteURL }.filter { place.contains($0) }
     }
 
-    /// Whether the object is meant for a request: its URL lies below one of ``domains``; for a proxy's object, whether the
-    /// request is sent to that proxy.
+    /// Returns whether this object's credentials apply to a request. For an origin, the URL must be below one of
+    /// ``domains``; for a proxy, the request must be sent to that proxy.
     ///
-    /// A request whose URL is not absolute belongs nowhere.
+    /// A request without an absolute URL never matches an origin's object.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - proxy: The proxy that the request is sent to. A proxy's object that was made with a ``place`` applies to no
-    ///     request without it, since nothing in the request says which proxy that is. Ignored by an origin's object.
+    ///   - proxy: The proxy that the request is sent to. An origin's object ignores it. A proxy's object created with a
+    ///     ``place`` needs it, because the request itself does not name its proxy.
     ///
     /// Replaces `CFHTTPAuthenticationAppliesToRequest`.
     public func appliesTo(_ request: HTTPRequest, through proxy: ProtectionSpace? = nil) -> Bool {
@@ -187,7 +193,7 @@ extension HTTPAuthentication {
 }
 
 extension HTTPAuthentication {
-    /// The paths of ``domains``, made once for what the server says.
+    /// The paths of ``domains``, cached until the server's list changes.
     private var domainPaths: [[Substring]] {
         let (listed, known) = state.withLock { ($0.machine.scheme?.domain, $0.domainPaths) }
         if let known, known.listed == listed { return known.paths }
@@ -196,17 +202,17 @@ extension HTTPAuthentication {
         return paths
     }
 
-    /// Takes the answer to a request that credentials were applied to, and says what to do next.
+    /// Processes the response to a request with credentials, and returns the next action.
     ///
     /// - Parameters:
-    ///   - response: The answer, with any status.
-    ///   - request: The request as it was sent, with the field that was applied.
-    ///   - body: The body of the answer, if the caller has all of it; used where the server signs it.
-    ///   - proxy: The proxy that the request was sent to; nil (default) for none. With a proxy, a 407 is its answer and says nothing
-    ///     of the server; without one it is the server's own, which must be proven like any other.
-    ///
-    /// Throws ``HTTPAuthError/Code/serverNotAuthentic`` if the server had to prove that it knows the secret and did not:
-    /// the answer comes from somebody else. The object is no longer valid then.
+    ///   - response: The response, with any status.
+    ///   - request: The request as it was sent, including the credentials field.
+    ///   - body: The body of the response, if it is complete; used if the server signs it.
+    ///   - proxy: The proxy that the request was sent to, or nil. With a proxy, a 407 is the proxy's response and says
+    ///     nothing about the server. Without one, it is the server's own response, which needs a proof like any other.
+    /// - Throws: ``HTTPAuthError/Code/serverNotAuthentic`` if the server had to prove that it knows the secret and did
+    ///   not: the response may be forged, and the object is no longer valid. ``HTTPAuthError/Code/malformedChallenge``
+    ///   if `Authentication-Info` is malformed.
     public func update(
         with response: HTTPResponse, to request: HTTPRequest, body: AuthenticationBody = .unknown,
         through proxy: ProtectionSpace? = nil
@@ -216,7 +222,7 @@ extension HTTPAuthentication {
             let found = parser.parse(response)
             return withMachine { $0.receive(found, answering: sent) }
         }
-        // A proxy's 407 to a request that was for an origin: the origin has not seen it.
+        // A proxy's 407 for a request to an origin: the origin has not seen the request.
         let isProxys = proxy != nil && ProtectionSpace.Role(asking: response.status) == .proxy
         guard let sent, !isProxys else { return .accepted }
         let isOrigin = place.role == .origin
@@ -233,41 +239,43 @@ extension HTTPAuthentication {
         return .accepted
     }
 
-    /// Why a credential must not be used with the scheme at hand without asking the user; nil if it may be.
+    /// Returns why a credential must not be used with the current scheme without asking the user; nil if it may be
+    /// used.
     ///
-    /// The error is ``HTTPAuthError/Code/weakerScheme``, and names both forms. Without a credential, whether the place has
-    /// offered a stronger form to any user. See ``AuthenticationMemory``.
+    /// The error is ``HTTPAuthError/Code/weakerScheme`` and names both forms. Without a credential, the method compares
+    /// the scheme with the strongest form that the server offered. See ``AuthenticationMemory``.
     public func objection(to credential: Credential?) -> HTTPAuthError? {
         withMachine { $0.objection(to: credential) }
     }
 
-    /// Records that the user has agreed to use a credential with the scheme at hand, knowing which scheme that is.
+    /// Records that the user agreed to use a credential with the current scheme. Call it only after the user was shown
+    /// which scheme that is.
     public func approve(_ credential: Credential) {
         withMachine { $0.approve(credential) }
     }
 
-    /// Says that the connection is gone, or that the next request goes over another one. Schemes that authenticate the
-    /// connection begin anew.
+    /// Reports that the connection was closed, or that the next request uses another connection. Schemes that
+    /// authenticate connections start again.
     public func disconnected() {
         withMachine { $0.disconnected() }
     }
 
-    /// Puts a credential on a request.
+    /// Puts a credential on a request. May block for up to ``workLimit``.
+    ///
+    /// If the chosen scheme cannot start, the next one is started. If that scheme needs another credential, the error
+    /// is ``HTTPAuthError/Code/missingUserName`` or ``HTTPAuthError/Code/wrongProtectionSpace``, the object stays
+    /// valid, and ``space`` is the protection space to ask for.
     ///
     /// - Parameters:
-    ///   - request: The request. Its field `Authorization` or `Proxy-Authorization` is replaced.
-    ///   - credential: A credential made for ``space``; nil where ``requiresUserNameAndPassword`` is false.
-    ///   - body: The body that will be sent; nil stands for the request's own.
-    ///   - channelBinding: What identifies the TLS connection.
-    ///   - proxy: The proxy that the request is sent to, as for ``appliesTo(_:through:)``.
+    ///   - request: The request. Its `Authorization` or `Proxy-Authorization` field is replaced.
+    ///   - credential: A credential for ``space``; nil if ``requiresUserNameAndPassword`` is false.
+    ///   - body: The body that will be sent; nil means the body of `request`.
+    ///   - channelBinding: The binding to the TLS connection.
+    ///   - proxy: The proxy that the request is sent to; see ``appliesTo(_:through:)``.
+    /// - Throws: ``HTTPAuthError``; the request is then unchanged. The code is ``HTTPAuthError/Code/weakerScheme`` if
+    ///   the credential was used in a stronger form before and the user has not agreed (``approve(_:)``).
     ///
-    /// Throws ``HTTPAuthError``; the request stays as it was. A credential that was used in a stronger form before is
-    /// refused with ``HTTPAuthError/Code/weakerScheme`` unless it was approved (``approve(_:)``). If the chosen scheme cannot start, the next one is taken;
-    /// if that needs a credential and has none, or has one for another realm, the error is
-    /// ``HTTPAuthError/Code/missingUserName`` or ``HTTPAuthError/Code/wrongProtectionSpace``, the object stays valid, and
-    /// ``space`` is the one to ask for.
-    ///
-    /// Waits up to ``workLimit`` where the scheme has to ask a third party. Replaces `CFHTTPMessageApplyCredentialDictionary`.
+    /// Replaces `CFHTTPMessageApplyCredentialDictionary`.
     @available(*, noasync, message: "it may block the thread: use await")
     public func apply(
         to request: inout HTTPRequest, _ credential: Credential?, body: AuthenticationBody? = nil,
@@ -276,7 +284,7 @@ extension HTTPAuthentication {
         try applyBlocking(to: &request, body, channelBinding, proxy) { _ in credential }
     }
 
-    /// Puts a credential on a request, as the blocking call of this name does. Cancelling the task ends the wait.
+    /// Puts a credential on a request, without blocking the thread. Cancelling the task ends the wait.
     public func apply(
         to request: inout HTTPRequest, _ credential: Credential?, body: AuthenticationBody? = nil,
         channelBinding: ChannelBinding? = nil, through proxy: ProtectionSpace? = nil
@@ -284,7 +292,7 @@ extension HTTPAuthentication {
         try await applyAsync(to: &request, body, channelBinding, proxy) { _ in credential }
     }
 
-    /// Puts a user name and a password on a request, for whatever realm asks. For NTLM, `DOMAIN\user` is split.
+    /// Puts a user name and a password on a request, for any realm. For NTLM, `DOMAIN\user` is split.
     ///
     /// Replaces `CFHTTPMessageApplyCredentials`.
     @available(*, noasync, message: "it may block the thread: use await")
@@ -296,7 +304,7 @@ extension HTTPAuthentication {
         try applyBlocking(to: &request, body, channelBinding, proxy) { login.credential(for: $0, self) }
     }
 
-    /// Puts a user name and a password on a request, as the blocking call of this name does.
+    /// Puts a user name and a password on a request, without blocking the thread.
     public func apply(
         to request: inout HTTPRequest, user: String, password: String, accountDomain: String? = nil,
         body: AuthenticationBody? = nil, channelBinding: ChannelBinding? = nil, through proxy: ProtectionSpace? = nil
@@ -307,7 +315,7 @@ extension HTTPAuthentication {
 }
 
 extension HTTPAuthentication {
-    /// Makes the object refuse from now on.
+    /// Makes the object invalid.
     func invalidate(_ error: HTTPAuthError) {
         withMachine { $0.invalidate(error) }
     }
@@ -369,8 +377,8 @@ extension HTTPAuthentication {
                     return step
                 }
             } catch {
-                // The scheme could not start, and the next one has another realm: a user name and a password, which the
-                // caller gave for whatever asks, go there as well.
+                // The scheme could not start, and the next one has another realm. A user name and a password are valid
+                // for any realm, so create the credential again.
                 guard error.code == .wrongProtectionSpace, self.space != space, credential?.space == space else {
                     throw error
                 }
@@ -390,7 +398,7 @@ extension HTTPAuthentication {
     private func put(_ step: AuthenticationStep, on request: inout HTTPRequest) {
         switch step {
         case .send(let value):
-            // A scheme's value is base 64, or text in quotes that was checked for control characters.
+            // A scheme's value is base 64, or quoted text that was checked for control characters.
             do { try request.fields.set(rawValue: value, for: fieldName) } catch { request.fields.remove(fieldName) }
         case .nothing, .work: request.fields.remove(fieldName)
         }

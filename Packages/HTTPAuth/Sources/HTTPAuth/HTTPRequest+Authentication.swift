@@ -1,16 +1,17 @@
 public import HTTPMessage
 
 extension HTTPRequest {
-    /// Puts credentials on this request, once: nothing is remembered for the next.
+    /// Puts credentials on this request only. No state is kept for later requests.
     ///
     /// - Parameters:
-    ///   - failure: The response that asked. Nil sends **Basic unasked**: to whoever answers at that address.
+    ///   - failure: The response that asked for authentication. Nil sends credentials **before the server asks**, with
+    ///     Basic by default: any server at that address receives them.
     ///   - user: The user name.
     ///   - password: The password.
-    ///   - method: The scheme to use; nil for the strongest that is offered and needs one request only.
-    ///   - role: Who is to have them; the response's status wins.
-    ///
-    /// Throws ``HTTPAuthError``, also for schemes that authenticate connections, which need ``HTTPAuthentication``.
+    ///   - method: The scheme; nil for the strongest offered scheme that needs one request.
+    ///   - role: The party that the credentials are for. The status of `failure` takes precedence.
+    /// - Throws: ``HTTPAuthError``, also for schemes that authenticate connections; use ``HTTPAuthentication`` for
+    ///   those.
     ///
     /// Replaces `CFHTTPMessageAddAuthentication`.
     public mutating func addAuthentication(

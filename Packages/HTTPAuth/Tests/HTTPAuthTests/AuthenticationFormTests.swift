@@ -4,9 +4,9 @@ import Testing
 
 @testable import HTTPAuth
 
-/// No login becomes weaker unless the user agrees, or a policy names the weaker scheme.
+/// Tests that no login becomes weaker unless the user agrees or the policy allows the weaker scheme.
 @Suite struct AuthenticationFormTests {
-    /// A form of a login: the challenge that asks for it, and its rank in the order of the rule.
+    /// A challenge and the expected strength of its login.
     struct Form: Sendable, CustomTestStringConvertible {
         let challenge: String
         let isEncrypted: Bool
@@ -17,7 +17,7 @@ import Testing
         var form: AuthenticationForm { AuthenticationForm(strength, coverage: coverage) }
     }
 
-    /// Those of one connection: with TLS, or without.
+    /// The forms that occur on one connection, with or without TLS.
     static func forms(encrypted: Bool) -> [Form] {
         var forms = [
             Form(challenge: "Negotiate", isEncrypted: encrypted, strength: .negotiate),
@@ -50,7 +50,7 @@ import Testing
     }
 
     private static func policy() -> AuthenticationPolicy {
-        // Without Kerberos: a scheme of its name that takes a password.
+        // A scheme named Negotiate that takes a password, so that the tests need no Kerberos.
         let negotiate = AuthenticationMethod("Negotiate") { _ in
             var scheme = ScriptedScheme("Negotiate")
             scheme.traits = SchemeTraits()
@@ -80,7 +80,7 @@ import Testing
             method: .get, url: #require(URL(string: "\(form.isEncrypted ? "https" : "http")://example.org/")))
     }
 
-    @Test("every method says how strong its challenges are", arguments: [true, false])
+    @Test("every method rates the strength of its challenges", arguments: [true, false])
     func strengths(_ encrypted: Bool) throws {
         for form in Self.forms(encrypted: encrypted) {
             let challenge = try #require(ChallengeParser().parse(Array(form.challenge.utf8)).challenges.first)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("in one object: a form may be followed by one that is as strong, by no weaker one", arguments: pairs)
+    @Test("one object never uses a weaker form", arguments: pairs)
     func mayFollow(_ first: Form, _ second: Form) throws {
         let isWeaker = second.form.isWeaker(than: first.form)
         for role in ProtectionSpace.Role.allCases {
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("in objects that share a memory: the same, until the user agrees", arguments: pairs)
+    @Test("objects that share a memory use a weaker form only after approval", arguments: pairs)
     func mayFollowInAnother(_ first: Form, _ second: Form) throws {
         let isWeaker = second.form.isWeaker(than: first.form)
         for role in ProtectionSpace.Role.allCases {
@@ -151,7 +151,7 @@ import Testing
     private let digest = AuthenticationForm(.digestSHA, coverage: .body)
     private let basic = AuthenticationForm(.basic)
 
-    @Test("an offer counts for its realm and for challenges without one; a use for its login in any realm")
+    @Test("an offer counts for its realm and for none; a use counts for its login in any realm")
     func floors() {
         var records = AuthenticationRecords()
         records.offered(AuthenticationForm(.digestMD5, coverage: .body), in: space)
@@ -168,7 +168,7 @@ import Testing
         #expect(records.floor(in: other, for: login()) == nil)
     }
 
-    @Test("servers that only ask do not displace the record of a login") func askingDisplacesNoLogin() {
+    @Test("servers that only send challenges do not displace a login record") func askingDisplacesNoLogin() {
         var records = AuthenticationRecords()
         records.used(digest, in: space, by: login())
         for number in 0..<AuthenticationMemory.placeLimit * 2 {
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(
-        "an object becomes no weaker than what it has sent, whatever the memory has forgotten",
+        "an object never becomes weaker than what it sent, even if the memory dropped the record",
         arguments: [false, true])
     func flushedMemory(_ isAgreed: Bool) throws {
         let memory = AuthenticationMemory()
@@ -198,13 +198,13 @@ import Testing
         #expect(authentication.error?.code == (isAgreed ? nil : .weakerScheme))
     }
 
-    @Test("a domain is the same login whether it stands before the name or beside it") func domains() {
+    @Test("a domain before the user name and a separate one are the same login") func domains() {
         let beside = Credential(user: "joe", accountDomain: "D", proof: .password(Secret("s")), for: space)
         let before = Credential(user: "D\\joe", password: "s", for: space)
         #expect(LoginIdentity(beside) == LoginIdentity(before))
     }
 
-    @Test("the user's agreement holds for one space and login, until a stronger form is used there") func agreement() {
+    @Test("an approval is valid for one space and login, until a stronger form is used there") func agreement() {
         var records = AuthenticationRecords()
         records.used(digest, in: space, by: login())
         records.approved(basic, in: space, for: login())
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(
-        "realms and logins beyond the limit make the rule stricter; servers beyond it are forgotten, the oldest first")
+        "excess realms and logins make the rule stricter; excess servers are dropped, oldest first")
     func bounds() {
         var records = AuthenticationRecords()
         records.used(digest, in: space, by: login())
@@ -242,7 +242,7 @@ import Testing
         #expect(memory.floor(in: space, for: login()) == nil)
     }
 
-    @Test("Digest that cannot sign the body does not become Basic by itself") func bodyUnknown() throws {
+    @Test("Digest does not fall back to Basic if it cannot sign the body") func bodyUnknown() throws {
         let authentication = try Exchange.authentication(
             "Digest realm=\"r\", nonce=\"n\", qop=auth-int", "Basic realm=\"r\"")
         var request = try Exchange.request()

@@ -10,8 +10,8 @@ import Testing
 
     private let offers = "Basic realm=\"b\", Foo, Digest realm=\"d\", nonce=\"n\""
 
-    /// Strongest first by default; the caller's order and bans win.
-    @Test("HA-021: the strongest first, unless the caller says otherwise") func order() throws {
+    /// The strongest scheme is first by default; the caller's order and bans take precedence.
+    @Test("HA-021: the strongest scheme first, unless the caller decides otherwise") func order() throws {
         #expect(try Exchange.authentication(offers).method == .digest)
         #expect(try Exchange.authentication(offers, policy: policy(.basic, .digest)).method == .basic)
         var banned = AuthenticationPolicy()
@@ -29,7 +29,7 @@ import Testing
             try Exchange.authentication(offers).explain().entries.map(\.outcome) == [.notNeeded, .unknown, .chosen])
     }
 
-    /// What the caller does not want is not called unknown.
+    /// A scheme that the caller excluded is not reported as unknown.
     @Test func leftOut() throws {
         let text = try Exchange.authentication("Negotiate, Foo", offers, policy: policy(.basic)).explain().description
         #expect(
@@ -52,8 +52,8 @@ import Testing
         #expect(HTTPAuthentication(response: response, from: space, policy: policy)?.isValid == true)
     }
 
-    /// A scheme that cannot start gives way to the next: when it receives its challenge, when it is applied, when its
-    /// work fails. A user name and a password go to whichever asks; a credential for one realm does not.
+    /// A scheme that fails when it receives its challenge, when it is applied, or in its work is replaced by the next
+    /// one. A user name and password are used for any scheme; a credential for one realm is not.
     @Test(arguments: ["challenge", "apply", "work"])
     func fallsToTheNext(_ stage: String) throws {
         let failure = HTTPAuthError(.unavailable, scheme: "Script", detail: "test")
@@ -81,7 +81,7 @@ import Testing
         #expect(none.isValid && none.requiresUserNameAndPassword)
     }
 
-    /// Work runs elsewhere, with a limit, in both ways of waiting.
+    /// Work runs on another thread, for both the blocking and the asynchronous call.
     @Test func work() async throws {
         let script = ScriptedScheme.method { scheme in
             scheme.work = { .success(BlockingWork.Output(bytes: Array("done".utf8), isComplete: true)) }
@@ -98,7 +98,7 @@ import Testing
         try authentication.apply(to: &request, nil)
     }
 
-    /// Legs of one exchange, a refusal that no other credential could mend, and the next scheme.
+    /// Covers the legs of one exchange, a rejection that no other credential could fix, and the next scheme.
     @Test func legs() throws {
         let authentication = try Exchange.authentication(
             "Script, Basic realm=\"b\"", policy: policy(ScriptedScheme.method(), .basic))
@@ -116,7 +116,7 @@ import Testing
         #expect(alone.error?.code == .exchangeRefused)
     }
 
-    /// A server that never is content is given up.
+    /// A server that keeps sending challenges reaches the limit.
     @Test func rounds() throws {
         var policy = policy(ScriptedScheme.method())
         policy.limits.roundCount = 4
@@ -131,7 +131,7 @@ import Testing
         #expect(authentication.error?.code == .tooManyRounds)
     }
 
-    /// A server that stops offering a scheme, once it was used, refused it.
+    /// A server that stops offering a scheme after it was used has rejected it.
     @Test func offersAnother() throws {
         let authentication = try Exchange.authentication("Basic realm=\"r\"")
         var request = try Exchange.request()
@@ -141,8 +141,8 @@ import Testing
         #expect(authentication.method == .digest)
     }
 
-    /// One object, many threads: every request its own count.
-    @Test("HA-014: one object, many threads") func manyThreads() async throws {
+    /// Each request of many threads gets its own nonce count.
+    @Test("HA-014: one object on many threads") func manyThreads() async throws {
         let authentication = try Exchange.authentication("Digest realm=\"r\", nonce=\"n\", qop=auth")
         let counts = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<200 {

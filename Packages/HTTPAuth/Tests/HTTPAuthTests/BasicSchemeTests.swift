@@ -14,7 +14,7 @@ import Testing
     }
 
     /// RFC 7617 §2 and §2.1.
-    @Test("HA-024, HA-035: what Basic sends") func vectors() throws {
+    @Test("HA-024, HA-035: the field of Basic") func vectors() throws {
         #expect(try field(user: "Aladdin", password: "open sesame") == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
         let utf8 = "Basic realm=\"foo\", charset=\"UTF-8\""
         #expect(try field(utf8, user: "test", password: "123£") == "Basic dGVzdDoxMjPCow==")
@@ -23,7 +23,7 @@ import Testing
         #expect(try field(user: "日", password: "é") == "Basic 5pelOsOp")
     }
 
-    /// Where an old server wants ISO 8859-1; one that asks for UTF-8 gets that.
+    /// An old server gets ISO 8859-1, unless it asks for UTF-8.
     @Test func latin1() throws {
         #expect(try field(user: "é", password: "ü", method: .basicLatin1) == "Basic 6Tr8")
         let utf8 = "Basic realm=\"r\", charset=utf-8"
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "HA-035: what Basic cannot carry",
+        "HA-035: characters that Basic cannot send",
         arguments: [("a:b", "c", -1001), ("a\n", "c", -1001), ("a", "c\u{7F}", -1002), ("a\u{0}", "c", -1001)])
     func cannotCarry(_ user: String, _ password: String, _ number: Int) throws {
         do throws(any Error) {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// A realm is required by RFC 7617, and left out by servers.
+    /// RFC 7617 requires a realm, but some servers omit it.
     @Test("HA-036: Basic without a realm") func withoutRealm() throws {
         let authentication = try Exchange.authentication("Basic")
         #expect(authentication.isValid && authentication.realm == nil)

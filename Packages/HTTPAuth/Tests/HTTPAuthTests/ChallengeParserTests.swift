@@ -38,7 +38,7 @@ import Testing
         #expect(parse("X a=b").challenges == [Challenge(scheme: "X", parameters: [.init("a", "b")])])
     }
 
-    /// What stands before the mistake, in the same line, is kept; the challenge that holds it is not.
+    /// Challenges before the error in the same line are kept; the malformed one is dropped.
     @Test(arguments: [
         ("blah blah blah", 0),
         ("Basic realm=\"a", 0),
@@ -67,7 +67,7 @@ import Testing
         #expect(parse("Basic realm=a\"b", .client).challenges.isEmpty)
     }
 
-    /// A mistake in one line leaves the others alone; bytes that are not UTF-8 are kept as they are.
+    /// An error in one line does not affect the others, and bytes that are not UTF-8 are preserved.
     @Test("HA-020, HA-021: several schemes, in one line or many") func lines() throws {
         var fields: HTTPFields = ["WWW-Authenticate": "Negotiate", "Proxy-Authenticate": "Basic"]
         try fields.append("broken broken broken", for: .wwwAuthenticate)
@@ -97,7 +97,7 @@ import Testing
         #expect(throws: HTTPAuthError.self) { try parser.parseParameters(Array("Basic a=1".utf8)) }
     }
 
-    /// Cut at every byte and with every byte replaced, a line may lose challenges, but never traps.
+    /// A line truncated at any byte, or with any byte replaced, may lose challenges but never traps.
     @Test func survivesDamage() {
         let line = Array("Digest realm=\"a\\\"b\", nonce=c, Negotiate YII+/==, ,Basic realm=\"d, e\"".utf8)
         for leniency in [ChallengeLeniency.strict, .client] {

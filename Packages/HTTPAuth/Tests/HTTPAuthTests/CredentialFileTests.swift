@@ -7,7 +7,7 @@ import Testing
     private static let key = CredentialFile.Key.bytes(Secret(bytes: [UInt8](repeating: 7, count: 32)))
     private let origin = ProtectionSpace(.origin, scheme: "https", host: "h", port: 443, realm: "r")
 
-    /// Runs a test in a folder of its own.
+    /// Runs a test in a temporary folder.
     private func inFolder(_ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("credentials-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -46,8 +46,8 @@ import Testing
         }
     }
 
-    /// When a password is changed, the rest of its entry stays.
-    @Test("HA-064: changed in place") func changesInPlace() throws {
+    /// Changing a password keeps the creation time of its entry.
+    @Test("HA-064: an entry is changed in place") func changesInPlace() throws {
         try inFolder { path in
             let store = CredentialFile(path: path, key: Self.key)
             try store.save(Credential(user: "joe", password: "1", for: origin), at: 10, onStep: { _ in })
@@ -75,7 +75,7 @@ import Testing
         #expect(code { try short.save(Credential(user: "x", password: "1", for: origin)) } == .storeUnavailable)
     }
 
-    /// A file with any byte changed, or cut anywhere, is refused.
+    /// A file with any byte changed, or truncated anywhere, is rejected.
     @Test func damage() throws {
         try inFolder { path in
             let store = CredentialFile(path: path, key: Self.key)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// The contents are read or refused at every cut, whatever they say about their lengths.
+    /// Contents truncated anywhere are rejected, and damaged lengths do not trap.
     @Test func damagedContents() throws {
         let entry = CredentialFileContents.Entry(
             credential: Credential(user: "joe", password: "1", for: origin), created: 1, changed: 2)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// Whenever a program ends, the old contents or the new ones are there, and the next writer goes on.
+    /// A crash at any step leaves the old or the new contents, and the next writer succeeds.
     @Test("HA-066: a crash at any step", arguments: AtomicFile.Step.allCases)
     func crash(_ step: AtomicFile.Step) throws {
         try inFolder { path in
@@ -136,8 +136,8 @@ import Testing
         }
     }
 
-    /// Many writers, each with its own descriptor of the lock as another process has: nothing of any is lost.
-    @Test("HA-066: processes that write at once") func manyWriters() async throws {
+    /// Several writers, each with its own descriptor of the lock as in another process, lose no entry.
+    @Test("HA-066: concurrent writers") func manyWriters() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("credentials-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }

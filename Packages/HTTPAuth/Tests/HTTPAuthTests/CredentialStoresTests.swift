@@ -5,8 +5,8 @@ import Testing
     private let origin = ProtectionSpace(.origin, scheme: "http", host: "h", port: 80, realm: "r")
     private let proxy = ProtectionSpace(.proxy, scheme: "http", host: "h", port: 80, realm: "r")
 
-    /// Memory first, then what persists; the same host and realm as proxy and as origin have nothing in common.
-    @Test("HA-060, HA-068: stores of origins and proxies") func apart() throws {
+    /// Memory is searched before persistent stores, and proxies are separate from origins of the same host and realm.
+    @Test("HA-060, HA-068: separate stores for origins and proxies") func apart() throws {
         let persistent = MemoryCredentialStore()
         let stores = CredentialStores(origins: [MemoryCredentialStore(), persistent])
         persistent.save(Credential(user: "stored", password: "1", for: origin))
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// A store that answers with somebody else's credential is not believed; one that fails does not hide the others.
+    /// A credential for another space is ignored, and a failing store does not hide the others.
     @Test func badStores() throws {
         struct Liar: CredentialStore {
             let credential: Credential?

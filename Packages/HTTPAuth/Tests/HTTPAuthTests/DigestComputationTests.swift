@@ -16,7 +16,7 @@ import Testing
         #expect(try vector.response() == response)
     }
 
-    /// RFC 7616 §3.9.2, as erratum 4897 corrects it.
+    /// RFC 7616 §3.9.2, as corrected by erratum 4897.
     @Test func otherLetters() throws {
         var vector = DigestVector()
         (vector.user, vector.password, vector.realm) = ("Jäsøn Doe", "Secret, or not?", "api@example.org")
@@ -26,7 +26,7 @@ import Testing
         #expect(try vector.response() == "3798d4131c277846293534c3edc11bd8a5e4cdcbff78b05db9d95eeb1cec68a5")
     }
 
-    /// RFC 2617 §3.5; without `qop` what RFC 2069 makes of it.
+    /// RFC 2617 §3.5 and, without `qop`, RFC 2069.
     @Test(arguments: [("auth", "6629fae49393a05397450978507c4ef1"), (nil, "670fd8c2df070c60b045671b8b24ff02")])
     func older(_ protection: String?, _ response: String) throws {
         var vector = DigestVector()

@@ -2,7 +2,7 @@
 import Testing
 
 @Suite struct DigestSchemeTests {
-    /// A server's side of Digest, for one user with the password "secret".
+    /// The server side of Digest for user "joe" with the password "secret".
     private struct Server {
         var nonce = "n1"
         var rest = "qop=\"auth\""
@@ -11,7 +11,7 @@ import Testing
             "Digest realm=\"r\", nonce=\"\(nonce)\"" + (rest.isEmpty ? "" : ", \(rest)") + more
         }
 
-        /// What the fields of a request should hold as `response`; with an empty method what `rspauth` should be.
+        /// Returns the expected `response` for the fields of a request; with an empty method, the expected `rspauth`.
         func response(_ sent: Challenge, method: String = "GET", body: [UInt8] = []) throws -> String? {
             var vector = DigestVector()
             (vector.user, vector.password, vector.realm, vector.method) = ("joe", "secret", "r", method)
@@ -31,7 +31,7 @@ import Testing
         return (request, try #require(request.credentials))
     }
 
-    /// What is in quotes and what is not, in the order of RFC 7616's examples.
+    /// Quoted and unquoted parameters, in the order of the examples in RFC 7616.
     @Test func field() throws {
         let authentication = try Exchange.authentication(
             "Digest realm=\"a \\\"b\\\"\", nonce=\"n\\\\1\", algorithm=SHA-256, qop=\"auth,auth-int\", opaque=\"o\"")
@@ -43,8 +43,7 @@ import Testing
         #expect(sent["cnonce"]?.count == 32)
     }
 
-    @Test("the policy's limit for the URIs of a domain counts", arguments: [1, 2]) func domainLimit(_ limit: Int) throws
-    {
+    @Test("the policy limits the URIs of a domain", arguments: [1, 2]) func domainLimit(_ limit: Int) throws {
         var policy = AuthenticationPolicy()
         policy.limits.domainCount = limit
         let authentication = try Exchange.authentication(
@@ -63,7 +62,7 @@ import Testing
         #expect(try server.response(sent) == sent["response"])
     }
 
-    /// One nonce serves many requests, each with the next count and, but for sessions, a nonce of this side's own.
+    /// One nonce serves many requests, each with the next count and, without a session, a new client nonce.
     @Test("HA-037: a hundred requests on one nonce", arguments: ["MD5", "MD5-sess"])
     func counts(_ algorithm: String) throws {
         let server = Server(rest: "qop=auth, algorithm=\(algorithm)")
@@ -80,7 +79,7 @@ import Testing
         #expect(authentication.requiresOrderedRequests)
     }
 
-    @Test("HA-002: each user of a server has an object, and a nonce of its own")
+    @Test("HA-002: each user of a server has its own object and nonce")
     func objectsOfTwoUsers() throws {
         let first = try Exchange.authentication("Digest realm=\"r\", nonce=\"one\", qop=auth")
         let second = try Exchange.authentication("Digest realm=\"r\", nonce=\"two\", qop=auth")
@@ -97,7 +96,7 @@ import Testing
             ])
     }
 
-    @Test("HA-038: a stale nonce is no refusal") func stale() throws {
+    @Test("HA-038: a stale nonce is not a rejection") func stale() throws {
         let authentication = try Exchange.authentication(Server().challenge())
         let (first, _) = try apply(authentication)
         let renewed = try Exchange.challenge(Server(nonce: "n2").challenge(", stale=TRUE"))
@@ -109,7 +108,7 @@ import Testing
         #expect(authentication.error?.number == .badUserName)
     }
 
-    /// A server that was content with a key and then forgets its nonces without a word of `stale` gets it once more.
+    /// A server that accepted a key and then drops its nonce without sending `stale` gets the key once more.
     @Test func forgottenNonce() throws {
         let authentication = try Exchange.authentication(Server().challenge())
         let (first, _) = try apply(authentication)
@@ -121,7 +120,7 @@ import Testing
         #expect(try authentication.update(with: forgotten, to: third) == .refused)
     }
 
-    /// Two requests under way, both answered with a first challenge: nobody has refused anything.
+    /// Two concurrent requests both receive a first challenge: the credential was not rejected.
     @Test func challengedTwice() throws {
         let authentication = try Exchange.authentication(Server().challenge())
         let plain = try Exchange.request()
@@ -154,7 +153,7 @@ import Testing
     }
 
     @Test(
-        "a required proof is compared, whatever qop the server names",
+        "a required proof is verified regardless of the server's qop",
         arguments: [
             "qop=auth-int, rspauth=\"0\"", "rspauth=\"0\", qop=\"auth-int\"", "rspauth=\"\"", "qop=auth-int",
             "rspauth=0",
@@ -171,7 +170,7 @@ import Testing
         #expect(authentication.error?.code == .serverNotAuthentic)
     }
 
-    @Test("a required proof of a body that is not known cannot be compared, and is refused")
+    @Test("a required proof of an unknown body is rejected")
     func requiredProofOfUnknownBody() throws {
         var options = DigestOptions()
         options.requiresServerProof = true
@@ -189,7 +188,7 @@ import Testing
     }
 
     @Test(
-        "the next nonce of an answer without a proof is ignored",
+        "nextnonce in a response without a proof is ignored",
         arguments: ["nextnonce=\"evil\"", "nextnonce=\"evil\", rspauth=PROOF, qop=auth-int"])
     func unprovenNextNonce(_ info: String) throws {
         let server = Server(rest: "qop=\"auth-int\"")
@@ -202,7 +201,7 @@ import Testing
         #expect(try apply(authentication).sent["nonce"] == "n1")
     }
 
-    @Test("late answers to earlier values use up no rounds; answers to the last one do") func lateAnswers() throws {
+    @Test("only responses to the last value count towards the round limit") func lateAnswers() throws {
         var policy = AuthenticationPolicy()
         policy.limits.roundCount = 3
         let authentication = try Exchange.authentication(Server().challenge(), policy: policy)
@@ -221,7 +220,7 @@ import Testing
         #expect(authentication.error?.code == .tooManyRounds)
     }
 
-    @Test("with Basic, challenges of other realms use up no rounds") func basicRounds() throws {
+    @Test("challenges of other realms do not count towards the round limit of Basic") func basicRounds() throws {
         var policy = AuthenticationPolicy()
         policy.limits.roundCount = 3
         let authentication = try Exchange.authentication("Basic realm=\"r\"", policy: policy)
@@ -235,7 +234,7 @@ import Testing
         #expect(try authentication.update(with: Exchange.challenge("Basic realm=\"r\""), to: request) == .refused)
     }
 
-    /// With `auth-int` the proof covers the body of the answer, if somebody has it.
+    /// With `auth-int` the proof covers the body of the response, and is checked if the body is known.
     @Test func proofOfBody() throws {
         let server = Server(rest: "qop=\"auth-int\"")
         let body = Array("hello".utf8)
@@ -250,7 +249,7 @@ import Testing
         }
     }
 
-    @Test("a 407 evades a required proof only where a proxy is on the way") func proofOfProxyStatus() throws {
+    @Test("a 407 needs no proof only if the request went through a proxy") func proofOfProxyStatus() throws {
         var options = DigestOptions()
         options.requiresServerProof = true
         var policy = AuthenticationPolicy()
@@ -309,7 +308,7 @@ import Testing
         #expect(throws: HTTPAuthError.self) { try apply(extended, user: "a\r\nb") }
     }
 
-    /// Of several algorithms the strongest is taken, wherever it stands.
+    /// The strongest of several algorithms is chosen, in any order.
     @Test func strongestAlgorithm() throws {
         let authentication = try Exchange.authentication(
             "Digest realm=\"r\", nonce=\"1\"", "Digest realm=\"r\", nonce=\"2\", algorithm=SHA-512-256",

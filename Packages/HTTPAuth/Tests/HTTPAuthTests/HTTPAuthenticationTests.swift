@@ -3,7 +3,7 @@ import HTTPAuth
 import Testing
 
 @Suite struct HTTPAuthenticationTests {
-    @Test("HA-001, HA-006, HA-007, HA-008, HA-009: made from a 401 or 407") func fromResponses() throws {
+    @Test("HA-001, HA-006, HA-007, HA-008, HA-009: created from a 401 or 407") func fromResponses() throws {
         #expect(try HTTPAuthentication(response: HTTPResponse(status: .ok)) == nil)
         #expect(try HTTPAuthentication(response: HTTPResponse(status: 403)) == nil)
         var response = try Exchange.challenge("Basic realm=\"a \\\"b\\\"\"")
@@ -17,8 +17,8 @@ import Testing
         #expect(authentication.fieldName == .authorization)
     }
 
-    /// Every defect gives an object that is not valid, says why, and can still be asked.
-    @Test("HA-003: an object that is not valid says why") func invalid() throws {
+    /// Each defect yields an object that is not valid, reports the reason and still has its other properties.
+    @Test("HA-003: an invalid object reports the reason") func invalid() throws {
         let none = try #require(try HTTPAuthentication(response: Exchange.challenge()))
         #expect(none.error?.code == .noChallenge && none.error?.number == .parseFailure)
         let garbled = try Exchange.authentication("Basic realm=\"a\"b")
@@ -33,8 +33,8 @@ import Testing
         #expect(request.fields[.authorization] == nil)
     }
 
-    /// The four branches of the guide's listing 4-2.
-    @Test("HA-004, HA-005: the next answer, and its four branches") func verdicts() throws {
+    /// The four branches of listing 4-2 in Apple's guide.
+    @Test("HA-004, HA-005: the four verdicts on the next response") func verdicts() throws {
         let authentication = try Exchange.authentication("Basic realm=\"r\"")
         var request = try Exchange.request()
         try authentication.apply(to: &request, user: "joe", password: "wrong")
@@ -51,7 +51,7 @@ import Testing
         #expect(try other.update(with: Exchange.challenge("Foo"), to: request) == .failed)
     }
 
-    @Test("HA-022, HA-023: a dictionary of credentials") func dictionaries() throws {
+    @Test("HA-022, HA-023: credential dictionaries") func dictionaries() throws {
         var request = try Exchange.request()
         let authentication = try Exchange.authentication("Basic realm=\"r\"")
         try authentication.apply(to: &request, credentials: [.username: "Aladdin", .password: "open sesame"])
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// No credential reaches another place: not by a credential of there, not by a request to there.
+    /// A credential never reaches another server: neither with its credential nor with a request to it.
     @Test func boundToItsPlace() throws {
         let places = [
             Exchange.origin, Exchange.origin.with(realm: "r"), Exchange.proxy.with(realm: "r"),
@@ -117,7 +117,7 @@ import Testing
     @Test("HA-010, HA-011: below the domains of Digest") func appliesToListedDomains() throws {
         let authentication = try Exchange.authentication(
             "Digest realm=\"r\", nonce=\"n\", domain=\"/a http://example.org/b/ http://example.com/c\"")
-        // That of another origin is left out (RFC 7616 §3.3 allows it; a server must not choose who gets the credentials).
+        // The URI of another origin is omitted. RFC 7616 §3.3 allows it, but a server must not choose other recipients.
         #expect(
             authentication.domains.map(\.absoluteString) == ["http://example.org:80/a", "http://example.org/b/"])
         func applies(_ url: String) throws -> Bool {
@@ -130,7 +130,7 @@ import Testing
         #expect(try !everywhere.appliesTo(Exchange.request()))
     }
 
-    /// Both fields stand side by side; a 407 says nothing about the origin's credential.
+    /// Both fields are set on one request, and a 407 says nothing about the origin's credential.
     @Test("HA-029: proxy and origin on one request") func proxyBesideOrigin() throws {
         let proxyResponse = try Exchange.response(
             .proxyAuthenticationRequired, [(.proxyAuthenticate, "Basic realm=\"p\""), (.wwwAuthenticate, "Digest")])
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(
-        "a proxy's object puts nothing on a request to another proxy, or to one that is not named",
+        "a proxy's object signs no request to another or unnamed proxy",
         arguments: [
             nil, ProtectionSpace(.proxy, scheme: "http", host: "other.example", port: 3128),
             ProtectionSpace(.proxy, scheme: "http", host: "proxy.example", port: 8080),
@@ -171,14 +171,14 @@ import Testing
             try await proxy.apply(to: &request, credentials: [.username: "a", .password: "b"], through: other)
         }
         #expect(request.fields[.proxyAuthorization] == nil && proxy.isValid)
-        // One that is known by its role only cannot tell.
+        // An object without a host cannot tell proxies apart.
         let nameless = try #require(HTTPAuthentication(response: challenge))
         #expect(nameless.appliesTo(request, through: other))
         try await nameless.apply(to: &request, user: "a", password: "b")
         #expect(request.fields[.proxyAuthorization] != nil)
     }
 
-    @Test("HA-025: the call that keeps no state") func unasked() throws {
+    @Test("HA-025: credentials without state") func unasked() throws {
         var request = try HTTPRequest(method: .get, url: URL(string: "http://example.org/")!)
         try request.addAuthentication(answering: nil, user: "Aladdin", password: "open sesame")
         #expect(request.fields[.authorization] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
@@ -196,7 +196,7 @@ import Testing
         #expect(HTTPAuthentication(unasked: .digest, to: Exchange.origin).error?.code == .malformedChallenge)
     }
 
-    /// What may be printed holds no password, whatever happened.
+    /// No printable output contains the password.
     @Test func printsNoSecret() throws {
         let authentication = try Exchange.authentication("Digest realm=\"r\", nonce=\"n\", qop=auth, Basic realm=\"r\"")
         var request = try Exchange.request()

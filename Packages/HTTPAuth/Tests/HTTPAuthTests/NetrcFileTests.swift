@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// Cut at every byte, the text is read or refused, never more.
+    /// Text truncated at any byte is parsed or rejected, without extra entries.
     @Test func cut() {
         let text = "machine a login \"b\\\"c\" password d\nmacdef m\nx\n\ndefault login e password f"
         for length in 0...text.utf8.count {
@@ -89,9 +89,9 @@ import Testing
         """
 
     @Test(
-        "a machine is good for its port and scheme; the default for what the application named",
+        "a machine matches its port and scheme; the default matches named servers",
         arguments: [
-            // The origin, what it gets if the application named it, and if a redirect led there.
+            // The origin, the entry if the application named it, and the entry after a redirect.
             ("http://plain.test:80", "plain", nil), ("http://plain.test:81", "plain", nil),
             ("https://plain.test:443", "plain", "plain"), ("https://plain.test:444", "plain", nil),
             ("https://port.test:8443", "port", "port"), ("http://port.test:8443", "port", nil),
@@ -113,7 +113,7 @@ import Testing
         #expect(netrc.find(CredentialQuery(space, isNamed: false))?.user == redirected)
     }
 
-    @Test("a protocol that is not HTTP gets what its host, port and scheme fit") func otherProtocols() throws {
+    @Test("other protocols match by host, port and scheme") func otherProtocols() throws {
         let path = try file(
             "machine ftp://a.test login one password 1 machine b.test:2121 login two password 2 machine c.test login three password 3"
         )

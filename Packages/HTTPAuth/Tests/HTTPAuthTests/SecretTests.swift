@@ -10,7 +10,7 @@ import Testing
         #expect(Secret("é").withBytes { Array($0) } == [0xC3, 0xA9])
     }
 
-    /// Whatever way Swift has to print a value shows no secret.
+    /// None of Swift's ways to print a value reveals a secret.
     @Test func isNeverPrinted() {
         let space = ProtectionSpace(.origin, scheme: "http", host: "h", port: 80)
         let credential = Credential(user: "joe", password: "hunter2", for: space)

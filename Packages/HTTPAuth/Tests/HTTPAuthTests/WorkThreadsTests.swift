@@ -3,14 +3,14 @@ import Testing
 @testable import HTTPAuth
 
 @Suite struct WorkThreadsTests {
-    /// Holds threads until it is let go.
+    /// Blocks threads until it is released.
     private final class Hold: Sendable {
         private let gate = Gate()
         func release() { gate.open(with: .failure(HTTPAuthError(.cancelled))) }
         var work: BlockingWork { BlockingWork { [gate] in gate.wait(.seconds(3600)) ?? .failure(.init(.timedOut)) } }
     }
 
-    /// Work that hangs fills the pool, no more; who waits is told at the limit, and the pool works again afterwards.
+    /// Work that hangs fills the pool but no more. Its callers time out, and the pool works again after the work ends.
     @Test func hangingWork() async {
         let threads = WorkThreads(limit: 2)
         let hold = Hold()

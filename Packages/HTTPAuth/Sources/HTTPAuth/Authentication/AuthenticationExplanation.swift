@@ -1,4 +1,4 @@
-/// What was made of a server's challenges: why each scheme was taken or not.
+/// The reason why each scheme in a server's challenges was chosen or not.
 ///
 /// ```swift
 /// print(authentication.explain())
@@ -7,45 +7,45 @@
 /// // Basic "staff": not needed, a preferred scheme was chosen
 /// ```
 public struct AuthenticationExplanation: Hashable, Sendable {
-    /// One scheme that was offered.
+    /// A scheme that the server offered.
     public struct Entry: Hashable, Sendable {
-        /// Its name, as the server wrote it.
+        /// The name of the scheme, as the server wrote it.
         public var scheme: String
-        /// Its realm, if it names one.
+        /// The realm of the challenge; nil if it has none.
         public var realm: String?
-        /// What became of it.
+        /// The reason why the scheme was chosen or not.
         public var outcome: Outcome
     }
 
-    /// What became of a scheme.
+    /// The reason why a scheme was chosen or not.
     public enum Outcome: Hashable, Sendable {
-        /// It is in use.
+        /// The scheme is in use.
         case chosen
-        /// A scheme before it in the policy's order is in use.
+        /// A scheme that the policy prefers is in use.
         case notNeeded
-        /// Neither the policy nor this package has a method of this name.
+        /// Neither the policy nor this package knows a scheme of this name.
         case unknown
-        /// The policy's methods leave it out.
+        /// The package knows the scheme, but ``AuthenticationPolicy/methods`` does not contain it.
         case leftOut
-        /// The policy bans it.
+        /// ``AuthenticationPolicy/banned`` contains the scheme.
         case banned
-        /// The policy allows it on encrypted connections only.
+        /// The policy allows the scheme on encrypted connections only.
         case needsEncryption
-        /// It is weaker than what the server or proxy has asked for before.
+        /// The scheme is weaker than an earlier login or offer; see ``AuthenticationMemory``.
         case weaker
-        /// It could not start or not go on.
+        /// The scheme could not start or continue.
         case skipped(HTTPAuthError)
-        /// The server refused the credential.
+        /// The server rejected the credential.
         case refused
     }
 
-    /// The schemes, in the order of the challenges.
+    /// The offered schemes, in the order of the challenges.
     public var entries: [Entry]
 
-    /// What was dropped from the challenges because it was malformed.
+    /// The errors for malformed challenges, which were dropped.
     public var errors: [HTTPAuthError]
 
-    /// Makes an explanation.
+    /// Creates an explanation.
     public init(entries: [Entry] = [], errors: [HTTPAuthError] = []) {
         self.entries = entries
         self.errors = errors
@@ -53,7 +53,7 @@ public struct AuthenticationExplanation: Hashable, Sendable {
 }
 
 extension AuthenticationExplanation: CustomStringConvertible {
-    /// A line for each scheme and each error.
+    /// One line for each scheme and each error.
     public var description: String {
         var lines = entries.map { entry in
             "\(entry.scheme)\(entry.realm.map { " \(AuthGrammar.quoted($0))" } ?? ""): \(entry.outcome)"
@@ -64,7 +64,7 @@ extension AuthenticationExplanation: CustomStringConvertible {
 }
 
 extension AuthenticationExplanation.Outcome: CustomStringConvertible {
-    /// A few words.
+    /// A short phrase, such as `skipped, banned by the policy`.
     public var description: String {
         switch self {
         case .chosen: "chosen"

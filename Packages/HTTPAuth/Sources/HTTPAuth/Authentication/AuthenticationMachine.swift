@@ -1,31 +1,33 @@
-/// Chooses among the schemes that a server offers, and goes on to the next where one cannot start.
+/// Chooses a scheme among those that a server offers, and falls back to the next one if a scheme cannot start.
 ///
-/// Pure: responses, time and random bytes go in; a verdict or a step comes out. ``HTTPAuthentication`` drives it.
+/// The machine does no I/O: responses, the time and random bytes go in; a verdict or a step comes out.
+/// ``HTTPAuthentication`` drives it.
 struct AuthenticationMachine {
-    /// The server, without a realm.
+    /// The server or proxy, without a realm.
     let place: ProtectionSpace
     let policy: AuthenticationPolicy
-    /// The forms of earlier logins, below which no credential is used.
+    /// The forms of earlier logins; a credential is not used in a weaker form.
     let memory: AuthenticationMemory
 
-    /// Why there is no valid conversation; nil while there is one.
+    /// The reason why the conversation is not valid; nil if it is.
     private(set) var error: HTTPAuthError?
 
-    /// The offers of the last challenges, in their order.
+    /// The offers of the most recent challenges, in order.
     private var offers: [Offer] = []
     private var parseErrors: [HTTPAuthError] = []
-    /// Indices of offers that may be tried if the current one fails, the best first.
+    /// Indices of offers to try if the current one fails, best first.
     private var untried: [Int] = []
     private var current: Conversation?
-    /// Schemes that failed, not to be tried again.
+    /// Schemes that failed and are not tried again.
     private var failed: [AuthenticationMethod: HTTPAuthError] = [:]
-    /// How often the value sent last was answered with another challenge. All requests to the place share the machine, so
-    /// an answer to an earlier value says nothing about the server's persistence.
+    /// The number of challenges that answered the value sent last. All requests to the server share this machine, so a
+    /// challenge that answers an earlier value does not count: it does not mean that the server keeps asking.
     private var rounds = 0
     private var lastSent: [UInt8]?
-    /// The strongest form that was sent: this conversation becomes no weaker, whatever the memory has forgotten.
+    /// The strongest form that was sent. This conversation never becomes weaker, even if the memory has dropped the
+    /// server's record.
     private var strongestSent: AuthenticationForm?
-    /// Whether the first challenges have been received: what comes later can be a downgrade.
+    /// Whether the first challenges were received; only later ones can be a downgrade.
     private var hasBegun = false
 
     private struct Offer {
@@ -39,9 +41,9 @@ struct AuthenticationMachine {
         let offer: Int
         var form: AuthenticationForm
         var scheme: any AuthenticationScheme
-        /// The login that was applied last.
+        /// The login of the most recent credential.
         var login: LoginIdentity?
-        /// Whether something of this conversation went out, so that it is too late for another scheme.
+        /// Whether a value of this conversation was sent. Then no other scheme can take its place.
         var hasSent = false
     }
 
@@ -55,10 +57,10 @@ struct AuthenticationMachine {
 
     var scheme: (any AuthenticationScheme)? { current?.scheme }
 
-    /// The space that credentials must belong to.
+    /// The protection space that credentials must belong to.
     var space: ProtectionSpace { place.with(realm: realm) }
 
-    /// The realm; of an object without a conversation that of the first challenge that has one.
+    /// The realm of the conversation; without a conversation, the first realm in the challenges.
     var realm: String? {
         if let current { return current.scheme.realm }
         return offers.lazy.compactMap { $0.challenge["realm"] }.first
@@ -74,7 +76,7 @@ struct AuthenticationMachine {
 
     // MARK: Challenges
 
-    /// Takes the challenges of a 401 or 407. `sent` is the field value that its request carried.
+    /// Processes the challenges of a 401 or 407. `sent` is the field value of the request that was challenged.
     mutating func receive(_ found: ChallengeParser.Result, answering sent: [UInt8]?) -> AuthenticationVerdict {
         defer { hasBegun = true }
         let verdict = judge(found, answering: sent)
@@ -95,7 +97,7 @@ struct AuthenticationMachine {
         let best = candidates.map(method.rank).max()
         guard let challenge = candidates.first(where: { method.rank($0) == best }) else {
             if !same.isEmpty { return .otherSpace }
-            // The server offers the scheme no longer, having seen it or not: what it offers now counts.
+            // The server no longer offers the scheme, whether it saw our credential or not. Its new offers count.
             failed[method] = isOurs ? HTTPAuthError(.credentialRefused, scheme: method.name) : nil
             return choose(found)
         }
@@ -131,7 +133,7 @@ struct AuthenticationMachine {
             return .apply
         case .refused:
             let refusal = HTTPAuthError(.credentialRefused, scheme: conversation.method.name)
-            // Nobody can be asked for another Kerberos ticket: that scheme is of no use here, but another may be.
+            // The user cannot supply another Kerberos ticket: this scheme is finished, but another one may work.
             if !conversation.scheme.traits.requiresUserNameAndPassword {
                 failed[conversation.method] = HTTPAuthError(.exchangeRefused, scheme: conversation.method.name)
                 return choose(found)
@@ -142,10 +144,10 @@ struct AuthenticationMachine {
         }
     }
 
-    /// Begins with the first scheme, in the policy's order, that can.
+    /// Starts the first usable scheme, in the policy's order.
     ///
-    /// The first challenges may be weaker than what the place has offered to others: the object is made so that the user
-    /// can be asked. Later ones may not, since a credential has been chosen for what came first.
+    /// The first challenges may be weaker than what the server offered to other objects, because the user can still be
+    /// asked. Later ones may not: the credential was chosen for the first offer.
     private mutating func choose(_ found: ChallengeParser.Result) -> AuthenticationVerdict {
         let login = current?.login
         current = nil
@@ -182,7 +184,7 @@ struct AuthenticationMachine {
 
     // MARK: Forms
 
-    /// Why a form must not be used without asking the user; nil if it may be.
+    /// Returns why a form must not be used without asking the user; nil if it may be used.
     private func objection(
         to form: AuthenticationForm, of method: AuthenticationMethod, in space: ProtectionSpace,
         for login: LoginIdentity?
@@ -200,14 +202,15 @@ struct AuthenticationMachine {
         return objection(to: method.form(offer.challenge, place), of: method, in: space, for: login)
     }
 
-    /// Why a credential must not be used with the current scheme without asking the user; nil if it may be.
+    /// Returns why a credential must not be used with the current scheme without asking the user; nil if it may be
+    /// used.
     func objection(to credential: Credential?) -> HTTPAuthError? {
         guard let current else { return nil }
         return objection(
             to: current.form, of: current.method, in: space, for: credential.map(LoginIdentity.init))
     }
 
-    /// The user has agreed to use a credential with the current scheme.
+    /// Records that the user agreed to use a credential with the current scheme.
     func approve(_ credential: Credential) {
         guard let current else { return }
         memory.approved(current.form, in: space, for: LoginIdentity(credential))
@@ -215,7 +218,7 @@ struct AuthenticationMachine {
 
     // MARK: Beginning
 
-    /// Begins a conversation with the next offer that can be used. False, with ``error`` set, if there is none.
+    /// Starts a conversation with the next usable offer. Returns false, and sets ``error``, if there is none.
     private mutating func startNext() -> Bool {
         while !untried.isEmpty {
             let index = untried.removeFirst()
@@ -225,7 +228,8 @@ struct AuthenticationMachine {
                 _ = try scheme.receive(offers[index].challenge, answering: nil)
                 let form = method.form(offers[index].challenge, place)
                 current = Conversation(method: method, offer: index, form: form, scheme: scheme)
-                // A scheme without a password may turn out not to be usable here: it counts once it is used.
+                // A scheme without a password may prove unusable on this machine, so it is recorded only when it is
+                // used.
                 if scheme.traits.requiresUserNameAndPassword { memory.offered(form, in: space) }
                 offers[index].outcome = .chosen
                 error = nil
@@ -239,7 +243,7 @@ struct AuthenticationMachine {
         return false
     }
 
-    /// The most telling reason for having no scheme.
+    /// The most informative reason why no scheme is usable.
     private var finalError: HTTPAuthError {
         let reasons = offers.compactMap { offer -> HTTPAuthError? in
             if case .skipped(let reason) = offer.outcome { reason } else { nil }
@@ -260,7 +264,8 @@ struct AuthenticationMachine {
 
     // MARK: Steps
 
-    /// What to put on a request. Where the scheme cannot start, the next is taken; then ``space`` may be another.
+    /// Returns what to put on a request. If the scheme cannot start, the next one is started, which can change
+    /// ``space``.
     mutating func respond(
         to input: AuthenticationInput, with credential: Credential?
     ) throws(HTTPAuthError) -> AuthenticationStep {
@@ -280,7 +285,8 @@ struct AuthenticationMachine {
         throw error ?? HTTPAuthError(.outOfOrder, detail: "no challenge was received")
     }
 
-    /// Goes on with what the work gave. Nil if the scheme failed and another one was taken: respond again.
+    /// Continues after blocking work. Returns nil if the scheme failed and another one was started; call
+    /// ``respond(to:with:)`` again.
     mutating func resume(
         with outcome: Result<BlockingWork.Output, HTTPAuthError>
     ) throws(HTTPAuthError) -> AuthenticationStep? {
@@ -309,7 +315,7 @@ struct AuthenticationMachine {
         return step
     }
 
-    /// After a failure: takes the next scheme if that may help, else throws.
+    /// Starts the next scheme if the failure allows it; otherwise throws.
     private mutating func moveOn(
         from conversation: Conversation, _ failure: HTTPAuthError
     ) throws(HTTPAuthError) {
@@ -337,7 +343,7 @@ struct AuthenticationMachine {
         if let objection = objection(to: credential) { throw objection }
     }
 
-    /// Takes a final response to a request that carried `sent`.
+    /// Processes a final response to a request that carried `sent`.
     mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {
         guard let method = current?.method, acceptance.sent.isCredential(of: method) else { return }
         rounds = 0
@@ -354,14 +360,14 @@ struct AuthenticationMachine {
         current?.hasSent = false
     }
 
-    /// Makes the machine refuse from now on.
+    /// Makes all further calls fail with an error.
     mutating func invalidate(_ error: HTTPAuthError) {
         self.error = error
     }
 }
 
 extension [UInt8] {
-    /// Whether a field value is one of the method's scheme.
+    /// Returns whether a field value belongs to the method's scheme.
     fileprivate func isCredential(of method: AuthenticationMethod) -> Bool {
         AuthGrammar.equalsIgnoringCase(prefix { !AuthGrammar.isSpace($0) }, method.name.utf8)
     }

@@ -1,37 +1,41 @@
-/// The forms of logins that servers and proxies have offered and received, so that no later login is weaker unnoticed.
+/// Remembers the forms of logins that servers and proxies offered and received, so that no later login is weaker
+/// unnoticed.
 ///
-/// The rule: a credential is not used in a form that is weaker (``AuthenticationForm/isWeaker(than:)``) than
+/// A credential is not used in a form that is weaker (``AuthenticationForm/isWeaker(than:)``) than
 /// - a form that the same protection space has offered, or
-/// - a form in which the same login was used at the same server or proxy, in whatever realm,
+/// - a form in which the same login was used at the same server or proxy, in any realm,
 ///
-/// unless the user has agreed to that very form for that very space, or
-/// ``AuthenticationPolicy/mayWeakenLogins`` names the scheme.
+/// unless the user agreed to this form for this protection space, or ``AuthenticationPolicy/mayWeakenLogins`` contains
+/// the scheme.
 ///
-/// ``HTTPAuthentication`` checks the rule each time that it puts a credential on a request. An object that is made for one
-/// answer has a memory of its own; a client that makes several objects for one server gives them one memory:
+/// ``HTTPAuthentication`` enforces this rule whenever it puts a credential on a request. By default each object has its
+/// own memory. A client that creates several objects for one server gives them the same memory:
 ///
 /// ```swift
 /// let memory = AuthenticationMemory()
 /// let authentication = HTTPAuthentication(response: response, memory: memory)
 /// ```
 ///
-/// What is kept is bounded; passwords are kept until ``forget()``. All members may be used from any thread.
+/// The memory is bounded. It holds passwords until ``forget()`` is called. It is safe to use from any thread.
 public final class AuthenticationMemory: Sendable {
-    /// The most servers and proxies of which anything is kept, 256. Those that have only offered something are forgotten first, and
-    /// of equals the one not used for longest: servers that merely ask do not displace the record of a login.
+    /// The maximum number of servers and proxies in the memory: 256.
+    ///
+    /// Beyond it, servers that have only made offers are dropped first, the least recently used one first. Servers that
+    /// only send challenges can therefore not displace the record of a login.
     public static let placeLimit = 256
 
-    /// The most realms, logins and decisions of one server that are kept apart, 32 of each. Beyond that, what the realms
-    /// and logins were counts for all of them, and the decisions are asked for again: a server that makes up realms makes
-    /// the rule stricter, never weaker.
+    /// The maximum number of realms, logins and approvals that are kept apart for one server: 32 of each.
+    ///
+    /// Beyond it, the strongest recorded form counts for all realms and logins, and the user is asked again for
+    /// approvals. A server that invents realms makes the rule stricter, never weaker.
     public static let entryLimit = 32
 
     private let records = Locked(AuthenticationRecords())
 
-    /// Makes an empty memory.
+    /// Creates an empty memory.
     public init() {}
 
-    /// Forgets everything, the user's decisions included.
+    /// Removes everything, including the user's approvals.
     public func forget() {
         records.withLock { $0 = AuthenticationRecords() }
     }
@@ -59,9 +63,10 @@ public final class AuthenticationMemory: Sendable {
     }
 }
 
-/// A user and a proof, whatever the realm: what must not be sent in a weaker form than before.
+/// A user and a proof of identity, independent of the realm: the login that must not be sent in a weaker form than
+/// before.
 struct LoginIdentity: Hashable, Sendable {
-    /// The user name, with the domain if there is one: some schemes take `DOMAIN\user` apart, others do not.
+    /// The user name, with the domain if there is one. Some schemes split `DOMAIN\user`, others do not.
     let user: String
     let proof: Credential.Proof
 
@@ -72,7 +77,7 @@ struct LoginIdentity: Hashable, Sendable {
     }
 }
 
-/// The rule of ``AuthenticationMemory`` and what it remembers, as a value without I/O.
+/// The rule of ``AuthenticationMemory`` and its records, as a value without I/O.
 struct AuthenticationRecords {
     private struct Decision: Hashable {
         let realm: String?
@@ -80,19 +85,20 @@ struct AuthenticationRecords {
     }
 
     private struct Place {
-        /// The strongest form offered in each realm; that of nil was offered without one, and counts for all realms.
+        /// The strongest form offered in each realm. An offer without a realm (nil) counts for all realms.
         var offered: [String?: AuthenticationForm] = [:]
         /// The strongest form in which each login was used, in any realm.
         var used: [LoginIdentity: AuthenticationForm] = [:]
-        /// The form that the user agreed to, or a stronger one used since.
+        /// The form that the user approved, or a stronger one used since.
         var approved: [Decision: AuthenticationForm] = [:]
-        /// What `offered` and `used` held before there were too many entries: counts for all realms and logins.
+        /// The strongest form dropped from `offered` and `used` when they became too large; it counts for all realms
+        /// and logins.
         var rest: AuthenticationForm?
-        /// Whether a login was used or agreed to here.
+        /// Whether a login was used or approved here.
         var hasLogin = false
         var lastUse = 0
 
-        /// Whether this is forgotten before another one.
+        /// Returns whether this record is dropped before another one.
         func isLessNeeded(than other: Place) -> Bool {
             hasLogin == other.hasLogin ? lastUse < other.lastUse : !hasLogin
         }
@@ -101,14 +107,14 @@ struct AuthenticationRecords {
     private var places: [ProtectionSpace: Place] = [:]
     private var uses = 0
 
-    /// The number of servers and proxies of which something is kept.
+    /// The number of servers and proxies in the records.
     var placeCount: Int { places.count }
 
-    /// The form below which a login must not be used in a space; nil if any may be. Without a login, the form that the
-    /// space itself has offered.
+    /// Returns the form below which a login must not be used in a space; nil if every form is allowed. Without a login,
+    /// the form that the space itself has offered. A form that the user approved takes precedence.
     ///
-    /// - Parameter sent: The strongest form that the conversation itself has sent, which counts even if the records of the place
-    ///   were forgotten meanwhile; nil for none. What the user agreed to comes first.
+    /// - Parameter sent: The strongest form that the conversation has sent, or nil. It counts even if the server's
+    ///   record was dropped in the meantime.
     func floor(
         in space: ProtectionSpace, for login: LoginIdentity?, sent: AuthenticationForm? = nil
     ) -> AuthenticationForm? {
@@ -122,14 +128,15 @@ struct AuthenticationRecords {
         return floor
     }
 
-    /// The space has offered a form that this client can use.
+    /// Records that the space offered a form that this client supports.
     mutating func offered(_ form: AuthenticationForm, in space: ProtectionSpace) {
         change(space) { place in
             place.offered[space.realm] = form.joined(with: place.offered[space.realm])
         }
     }
 
-    /// A field of this form was made; without a login by what the system knows of the user.
+    /// Records that credentials of this form were created; `login` is nil for credentials from the system, such as a
+    /// ticket.
     mutating func used(_ form: AuthenticationForm, in space: ProtectionSpace, by login: LoginIdentity?) {
         change(space) { place in
             place.offered[space.realm] = form.joined(with: place.offered[space.realm])
@@ -141,7 +148,7 @@ struct AuthenticationRecords {
         }
     }
 
-    /// The user has agreed to a form for a login, knowing which.
+    /// Records that the user agreed to this form for a login.
     mutating func approved(_ form: AuthenticationForm, in space: ProtectionSpace, for login: LoginIdentity) {
         change(space) { place in
             let decision = Decision(realm: space.realm, login: login)

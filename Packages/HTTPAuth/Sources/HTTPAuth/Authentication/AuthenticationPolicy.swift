@@ -1,4 +1,4 @@
-/// Which schemes may be used, in which order, and how much a server may demand.
+/// The schemes that may be used, their order, and the limits on what a server can demand.
 ///
 /// ```swift
 /// var policy = AuthenticationPolicy()
@@ -6,27 +6,27 @@
 /// policy.methods = [.digest] + policy.methods     // Digest before all others
 /// ```
 public struct AuthenticationPolicy: Sendable {
-    /// The schemes that are known, the first choice first. A scheme that stands here twice counts where it stands first.
+    /// The supported schemes in order of preference. A duplicate counts at its first position.
     ///
-    /// By default those of this package, the strongest first.
+    /// By default the schemes of this package, strongest first.
     public var methods: [AuthenticationMethod] = [.negotiate, .ntlm, .digest, .basic]
 
     /// Schemes that are never used.
     public var banned: Set<AuthenticationMethod> = []
 
-    /// Schemes that are used on encrypted connections only. `[.basic]` is a good choice where servers allow it.
+    /// Schemes that are used on encrypted connections only. `[.basic]` is a good choice if the servers allow it.
     public var encryptedOnly: Set<AuthenticationMethod> = []
 
-    /// Schemes that may be used although the server or proxy has offered, or received, a stronger form of login before
-    /// (see ``AuthenticationMemory``). Empty by default: then the user is asked, or the login ends.
+    /// Schemes that may be used even if the server or proxy has offered or received a stronger form of login before
+    /// (see ``AuthenticationMemory``). Empty by default: the user is asked, or the login fails.
     public var mayWeakenLogins: Set<AuthenticationMethod> = []
 
-    /// What is accepted in challenges beyond their grammar.
+    /// Deviations from the challenge grammar that are accepted.
     public var leniency: ChallengeLeniency = .client
 
-    /// What a server may demand.
+    /// Limits on what a server can demand.
     public var limits = AuthenticationLimits()
 
-    /// Makes the default policy.
+    /// Creates the default policy.
     public init() {}
 }

@@ -1,14 +1,14 @@
-/// What an answer means for authentication, and so what to do next.
+/// The meaning of a response for authentication, and the next action.
 public enum AuthenticationVerdict: Hashable, Sendable {
-    /// Apply a credential and send the request again. The one applied before is still good: this is the next leg of the
-    /// exchange, or the server wanted a fresh nonce, or it was asked for nothing yet.
+    /// Apply a credential and send the request again. The previous credential was not rejected: this is the next leg of
+    /// the exchange, the server requires a fresh nonce, or the request carried no credential.
     case apply
-    /// The credential was refused: make a new object, and apply another credential.
+    /// The credential was rejected. Create a new object and apply another credential.
     case refused
-    /// The answer asks for authentication in another realm than this object's: make an object for that one, too.
+    /// The response asks for authentication in another realm than this object's. Create another object for that realm.
     case otherSpace
-    /// Authentication cannot go on: see the object's error.
+    /// Authentication failed; see ``HTTPAuthentication/error``.
     case failed
-    /// Authentication is done; the answer is what the server has to say to this user.
+    /// Authentication is complete. The response is the server's answer to this user.
     case accepted
 }

@@ -1,4 +1,4 @@
-/// A user name and a password that are not bound to a realm yet, as CFNetwork takes them.
+/// A user name and a password without a realm, as CFNetwork accepts them.
 struct Login: Sendable {
     let user: String
     let password: Secret
@@ -10,7 +10,8 @@ struct Login: Sendable {
         self.accountDomain = accountDomain
     }
 
-    /// The credential for a space. Where a domain belongs to an account and none was given, it is taken from `DOMAIN\user`.
+    /// Returns the credential for a space. If the scheme uses account domains and none was given, it is taken from
+    /// `DOMAIN\user`.
     func credential(for space: ProtectionSpace, _ authentication: HTTPAuthentication) -> Credential {
         var user = user
         var domain = accountDomain

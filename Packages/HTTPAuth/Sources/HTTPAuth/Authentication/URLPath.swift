@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import HTTPMessage
 
-/// Paths of URLs, as protection spaces compare them.
+/// The paths of URLs, as protection spaces compare them.
 enum URLPath {
-    /// The path up to its last slash: `/a/` of `/a/b`.
+    /// The path up to its last slash: `/a/` for `/a/b`.
     static func folder(of url: URL?) -> String {
         guard let path = url.flatMap({ try? RequestTarget(origin: $0).path }), let slash = path.lastIndex(of: "/")
         else {
@@ -12,10 +12,10 @@ enum URLPath {
         return String(path[...slash])
     }
 
-    /// The segments of a path, with `.` and `..` resolved, so that `/a/../b` is not below `/a`.
+    /// The segments of a path, with `.` and `..` resolved, so that `/a/../b` does not count as below `/a`.
     static func segments(of url: URL) -> [Substring] {
         guard var path = try? RequestTarget(origin: url).path else { return [] }
-        // Few paths have anything to resolve, and to find out costs less than to do it.
+        // Few paths contain anything to resolve, and this test is cheaper than resolving.
         if path.contains("%") || path.contains("/.") {
             guard let resolved = try? RequestTarget(origin: url.standardized).path else { return [] }
             path = resolved
@@ -25,12 +25,12 @@ enum URLPath {
 }
 
 extension [Substring] {
-    /// Without the empty segment behind a last slash: `/a/` covers `/a/b`.
+    /// The segments without the empty one after a trailing slash: `/a/` covers `/a/b`.
     var droppingLastEmpty: [Substring] { last?.isEmpty == true ? dropLast() : self }
 }
 
 extension ProtectionSpace.Role {
-    /// Who asks with this status; nil if nobody does.
+    /// Creates the role that sends challenges with this status; nil for any other status.
     init?(asking status: HTTPStatus) {
         switch status {
         case .unauthorized: self = .origin
@@ -41,7 +41,7 @@ extension ProtectionSpace.Role {
 }
 
 extension ProtectionSpace {
-    /// The place of a URL; for a proxy, and without a URL, the nameless one.
+    /// Creates the space of a URL, without a realm. For a proxy, and without a URL, the host is empty.
     init(_ role: Role, of url: URL?) {
         guard role == .origin, let scheme = url?.scheme, let host = url?.host else {
             self.init(role, scheme: "", host: "", port: 0)
@@ -56,13 +56,14 @@ extension ProtectionSpace {
         host.isEmpty ? nil : URL(string: "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)/")
     }
 
-    /// Whether a URL is one of this server.
+    /// Returns whether a URL belongs to this server.
     func contains(_ url: URL) -> Bool {
         url.scheme != nil && url.host != nil && ProtectionSpace(.origin, of: url) == with(realm: nil)
     }
 
-    /// Whether a request may carry this place's credentials: its URL or `Host` must not name another origin, and it must
-    /// be sent through this proxy. A place that is not known cannot tell.
+    /// Returns whether a request may carry the credentials of this space. For an origin, the request's URL or `Host`
+    /// must not name another origin; for a proxy, the request must be sent through that proxy. A space without a host
+    /// allows every request.
     func mayReceive(_ request: HTTPRequest, through proxy: ProtectionSpace?) -> Bool {
         if host.isEmpty { return true }
         if role == .proxy { return proxy?.with(realm: nil) == with(realm: nil) }

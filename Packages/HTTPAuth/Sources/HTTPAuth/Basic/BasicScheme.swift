@@ -1,12 +1,13 @@
-/// Basic (RFC 7617): user name and password in every request, in base 64 for anyone on the way to read.
+/// Basic (RFC 7617): sends the user name and password in every request, in base 64, readable by anyone on the network
+/// path.
 ///
 /// ```swift
 /// var policy = AuthenticationPolicy()
 /// policy.encryptedOnly = [.basic]     // never without TLS
 /// ```
 ///
-/// Text is sent as UTF-8, which is what a challenge can ask for (`charset="UTF-8"`) and what servers and browsers take it
-/// for otherwise. Where a server that says nothing wants ISO 8859-1, take ``AuthenticationMethod/basicLatin1``.
+/// Text is sent as UTF-8. A challenge can ask for it (`charset="UTF-8"`), and servers and browsers assume it otherwise.
+/// For a server that expects ISO 8859-1 without saying so, use ``AuthenticationMethod/basicLatin1``.
 struct BasicScheme: AuthenticationScheme {
     private(set) var realm: String?
     private let prefersLatin1: Bool
@@ -24,7 +25,7 @@ struct BasicScheme: AuthenticationScheme {
         guard challenge.token == nil else {
             throw HTTPAuthError(.malformedChallenge, scheme: "Basic", detail: "a token instead of parameters")
         }
-        // RFC 7617 §2 requires a realm. Servers forget it, and all that it changes is the text for the user.
+        // RFC 7617 §2 requires a realm. Some servers omit it, which only changes the text shown to the user.
         realm = challenge["realm"]
         isUTF8 = challenge["charset"]?.lowercased() == "utf-8"
         return sent == nil ? .fresh : .refused
@@ -38,7 +39,7 @@ struct BasicScheme: AuthenticationScheme {
         return .send(try field(user: credential.user, password: password))
     }
 
-    /// The field's value: `Basic` and base 64 of the name, a colon, and the password (RFC 7617 §2).
+    /// Returns the field value: `Basic` and the base 64 of the user name, a colon and the password (RFC 7617 §2).
     private func field(user: String, password: Secret) throws(HTTPAuthError) -> [UInt8] {
         var bytes = try encoded(Array(user.utf8), or: .invalidUserName)
         if bytes.contains(UInt8(ascii: ":")) {
@@ -51,7 +52,7 @@ struct BasicScheme: AuthenticationScheme {
     }
 
     private func encoded(_ text: [UInt8], or code: HTTPAuthError.Code) throws(HTTPAuthError) -> [UInt8] {
-        // RFC 7617 §2: no control characters.
+        // RFC 7617 §2 forbids control characters.
         guard text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw HTTPAuthError(code, scheme: "Basic", detail: "it contains a control character")
         }
@@ -68,9 +69,11 @@ struct BasicScheme: AuthenticationScheme {
 }
 
 extension AuthenticationMethod {
-    /// Basic (RFC 7617), with UTF-8. Replaces `kCFHTTPAuthenticationSchemeBasic`.
+    /// Basic (RFC 7617), with UTF-8.
+    ///
+    /// Replaces `kCFHTTPAuthenticationSchemeBasic`.
     public static let basic = AuthenticationMethod("Basic") { _ in BasicScheme() }
 
-    /// Basic, with ISO 8859-1 unless the challenge asks for UTF-8: for servers of an older time.
+    /// Basic for old servers: ISO 8859-1, unless the challenge asks for UTF-8.
     public static let basicLatin1 = AuthenticationMethod("Basic") { _ in BasicScheme(prefersLatin1: true) }
 }

@@ -1,4 +1,4 @@
-/// The character classes of RFC 9110 §5.6 and §11.2.
+/// The character classes and quoted strings of RFC 9110 §5.6 and §11.2.
 enum AuthGrammar {
     static let quote = UInt8(ascii: "\"")
     static let backslash = UInt8(ascii: "\\")
@@ -13,7 +13,7 @@ enum AuthGrammar {
         lowercased(byte) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
     }
 
-    /// tchar (RFC 9110 §5.6.2).
+    /// Returns whether a byte is a `tchar` (RFC 9110 §5.6.2).
     static func isToken(_ byte: UInt8) -> Bool {
         if isAlphanumeric(byte) { return true }
         switch byte {
@@ -25,7 +25,7 @@ enum AuthGrammar {
         }
     }
 
-    /// What a token68 holds before its `=` (RFC 9110 §11.2).
+    /// Returns whether a byte can occur in a token68, except for the final `=` characters (RFC 9110 §11.2).
     static func isToken68(_ byte: UInt8) -> Bool {
         if isAlphanumeric(byte) { return true }
         switch byte {
@@ -36,7 +36,7 @@ enum AuthGrammar {
         }
     }
 
-    /// What a quoted string may hold, plain or behind a backslash (RFC 9110 §5.6.4).
+    /// Returns whether a byte can occur in a quoted string, plain or after a backslash (RFC 9110 §5.6.4).
     static func isText(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\t")
     }
@@ -49,13 +49,13 @@ enum AuthGrammar {
         a.count == b.count && zip(a, b).allSatisfy { lowercased($0) == lowercased($1) }
     }
 
-    /// The bytes as UTF-8 where they are that, and as ISO 8859-1 otherwise, as HTTP was before (RFC 9110 §5.5).
+    /// Decodes UTF-8; other bytes are decoded as ISO 8859-1, the former encoding of HTTP (RFC 9110 §5.5).
     static func text(_ bytes: some Collection<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
-    /// The bytes as a quoted string.
+    /// Returns the bytes as a quoted string.
     static func quoted(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var result = [quote]
         for byte in bytes {

@@ -1,45 +1,46 @@
 public import HTTPMessage
 
-/// Reads challenges: every scheme of one field line, or of all lines of a response (RFC 9110 §11.3, §11.6.1).
+/// A parser for the challenges in one field line or in all lines of a response (RFC 9110 §11.3, §11.6.1).
 ///
-/// Commas separate challenges as well as the parameters of one, so a name that `=` follows is a parameter and any other
-/// begins the next challenge. What is malformed is not repaired: the challenge in which it stands and what follows in
-/// that line are dropped, and ``Result/errors`` says so. Challenges before it, and other lines, are used.
+/// Commas separate challenges as well as parameters. A name followed by `=` is therefore a parameter; any other name
+/// starts the next challenge. Malformed input is not repaired: the malformed challenge and the rest of its line are
+/// dropped and reported in ``Result/errors``. Earlier challenges and other lines are used.
 ///
 /// ```swift
 /// let found = ChallengeParser().parse(response)
 /// for challenge in found.challenges { print(challenge) }
 /// ```
 public struct ChallengeParser: Sendable {
-    /// The departures from the grammar that are accepted.
+    /// The accepted deviations from the grammar.
     public var leniency: ChallengeLeniency
 
-    /// The limits beyond which a line is refused.
+    /// The limits; a longer line or list is rejected.
     public var limits: AuthenticationLimits
 
-    /// Makes a parser.
+    /// Creates a parser.
     public init(leniency: ChallengeLeniency = .client, limits: AuthenticationLimits = .default) {
         self.leniency = leniency
         self.limits = limits
     }
 
-    /// What was read.
+    /// The result of parsing.
     public struct Result: Hashable, Sendable {
         /// The challenges, in order.
         public var challenges: [Challenge] = []
 
-        /// What was dropped, and why: at most one for each line and each challenge.
+        /// The reasons for dropped input: at most one for each line and each challenge.
         public var errors: [HTTPAuthError] = []
     }
 
-    /// Reads the challenges of a response: those of `WWW-Authenticate`, or with 407 of `Proxy-Authenticate`.
+    /// Parses the challenges of a response: its `Proxy-Authenticate` fields if the status is 407, otherwise
+    /// `WWW-Authenticate`.
     public func parse(_ response: HTTPResponse) -> Result {
         let name: HTTPFieldName =
             response.status == .proxyAuthenticationRequired ? .proxyAuthenticate : .wwwAuthenticate
         return parse(response.fields, name)
     }
 
-    /// Reads the challenges of every field with this name.
+    /// Parses the challenges in every field with this name.
     public func parse(_ fields: HTTPFields, _ name: HTTPFieldName) -> Result {
         var result = Result()
         for field in fields where field.name == name {
@@ -48,16 +49,16 @@ public struct ChallengeParser: Sendable {
         return result
     }
 
-    /// Reads one field value.
+    /// Parses one field value.
     public func parse(_ value: [UInt8]) -> Result {
         var result = Result()
         parse(value, into: &result)
         return result
     }
 
-    /// Reads a list of parameters without a scheme, which is what `Authentication-Info` holds (RFC 7615 §3).
+    /// Parses a list of parameters without a scheme, as in `Authentication-Info` (RFC 7615 §3).
     ///
-    /// Throws ``HTTPAuthError/Code/malformedChallenge``.
+    /// - Throws: ``HTTPAuthError/Code/malformedChallenge``.
     public func parseParameters(_ value: [UInt8]) throws(HTTPAuthError) -> [Challenge.Parameter] {
         var scan = ChallengeScan(value, leniency: leniency, limits: limits)
         let parameters = try scan.parameters()
@@ -92,7 +93,8 @@ public struct ChallengeParser: Sendable {
 }
 
 extension Challenge {
-    /// A parameter may occur once only (RFC 9110 §11.2): which one counts, nobody could say.
+    /// The name of the first parameter that occurs twice. RFC 9110 §11.2 allows each once only; it is undefined which
+    /// one counts.
     fileprivate var repeatedParameter: String? {
         var seen: Set<String> = []
         return parameters.first { !seen.insert($0.name.lowercased()).inserted }?.name

@@ -1,4 +1,4 @@
-/// A place in a challenge field, and the reading of its grammar from there on (RFC 9110 §11.2, §11.3).
+/// A scanner for the grammar of a challenge field, at an offset into it (RFC 9110 §11.2, §11.3).
 struct ChallengeScan {
     private let bytes: [UInt8]
     private let leniency: ChallengeLeniency
@@ -14,7 +14,7 @@ struct ChallengeScan {
 
     var isAtEnd: Bool { place == bytes.count }
 
-    /// The next challenge; nil at the end.
+    /// Returns the next challenge; nil at the end.
     mutating func nextChallenge() throws(HTTPAuthError) -> Challenge? {
         let startsLine = place == 0
         let comma = skipSeparators()
@@ -35,9 +35,9 @@ struct ChallengeScan {
         return challenge
     }
 
-    /// The parameters from here to the next challenge.
+    /// Parses the parameters up to the next challenge.
     ///
-    /// The first may follow the scheme without a comma; after it each needs one.
+    /// The first parameter may follow the scheme without a comma; each later one needs a comma.
     mutating func parameters() throws(HTTPAuthError) -> [Challenge.Parameter] {
         var found: [Challenge.Parameter] = []
         while true {
@@ -64,7 +64,7 @@ struct ChallengeScan {
         }
     }
 
-    /// Skips commas and the spaces around them; whether there was a comma.
+    /// Skips commas and spaces. Returns whether there was a comma.
     private mutating func skipSeparators() -> Bool {
         var comma = false
         while place < bytes.count, AuthGrammar.isSpace(bytes[place]) || bytes[place] == AuthGrammar.comma {
@@ -84,7 +84,8 @@ struct ChallengeScan {
         return bytes[start..<place]
     }
 
-    /// A token68 up to a comma or the end; nil, without moving, if there is none. `name=value` is none, `name=` is one.
+    /// Parses a token68 that ends at a comma or at the end. If there is none, returns nil without advancing: `name=` is
+    /// a token68, `name=value` is not.
     private mutating func token68() -> String? {
         let start = place
         skipSpaces()
@@ -116,7 +117,7 @@ struct ChallengeScan {
             && byte != AuthGrammar.comma && byte != AuthGrammar.quote
     }
 
-    /// A quoted string; a backslash makes the byte after it plain (RFC 9110 §5.6.4).
+    /// Parses a quoted string; a backslash escapes the next byte (RFC 9110 §5.6.4).
     private mutating func quotedString() throws(HTTPAuthError) -> [UInt8] {
         var value: [UInt8] = []
         place += 1

@@ -1,14 +1,14 @@
-/// Who someone is at one place, and the proof.
+/// A user's identity in one protection space, with its proof.
 ///
-/// A credential cannot be made without its ``ProtectionSpace``, and every scheme refuses one of another space with
-/// ``HTTPAuthError/Code/wrongProtectionSpace``: what was meant for A cannot reach B, whatever the caller mixes up.
+/// A credential always has a ``ProtectionSpace``. Every scheme rejects a credential of another space with
+/// ``HTTPAuthError/Code/wrongProtectionSpace``, so a mistake of the caller cannot send it to the wrong server.
 ///
 /// ```swift
 /// let credential = Credential(user: "joe", password: "secret", for: authentication.space)
 /// try authentication.apply(to: &request, credential)
 /// ```
 public struct Credential: Hashable, Sendable {
-    /// Where it is good.
+    /// The protection space in which the credential is valid.
     public let space: ProtectionSpace
 
     /// The user name, without a domain.
@@ -17,18 +17,18 @@ public struct Credential: Hashable, Sendable {
     /// The Windows domain of the account, for NTLM; nil if none was given.
     public let accountDomain: String?
 
-    /// What proves it.
+    /// The proof of the identity.
     public let proof: Proof
 
-    /// What proves an identity.
+    /// The proof of an identity.
     public enum Proof: Hashable, Sendable {
         /// A password, in UTF-8.
         case password(Secret)
-        /// The 16 bytes of the NT hash of a password: enough for NTLM, and as secret as the password.
+        /// The 16-byte NT hash of a password. It suffices for NTLM and must be kept as secret as the password.
         case ntHash(Secret)
     }
 
-    /// Makes a credential.
+    /// Creates a credential.
     public init(user: String, accountDomain: String? = nil, proof: Proof, for space: ProtectionSpace) {
         self.space = space
         self.user = user
@@ -36,12 +36,12 @@ public struct Credential: Hashable, Sendable {
         self.proof = proof
     }
 
-    /// Makes a credential of a user name and a password.
+    /// Creates a credential from a user name and a password.
     public init(user: String, password: String, accountDomain: String? = nil, for space: ProtectionSpace) {
         self.init(user: user, accountDomain: accountDomain, proof: .password(Secret(password)), for: space)
     }
 
-    /// The password; nil if the proof is something else.
+    /// The password; nil if the proof is not a password.
     public var password: Secret? {
         switch proof {
         case .password(let password): password
@@ -51,12 +51,12 @@ public struct Credential: Hashable, Sendable {
 }
 
 extension Credential: CustomStringConvertible {
-    /// For people: user and place, never the proof.
+    /// The user name and the protection space, without the proof.
     public var description: String { "\(accountDomain.map { "\($0)\\" } ?? "")\(user) at \(space)" }
 }
 
 extension Secret: Hashable {
-    /// Hashes the number of bytes only, so that no hash value depends on what they are.
+    /// Hashes the number of bytes only, so that the hash value reveals nothing about their values.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(count)
     }

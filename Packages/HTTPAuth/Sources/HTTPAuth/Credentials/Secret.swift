@@ -1,9 +1,10 @@
 internal import CLibcrypto
 
-/// Bytes that must not be seen: a password or what is made of one.
+/// Secret bytes: a password, or a value derived from one.
 ///
-/// The bytes are kept once, outside Swift's arrays and strings, and overwritten when the last copy goes away. No
-/// description, reflection or dump shows them; comparing takes the same time whatever they are.
+/// The bytes are stored once, outside Swift's arrays and strings, and overwritten when the last copy is released.
+/// Descriptions, reflection and dumps do not show them. Comparison takes the same time for any two values of equal
+/// length.
 ///
 /// ```swift
 /// let password = Secret("open sesame")
@@ -11,17 +12,17 @@ internal import CLibcrypto
 /// password.withBytes { bytes in hash(bytes) }
 /// ```
 ///
-/// The `String` or array it was made from is the caller's, and Swift does not overwrite those: read passwords into
-/// bytes, make a secret of them at once, and clear them.
+/// The `String` or array that the secret was created from belongs to the caller, and Swift does not overwrite it. Read
+/// passwords into bytes, create the secret from them at once, and clear them.
 public struct Secret: Sendable {
     private let storage: Storage
 
-    /// Makes a secret from text, as UTF-8.
+    /// Creates a secret from text, as UTF-8.
     public init(_ text: String) {
         storage = Storage(text.utf8)
     }
 
-    /// Makes a secret from bytes.
+    /// Creates a secret from bytes.
     public init(bytes: some Collection<UInt8>) {
         storage = Storage(bytes)
     }
@@ -29,7 +30,7 @@ public struct Secret: Sendable {
     /// The number of bytes.
     public var count: Int { storage.bytes.count }
 
-    /// Calls `body` with the bytes, which must not be kept.
+    /// Calls `body` with the bytes. The pointer is valid only during the call.
     public func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -37,7 +38,7 @@ public struct Secret: Sendable {
         return try body(UnsafeRawBufferPointer(storage.bytes))
     }
 
-    // The memory is written in `init` and then only read until `deinit`, which no other reference survives.
+    // Safe to share: the memory is written in `init` and only read until `deinit`, when no other reference exists.
     private final class Storage: @unchecked Sendable {
         let bytes: UnsafeMutableRawBufferPointer
 
@@ -54,7 +55,7 @@ public struct Secret: Sendable {
 }
 
 extension Secret: Equatable {
-    /// Whether the bytes are the same, in a time that depends on their number only.
+    /// Returns whether the bytes are equal, in a time that depends only on their number.
     public static func == (a: Secret, b: Secret) -> Bool {
         a.withBytes { a in
             b.withBytes { b in
@@ -65,12 +66,12 @@ extension Secret: Equatable {
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// `Secret(…)`, whatever the bytes.
+    /// `Secret(…)`, for any value.
     public var description: String { "Secret(…)" }
 
-    /// `Secret(…)`, whatever the bytes.
+    /// `Secret(…)`, for any value.
     public var debugDescription: String { description }
 
-    /// Without children, so that `dump` shows nothing.
+    /// A mirror without children, so that `dump` shows nothing.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,10 +1,11 @@
-/// Where a bus listens: a Unix socket (D-Bus specification, "Server addresses").
+/// The address of a message bus: a Unix socket (D-Bus specification, "Server addresses").
 enum DBusAddress: Hashable {
     case path(String)
-    /// A name that is no file.
+    /// A name in the abstract namespace, which is not a file.
     case abstract(String)
 
-    /// The Unix sockets of a list such as `unix:path=/run/user/1000/bus,guid=…;tcp:host=…`. Other transports are left out.
+    /// Returns the Unix sockets in a list such as `unix:path=/run/user/1000/bus,guid=…;tcp:host=…`. Other transports
+    /// are ignored.
     static func parse(_ list: String, runtimeFolder: String? = nil) -> [DBusAddress] {
         list.split(separator: ";").compactMap { address in
             let parts = address.split(separator: ":", maxSplits: 1)
@@ -23,7 +24,7 @@ enum DBusAddress: Hashable {
         }
     }
 
-    /// The text without its percent signs; nil if they are wrong, or if it holds a NUL.
+    /// Decodes percent escapes; returns nil if one is invalid or the result contains a NUL.
     private static func unescaped(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8

@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// A connection to a message bus, for one thread that waits: calls, and the signals that come in between.
+/// A connection to a message bus for one blocking thread: method calls, and the signals that arrive in between.
 final class DBusConnection {
     private let descriptor: Int32
     private var received = DBusInput()
     private var serial: UInt32 = 0
-    /// Signals that came while a reply was waited for; the oldest go when there are too many.
+    /// Signals that arrived while a call waited for its reply. If there are too many, the oldest are dropped.
     private var signals: [DBusMessage] = []
 
     static let signalLimit = 64
     static let bus = "org.freedesktop.DBus"
 
-    /// Connects, says who we are by the credentials of the socket (EXTERNAL), and takes a name on the bus.
+    /// Connects to the bus, authenticates with the credentials of the socket (EXTERNAL) and registers with the bus.
     ///
-    /// Throws ``HTTPAuthError/Code/storeUnavailable``, also after the deadline.
+    /// - Throws: ``HTTPAuthError/Code/storeUnavailable``, or ``HTTPAuthError/Code/timedOut`` after the deadline.
     init(_ addresses: [DBusAddress], until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
         guard !addresses.isEmpty else { throw Self.failure("the address contains no Unix socket") }
         descriptor = try Self.connect(addresses)
@@ -21,7 +21,7 @@ final class DBusConnection {
         _ = try call(.call("Hello", Self.bus, at: "/org/freedesktop/DBus", of: Self.bus), until: deadline)
     }
 
-    /// Takes a socket on which a login has taken place; for tests.
+    /// Takes over a socket that is already authenticated; for tests.
     init(adopting descriptor: Int32) {
         self.descriptor = descriptor
     }
@@ -31,7 +31,7 @@ final class DBusConnection {
         close(descriptor)
     }
 
-    /// Calls a method and gives the body of the reply. An error as the reply is thrown, as `translate` says it.
+    /// Calls a method and returns the body of its reply. An error reply is thrown as an ``HTTPAuthError``.
     func call(
         _ message: DBusMessage, until deadline: ContinuousClock.Instant
     ) throws(HTTPAuthError) -> [DBusValue] {
@@ -57,7 +57,7 @@ final class DBusConnection {
         }
     }
 
-    /// The body of the next signal of that name from an object.
+    /// Waits for the next signal of this name from an object and returns its body.
     func signal(
         _ member: String, from path: String, until deadline: ContinuousClock.Instant
     ) throws(HTTPAuthError) -> [DBusValue] {
@@ -75,7 +75,8 @@ final class DBusConnection {
 
     private func next(until deadline: ContinuousClock.Instant) throws(HTTPAuthError) -> DBusMessage {
         while true {
-            // Who talks without end holds up nobody: there is no wait then that would end.
+            // A peer that sends without end must not block the caller: while data is available, no poll(2) checks the
+            // deadline.
             try check(deadline)
             try receive(DBusMessage.prefixCount, until: deadline)
             let count = try DBusMessage.length(ofPrefix: received.first(DBusMessage.prefixCount))
@@ -99,7 +100,7 @@ final class DBusConnection {
         try send(Array("BEGIN\r\n".utf8), until: deadline)
     }
 
-    /// Waits until so many bytes have come.
+    /// Waits until at least `count` bytes are buffered.
     private func receive(_ count: Int, until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
         while received.count < count {
             let moved = received.fill { recv(descriptor, $0.baseAddress, $0.count, 0) }
@@ -139,7 +140,7 @@ final class DBusConnection {
         guard .now < deadline else { throw HTTPAuthError(.timedOut, detail: "waiting for the session bus") }
     }
 
-    /// The first of the sockets that takes a connection.
+    /// Connects to the first socket that accepts a connection.
     private static func connect(_ addresses: [DBusAddress]) throws(HTTPAuthError) -> Int32 {
         var failure = HTTPAuthError(.storeUnavailable)
         for address in addresses {

@@ -1,16 +1,17 @@
 internal import CLibcrypto
 
-/// What has come over a bus and was not taken yet. There may be secrets in it: what leaves it is overwritten, and so is the
-/// memory that it grows out of.
+/// A buffer for bytes received from a bus. They may contain secrets, so bytes that leave the buffer are overwritten,
+/// and so is the old memory when the buffer grows.
 struct DBusInput {
-    /// How much room there is at least for the next piece.
+    /// The minimum free space for the next read, in bytes.
     static let room = 4096
 
     private(set) var count = 0
-    /// Behind ``count`` there are zeros.
+    /// The memory; all bytes after ``count`` are zero.
     private(set) var storage: [UInt8] = []
 
-    /// Lets `receive` write behind what there is, and say how much it wrote; gives what it said.
+    /// Calls `receive` with the free space after the buffered bytes. The closure returns the number of bytes it wrote;
+    /// this method returns the same number.
     mutating func fill(_ receive: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
         if storage.count - count < Self.room {
             var larger = [UInt8](repeating: 0, count: 2 * storage.count + Self.room)
@@ -23,10 +24,10 @@ struct DBusInput {
         return moved
     }
 
-    /// The first bytes, which stay; there must be as many.
+    /// Returns a copy of the first `length` bytes, which must be buffered.
     func first(_ length: Int) -> [UInt8] { Array(storage[..<length]) }
 
-    /// Takes the first bytes out; there must be as many. Wipe them.
+    /// Removes and returns the first `length` bytes, which must be buffered. The caller wipes them.
     mutating func take(_ length: Int) -> [UInt8] {
         let taken = first(length)
         let rest = count - length

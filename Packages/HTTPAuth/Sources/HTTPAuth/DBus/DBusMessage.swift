@@ -1,4 +1,4 @@
-/// A message of D-Bus (D-Bus specification, "Message format").
+/// A D-Bus message (D-Bus specification, "Message format").
 struct DBusMessage: Hashable {
     enum Kind: UInt8 {
         case call = 1
@@ -7,7 +7,7 @@ struct DBusMessage: Hashable {
         case signal = 4
     }
 
-    /// The fields of the head that we write or read, by their codes.
+    /// The header fields that this package reads or writes, with their codes.
     enum Field: UInt8 {
         case path = 1
         case interface = 2
@@ -19,9 +19,9 @@ struct DBusMessage: Hashable {
         case signature = 8
     }
 
-    /// The largest message that is read: many more passwords than anyone has for one server.
+    /// The maximum size of a message that is read, in bytes: far more than the passwords for one server.
     static let sizeLimit = 1 << 20
-    /// The bytes that say how long the whole is.
+    /// The number of leading bytes that determine the length of a message.
     static let prefixCount = 16
 
     var kind: Kind
@@ -29,7 +29,7 @@ struct DBusMessage: Hashable {
     var fields: [Field: DBusValue] = [:]
     var body: [DBusValue] = []
 
-    /// A call of a method.
+    /// Creates a method call.
     static func call(
         _ member: String, _ interface: String, at path: String, of destination: String, _ body: [DBusValue] = []
     ) -> DBusMessage {
@@ -41,7 +41,7 @@ struct DBusMessage: Hashable {
             ], body: body)
     }
 
-    /// The bytes, which may hold secrets: wipe them.
+    /// Returns the encoded message. It may contain secrets: the caller wipes it.
     func encoded() -> [UInt8] {
         var content = DBusWriter()
         for value in body { content.write(value) }
@@ -63,7 +63,7 @@ struct DBusMessage: Hashable {
         return head.bytes
     }
 
-    /// How many bytes the message has that begins with these ``prefixCount``.
+    /// Returns the length of the message that starts with these ``prefixCount`` bytes.
     static func length(ofPrefix prefix: [UInt8]) throws(HTTPAuthError) -> Int {
         guard prefix.count == prefixCount, let isBigEndian = isBigEndian(prefix[0]), prefix[3] == 1 else {
             throw .malformedMessage("the protocol version is not 1")
@@ -77,7 +77,7 @@ struct DBusMessage: Hashable {
         return length
     }
 
-    /// Reads a whole message; nil if it is of a kind that is to be ignored.
+    /// Decodes a whole message; nil for a message of an unknown type, which must be ignored.
     static func decode(_ bytes: [UInt8]) throws(HTTPAuthError) -> DBusMessage? {
         guard bytes.count >= prefixCount, let isBigEndian = isBigEndian(bytes[0]),
             try length(ofPrefix: Array(bytes[..<prefixCount])) == bytes.count

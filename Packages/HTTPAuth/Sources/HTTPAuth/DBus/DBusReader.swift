@@ -1,11 +1,11 @@
-/// Reads values in the wire format of D-Bus, in either byte order. Whatever the bytes are, it throws or gives a value, and
-/// what it gives is no larger than they are by more than a constant factor.
+/// Reads values in the D-Bus wire format, in either byte order. Any input either throws or yields a value whose size is
+/// at most a constant multiple of the input's.
 struct DBusReader {
     private let bytes: ArraySlice<UInt8>
     private let isBigEndian: Bool
     private var place: Int
 
-    /// - Parameter start: where to begin; boundaries count from the first of `bytes`.
+    /// - Parameter start: The offset of the first value. Alignment counts from the start of `bytes`.
     init(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool, from start: Int = 0) {
         self.bytes = bytes
         self.isBigEndian = isBigEndian
@@ -20,7 +20,7 @@ struct DBusReader {
         guard try take(boundary - rest).allSatisfy({ $0 == 0 }) else { throw .malformedMessage("nonzero padding") }
     }
 
-    /// The value of a type. Variants may nest as deep as types.
+    /// Reads a value of a type. Variants may be nested as deeply as types.
     mutating func value(_ type: DBusType, depth: Int = 0) throws(HTTPAuthError) -> DBusValue {
         guard depth <= 2 * DBusType.depthLimit else { throw .malformedMessage("values are nested too deeply") }
         try align(type.alignment)

@@ -1,4 +1,4 @@
-/// A type of D-Bus, as signatures spell it (D-Bus specification, "Type system").
+/// A D-Bus type, as written in signatures (D-Bus specification, "Type system").
 indirect enum DBusType: Hashable, Sendable {
     case number(Number)
     case string
@@ -9,7 +9,7 @@ indirect enum DBusType: Hashable, Sendable {
     case entry(key: DBusType, value: DBusType)
     case variant
 
-    /// The types of a fixed size, by their letters.
+    /// The types of fixed size, with their signature letters.
     enum Number: Character, CaseIterable, Sendable {
         case byte = "y"
         case boolean = "b"
@@ -34,7 +34,7 @@ indirect enum DBusType: Hashable, Sendable {
 
     static let byte = DBusType.number(.byte)
 
-    /// The boundary on which its values begin.
+    /// The alignment of its values, in bytes.
     var alignment: Int {
         switch self {
         case .number(let number): number.size
@@ -44,7 +44,7 @@ indirect enum DBusType: Hashable, Sendable {
         }
     }
 
-    /// How a signature writes it.
+    /// The signature of the type.
     var text: String {
         switch self {
         case .number(let number): String(number.rawValue)
@@ -60,11 +60,11 @@ indirect enum DBusType: Hashable, Sendable {
 }
 
 extension DBusType {
-    /// The bytes of the longest signature, and how deep its types may nest.
+    /// The maximum length of a signature in bytes, and the maximum nesting depth of its types.
     static let signatureLimit = 255
     static let depthLimit = 32
 
-    /// The types of a signature.
+    /// Parses a signature.
     static func parse(_ signature: String) throws(HTTPAuthError) -> [DBusType] {
         guard signature.utf8.count <= signatureLimit else { throw .malformedMessage("signature too long") }
         var rest = signature[...]
@@ -99,7 +99,7 @@ extension DBusType {
 }
 
 extension HTTPAuthError {
-    /// A message of the bus that breaks its rules.
+    /// An error for a message that violates the D-Bus specification.
     static func malformedMessage(_ what: String) -> HTTPAuthError {
         HTTPAuthError(.storeUnavailable, detail: "the session bus sent a malformed message: \(what)")
     }

@@ -1,8 +1,8 @@
-/// A value of D-Bus.
+/// A D-Bus value.
 ///
-/// An array of bytes has a case of its own, as in our messages it is what must not be seen.
+/// Byte arrays have their own case, because in the messages of this package they hold secrets.
 indirect enum DBusValue: Hashable {
-    /// The bits of a number of fixed size.
+    /// A number of fixed size, as its bits.
     case number(DBusType.Number, UInt64)
     case string(String)
     case path(String)
@@ -15,7 +15,7 @@ indirect enum DBusValue: Hashable {
 
     static func boolean(_ value: Bool) -> DBusValue { .number(.boolean, value ? 1 : 0) }
 
-    /// A dictionary of strings.
+    /// Creates a dictionary of strings.
     static func dictionary(_ texts: [String: String]) -> DBusValue {
         .array(
             .entry(key: .string, value: .string),
@@ -40,8 +40,8 @@ indirect enum DBusValue: Hashable {
 }
 
 extension DBusValue {
-    /// Whether a text can name an object (D-Bus specification, "Valid Object Paths"). What can has no sign in it that means
-    /// something in a match rule.
+    /// Returns whether a text is a valid object path (D-Bus specification, "Valid Object Paths"). A valid path contains
+    /// no character with a special meaning in a match rule.
     static func isPath(_ text: String) -> Bool {
         if text == "/" { return true }
         let elements = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -59,7 +59,7 @@ extension DBusValue {
     }
 }
 
-/// What a value is; nil if it is something else.
+/// The contents of a value; nil if it has another type.
 extension DBusValue {
     var bits: UInt64? { if case .number(_, let bits) = self { bits } else { nil } }
     var isTrue: Bool? { if case .number(.boolean, let bits) = self { bits != 0 } else { nil } }
@@ -70,10 +70,10 @@ extension DBusValue {
     var members: [DBusValue]? { if case .structure(let members) = self { members } else { nil } }
     var content: DBusValue? { if case .variant(let content) = self { content } else { nil } }
 
-    /// The paths of an array of them.
+    /// The elements of an array of object paths.
     var paths: [String]? { elements?.compactMap(\.path) }
 
-    /// The entries of a dictionary whose keys are strings or paths.
+    /// The entries of a dictionary with string or object path keys.
     var dictionary: [String: DBusValue]? {
         elements.map { elements in
             var dictionary: [String: DBusValue] = [:]

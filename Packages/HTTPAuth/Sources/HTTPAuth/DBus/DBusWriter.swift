@@ -1,4 +1,4 @@
-/// Writes values in the wire format of D-Bus, in little-endian order.
+/// Writes values in the D-Bus wire format, little-endian.
 struct DBusWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -6,10 +6,11 @@ struct DBusWriter {
         bytes.reserveCapacity(Self.room)
     }
 
-    /// Room for what stands around a secret.
+    /// Free space reserved for the bytes around a secret.
     private static let room = 4096
 
-    /// Grows before a secret is written and not after it, so that no copy of one is left behind.
+    /// Grows the buffer before a secret is written rather than after, so that no copy of the secret stays in freed
+    /// memory.
     private mutating func makeRoom(for secret: Secret) {
         guard bytes.capacity - bytes.count < secret.count + Self.room else { return }
         var larger: [UInt8] = []
@@ -48,7 +49,7 @@ struct DBusWriter {
         case .array(let type, let elements):
             number(0, size: 4)
             let place = bytes.count
-            align(type.alignment)  // which the length does not count
+            align(type.alignment)  // padding is not part of the length
             let start = bytes.count
             for element in elements { write(element) }
             let count = UInt32(truncatingIfNeeded: bytes.count - start)

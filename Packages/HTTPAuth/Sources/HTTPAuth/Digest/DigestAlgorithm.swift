@@ -1,11 +1,11 @@
-/// An algorithm of Digest (RFC 7616 §3.3, §6.1).
+/// A Digest algorithm (RFC 7616 §3.3, §6.1).
 struct DigestAlgorithm: Hashable, Sendable {
     let hash: HashAlgorithm
 
-    /// Whether the key is made anew for each session: the `-sess` variants.
+    /// Whether the algorithm is a `-sess` variant, which derives a new key for each session.
     let isSession: Bool
 
-    /// The algorithm that a challenge names, whatever the letter case; without a name it is MD5. Nil for an unknown one.
+    /// Creates the algorithm with this name, ignoring case. Without a name it is MD5. Nil if the name is unknown.
     init?(_ name: String?) {
         switch name?.uppercased() ?? "MD5" {
         case "MD5": (hash, isSession) = (.md5, false)
@@ -18,7 +18,7 @@ struct DigestAlgorithm: Hashable, Sendable {
         }
     }
 
-    /// The stronger, the higher.
+    /// The strength for comparison; higher is stronger.
     var strength: Int {
         switch hash {
         case .md5: isSession ? 2 : 1

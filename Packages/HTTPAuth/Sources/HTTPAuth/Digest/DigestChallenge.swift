@@ -1,14 +1,14 @@
-/// The parameters of a Digest challenge (RFC 7616 §3.3), checked.
+/// The validated parameters of a Digest challenge (RFC 7616 §3.3).
 struct DigestChallenge: Sendable {
     let realm: [UInt8]
     let opaque: [UInt8]?
     let algorithm: DigestAlgorithm
-    /// As the server wrote it, to be repeated; nil if it wrote none.
+    /// The algorithm name exactly as the server wrote it, to be returned; nil if it was omitted.
     let algorithmName: [UInt8]?
     let isStale: Bool
     let isUTF8: Bool
     let hashesUserNames: Bool
-    /// Empty for a server of RFC 2069, which knows no `qop`.
+    /// The offered protections; empty for an RFC 2069 server, which has no `qop`.
     let protections: [DigestProtection]
     let domain: [String]
     let nonce: [UInt8]
@@ -35,7 +35,7 @@ struct DigestChallenge: Sendable {
         isStale = challenge["stale"]?.lowercased() == "true"
         isUTF8 = challenge["charset"]?.lowercased() == "utf-8"
         hashesUserNames = challenge["userhash"]?.lowercased() == "true"
-        // Without a list, or with an empty one, the space is the whole server (RFC 7616 §3.3).
+        // A missing or empty list means the whole server (RFC 7616 §3.3).
         let listed = (challenge["domain"] ?? "").split(separator: " ").prefix(limits.domainCount).map(String.init)
         domain = listed.isEmpty ? ["/"] : listed
     }

@@ -1,13 +1,13 @@
-/// The hashes of Digest (RFC 7616 §3.4.1 to §3.4.3), for one request or its answer.
+/// The Digest hashes for one request or its response (RFC 7616 §3.4.1 to §3.4.3).
 struct DigestComputation {
     let algorithm: DigestAlgorithm
-    /// H(user ":" realm ":" password) in hexadecimal digits: as good as the password, in this realm.
+    /// H(user ":" realm ":" password) in hexadecimal digits. In this realm it is as secret as the password.
     let key: Secret
     let nonce: [UInt8]
     let clientNonce: [UInt8]
-    /// Eight hexadecimal digits.
+    /// The nonce count, as eight hexadecimal digits.
     let count: [UInt8]
-    /// Nil for RFC 2069.
+    /// The protection; nil for RFC 2069.
     let protection: DigestProtection?
     let uri: [UInt8]
 
@@ -17,11 +17,12 @@ struct DigestComputation {
         try algorithm.hash.secretHexadecimal(.text(user), ":", .bytes(realm), ":", .secret(password))
     }
 
-    /// What proves that the peer knows the key: `response` with the request's method, `rspauth` without one.
+    /// Returns the proof that a peer knows the key: `response` for the request's method, `rspauth` for an empty method.
     func response(method: String, body: [UInt8]) throws(HTTPAuthError) -> [UInt8] {
         let hash = algorithm.hash
-        // RFC 7616 §3.4.2 makes the session's key once, from the nonces of its first request. Servers that keep no sessions
-        // make it from the nonces of the request at hand. Both agree, since a session of ours ends with its nonce.
+        // RFC 7616 §3.4.2 derives the session key once, from the nonces of the first request. Servers without sessions
+        // derive it from the nonces of each request. Both yield the same key here, because our sessions end when the
+        // nonce changes.
         let key =
             algorithm.isSession
             ? try hash.secretHexadecimal(.secret(key), ":", .bytes(nonce), ":", .bytes(clientNonce)) : key

@@ -1,17 +1,18 @@
-/// Choices that Digest leaves to the client.
+/// Client options of Digest.
 public struct DigestOptions: Hashable, Sendable {
-    /// Whether the body is signed (`auth-int`) where the server offers a choice and the body is known. It is signed
-    /// anyway where the server offers nothing else.
+    /// Whether to sign the body (`auth-int`) if the server offers a choice and the body is known. If the server offers
+    /// only `auth-int`, the body is always signed.
     public var prefersIntegrity = false
 
-    /// Whether an answer without the server's own proof (`rspauth`, RFC 7616 §3.5) is refused. Proof that is there is
-    /// always checked, but for one that covers a body (`auth-int`) that is not known. Where proof is required, such an
-    /// answer is refused, too: pass the body to ``HTTPAuthentication/update(with:to:body:through:)``.
+    /// Whether to reject a response without the server's proof (`rspauth`, RFC 7616 §3.5).
+    ///
+    /// A proof is always checked if it is present, except for `auth-int` when the body is unknown. With this option
+    /// such a response is rejected too; pass the body to ``HTTPAuthentication/update(with:to:body:through:)``.
     public var requiresServerProof = false
 
-    /// Whether MD5 is good enough. Many servers know nothing else.
+    /// Whether MD5 is allowed. Many servers support nothing else.
     public var allowsMD5 = true
 
-    /// Makes the default choices.
+    /// Creates the default options.
     public init() {}
 }

@@ -1,13 +1,14 @@
-/// What a digest covers: `qop`, the quality of protection (RFC 7616 §3.3).
+/// The part of a message that a digest covers: `qop`, the quality of protection (RFC 7616 §3.3).
 enum DigestProtection: String, Sendable {
-    /// Method and target.
+    /// The method and the target.
     case authentication = "auth"
-    /// Method, target and body.
+    /// The method, the target and the body.
     case integrity = "auth-int"
 }
 
 extension DigestProtection {
-    /// The protections that a challenge offers, in its order; empty if it names none, nil if it names unknown ones only.
+    /// Returns the protections that a challenge offers, in order; empty if it has no `qop`, nil if all values are
+    /// unknown.
     static func offered(in challenge: Challenge) -> [DigestProtection]? {
         let names = (challenge["qop"] ?? "").lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
         let protections = names.compactMap { DigestProtection(rawValue: String($0)) }
@@ -16,7 +17,7 @@ extension DigestProtection {
 }
 
 extension AuthenticationForm {
-    /// The form of a Digest challenge: what this client would use of it where the body is known.
+    /// Returns the form of a Digest challenge: what this client would use of it if the body is known.
     static func digest(_ challenge: Challenge, _ options: DigestOptions) -> AuthenticationForm {
         let offered = DigestProtection.offered(in: challenge) ?? []
         let signsBody =

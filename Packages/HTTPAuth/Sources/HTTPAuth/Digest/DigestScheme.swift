@@ -1,20 +1,20 @@
-/// Digest (RFC 7616, and its forerunners RFC 2617 and RFC 2069): the password is hashed with what the server and this side
-/// just made up, together with the request.
+/// Digest (RFC 7616, and its predecessors RFC 2617 and RFC 2069): hashes the password with nonces of both sides and
+/// with the request.
 ///
-/// A nonce of the server serves many requests, each with the next count. A challenge with `stale=true` or `nextnonce` in
-/// `Authentication-Info` brings the next nonce; neither means that the password was wrong.
+/// One server nonce serves many requests, each with the next count. A challenge with `stale=true`, or `nextnonce` in
+/// `Authentication-Info`, replaces the nonce. Neither means that the password was wrong.
 struct DigestScheme: AuthenticationScheme {
     private let options: DigestOptions
     private let limits: AuthenticationLimits
     private var challenge: DigestChallenge?
     private var nonce: [UInt8] = []
-    /// How many requests were made with the nonce.
+    /// The number of requests signed with the nonce.
     private var count: UInt32 = 0
-    /// This side's nonce of the session, for the `-sess` algorithms.
+    /// The client nonce of the session, for the `-sess` algorithms.
     private var sessionNonce: [UInt8]?
-    /// What the last request was signed with, to check the server's proof.
+    /// The key of the last request, to check the server's proof.
     private var key: Secret?
-    /// The credential that `key` was made of, for this challenge.
+    /// The credential from which `key` was derived for this challenge.
     private var keyOwner: Credential?
     private var isAccepted = false
     private var givesNextNonce = false
@@ -25,7 +25,8 @@ struct DigestScheme: AuthenticationScheme {
     }
 
     var traits: SchemeTraits {
-        // A server that counts, or replaces its nonce with each answer, refuses what comes out of order.
+        // A server that counts requests, or replaces its nonce with each response, rejects requests that arrive out of
+        // order.
         SchemeTraits(requiresOrderedRequests: givesNextNonce || challenge?.protections.isEmpty == false)
     }
 
@@ -40,7 +41,7 @@ struct DigestScheme: AuthenticationScheme {
         guard options.allowsMD5 || challenge.algorithm.hash != .md5 else {
             throw failure(.unsupportedChallenge, "MD5 is not allowed")
         }
-        // Some servers forget nonces without a word of `stale`. Once, a key that has been good is given another chance.
+        // Some servers drop nonces without sending `stale`. A key that was accepted before gets one more attempt.
         let mayBeStale = challenge.isStale || isAccepted
         isAccepted = false
         self.challenge = challenge
@@ -58,7 +59,7 @@ struct DigestScheme: AuthenticationScheme {
         guard credential.user.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw failure(.invalidUserName, "it contains a control character")
         }
-        // A count has eight digits. Without a field the server gives another nonce.
+        // The count has eight digits. A request without the field makes the server send a new nonce.
         guard count < .max else { return .nothing }
         let (protection, body) = try protection(challenge, input.body)
         let key: Secret
@@ -95,7 +96,7 @@ struct DigestScheme: AuthenticationScheme {
             throw failure(.serverNotAuthentic, detail)
         }
         isAccepted = true
-        // Without a proof, the next nonce may come from anyone on the way.
+        // A next nonce without a proof can come from anyone on the network path.
         if isProven, let next = info("nextnonce"), !next.isEmpty {
             givesNextNonce = true
             use(next)
@@ -108,7 +109,7 @@ struct DigestScheme: AuthenticationScheme {
         sessionNonce = nil
     }
 
-    /// Of what is offered, what is used, and the body that it covers.
+    /// Returns the protection to use among those offered, and the body that it covers.
     private func protection(
         _ challenge: DigestChallenge, _ body: AuthenticationBody
     ) throws(HTTPAuthError) -> (DigestProtection?, [UInt8]) {
@@ -124,7 +125,7 @@ struct DigestScheme: AuthenticationScheme {
         }
     }
 
-    /// The field's value (RFC 7616 §3.4): what is in quotes and what is not is part of the specification.
+    /// Returns the field value. RFC 7616 §3.4 specifies which parameters are quoted.
     private func field(
         _ challenge: DigestChallenge, _ computation: DigestComputation, user: String, response: [UInt8]
     ) throws(HTTPAuthError) -> [UInt8] {
@@ -155,8 +156,8 @@ struct DigestScheme: AuthenticationScheme {
         return value
     }
 
-    /// Checks the server's proof (RFC 7616 §3.5) against the field that the request carried, whose `qop` counts: the
-    /// server's own could name a protection that cannot be checked. False if the proof covers a body that is not known.
+    /// Checks the server's proof (RFC 7616 §3.5) against the field of the request. The request's `qop` decides: the
+    /// server could name a `qop` that cannot be checked. Returns false if the proof covers a body that is unknown.
     private func check(
         _ proof: [UInt8], _ acceptance: Acceptance, _ info: (String) -> [UInt8]?
     ) throws(HTTPAuthError) -> Bool {
@@ -196,10 +197,12 @@ struct DigestScheme: AuthenticationScheme {
 }
 
 extension AuthenticationMethod {
-    /// Digest (RFC 7616). Replaces `kCFHTTPAuthenticationSchemeDigest`.
+    /// Digest (RFC 7616).
+    ///
+    /// Replaces `kCFHTTPAuthenticationSchemeDigest`.
     public static let digest = digest(DigestOptions())
 
-    /// Digest, with choices of your own. The limits are those of the policy.
+    /// Returns Digest with custom options. The limits are those of the policy.
     public static func digest(_ options: DigestOptions) -> AuthenticationMethod {
         AuthenticationMethod(
             name: "Digest",

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Holds a thread until an outcome is there.
+/// Blocks a thread until an outcome is available.
 final class Gate: @unchecked Sendable {
-    // `outcome` is touched under `mutex` only.
+    // `outcome` is accessed under `mutex` only.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var outcome: WorkThreads.Outcome?
@@ -34,7 +34,7 @@ final class Gate: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// The outcome; nil if there is none within the limit.
+    /// Waits for the outcome; returns nil if the time limit passes first.
     func wait(_ limit: Duration) -> WorkThreads.Outcome? {
         var deadline = timespec()
         clock_gettime(CLOCK_MONOTONIC, &deadline)
@@ -45,7 +45,7 @@ final class Gate: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while outcome == nil {
-            if pthread_cond_timedwait(condition, mutex, &deadline) != 0 { break }  // the time is over, or was none
+            if pthread_cond_timedwait(condition, mutex, &deadline) != 0 { break }  // timed out, or the time is invalid
         }
         return outcome
     }

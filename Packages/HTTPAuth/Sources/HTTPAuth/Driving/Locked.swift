@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A value behind a lock: what `Locked` of EventLoops is, which this package does not import. Built on a mutex of
-/// pthreads, which ThreadSanitizer understands.
+/// A value protected by a lock: a copy of the `Locked` in EventLoops, which this package does not import. It uses a
+/// pthread mutex, which ThreadSanitizer understands.
 final class Locked<State> {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var state: State
@@ -18,7 +18,7 @@ final class Locked<State> {
         mutex.deallocate()
     }
 
-    /// Runs `body` alone with the value. It must not call out.
+    /// Calls `body` with exclusive access to the value. The lock is not recursive.
     func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -28,5 +28,5 @@ final class Locked<State> {
     }
 }
 
-// The state is touched within `withLock` only, by one thread at a time, and came in as `sending`.
+// Safe to share: the state is accessed in `withLock` only, by one thread at a time, and was passed in as `sending`.
 extension Locked: @unchecked Sendable where State: Sendable {}

@@ -1,21 +1,22 @@
 internal import CLibcrypto
 internal import Glibc
 
-/// The clock, the random source and the environment, which machines must not ask themselves.
+/// The clock, the random source and the environment variables. Machines must not read them; drivers pass their values
+/// in.
 enum Surroundings {
-    /// Nanoseconds since 1970.
+    /// Nanoseconds since 1970-01-01 00:00 UTC.
     static var time: Int64 {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
     }
 
-    /// A variable of the environment; nil if it is not set, or empty.
+    /// Returns an environment variable; nil if it is unset or empty.
     static func variable(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Random bytes that nobody can guess.
+    /// Returns cryptographically secure random bytes.
     static func random(_ count: Int) throws(HTTPAuthError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         guard RAND_bytes(&bytes, Int32(count)) == 1 else { throw HTTPAuthError(.noRandomness) }

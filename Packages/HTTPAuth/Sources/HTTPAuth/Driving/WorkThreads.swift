@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A few threads for work that may block and cannot be stopped.
+/// A small thread pool for work that can block and cannot be interrupted.
 ///
-/// Threads are made on demand, at most ``limit``, and end when there is nothing to do. Work that is waited for no longer
-/// goes on to its end, and its outcome is dropped; work that did not begin in time never does.
+/// Threads are created on demand, at most ``limit``, and exit when no work is left. When a wait ends early, running
+/// work continues and its outcome is dropped; work that has not started is skipped.
 final class WorkThreads: Sendable {
     static let shared = WorkThreads(limit: 8)
 
@@ -21,7 +21,8 @@ final class WorkThreads: Sendable {
 
     typealias Outcome = Result<BlockingWork.Output, HTTPAuthError>
 
-    /// One piece of work, and who waits for it: told once, of the outcome or of the deadline, whichever is first.
+    /// A piece of work and its completion handler, which is called once: with the outcome or, if the wait ends first,
+    /// with its error.
     final class Job: Sendable {
         let work: BlockingWork
         private let waiter: Locked<(@Sendable (Outcome) -> Void)?>
@@ -42,7 +43,7 @@ final class WorkThreads: Sendable {
         }
     }
 
-    /// Starts a job as soon as a thread is free.
+    /// Starts a job as soon as a thread is available.
     func start(_ job: Job) {
         let needsThread = state.withLock { state in
             state.waiting.append(job)
@@ -88,7 +89,8 @@ final class WorkThreads: Sendable {
         }
     }
 
-    /// Runs the work on a thread of this pool and blocks the caller's until it is done, or the limit passed.
+    /// Runs the work on a thread of this pool and blocks the calling thread until the work finishes or the time limit
+    /// passes.
     func wait(for work: BlockingWork, limit: Duration) -> Outcome {
         let gate = Gate()
         let job = Job(work) { gate.open(with: $0) }
@@ -98,7 +100,7 @@ final class WorkThreads: Sendable {
         return gate.wait(.seconds(1)) ?? .failure(HTTPAuthError(.timedOut))
     }
 
-    /// Runs the work on a thread of this pool; the caller's is free meanwhile. Cancelling the task ends the wait.
+    /// Runs the work on a thread of this pool without blocking the calling thread. Cancelling the task ends the wait.
     func outcome(of work: BlockingWork, limit: Duration) async -> Outcome {
         let (outcomes, continuation) = AsyncStream.makeStream(of: Outcome.self)
         let job = Job(work) { outcome in

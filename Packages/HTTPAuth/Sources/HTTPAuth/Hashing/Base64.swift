@@ -1,8 +1,8 @@
-/// Base 64 (RFC 4648 §4).
+/// Base 64 encoding (RFC 4648 §4).
 enum Base64 {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// The bytes in base 64, padded.
+    /// Encodes bytes, with padding.
     static func encode(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -17,8 +17,8 @@ enum Base64 {
         return result
     }
 
-    /// The bytes that text in base 64 stands for; nil for anything else. Padding may be missing, as some servers leave
-    /// it out, but not wrong, and bits behind the last byte must be zero.
+    /// Decodes text; nil if it is not valid base 64. Padding may be missing, because some servers omit it, but it must
+    /// not be wrong, and the unused bits must be zero.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var result: [UInt8] = []
         var word: UInt32 = 0

@@ -1,28 +1,29 @@
 internal import CLibcrypto
 
-/// A hash function of libcrypto.
+/// A hash function in libcrypto.
 enum HashAlgorithm: String, CaseIterable, Sendable {
     case md5 = "MD5"
     case sha256 = "SHA256"
     case sha512Truncated = "SHA512-256"
 
-    /// The hash of the parts, one behind the other.
+    /// Returns the hash of the concatenated parts.
     ///
-    /// Throws ``HTTPAuthError/Code/unavailable`` if libcrypto has no such function (MD5 where only FIPS ones are allowed).
+    /// - Throws: ``HTTPAuthError/Code/unavailable`` if libcrypto does not provide the function, such as MD5 in FIPS
+    ///   mode.
     func hash(_ parts: HashPart...) throws(HTTPAuthError) -> [UInt8] {
         let hasher = try Hasher(self)
         for part in parts { try hasher.update(part) }
         return try hasher.finish()
     }
 
-    /// The hash, in lower-case hexadecimal digits.
+    /// Returns the hash in lowercase hexadecimal digits.
     func hexadecimal(_ parts: HashPart...) throws(HTTPAuthError) -> [UInt8] {
         let hasher = try Hasher(self)
         for part in parts { try hasher.update(part) }
         return Hexadecimal.encode(try hasher.finish())
     }
 
-    /// The hash in lower-case hexadecimal digits, where it is a secret itself.
+    /// Returns a hash that is itself secret, in lowercase hexadecimal digits.
     func secretHexadecimal(_ parts: HashPart...) throws(HTTPAuthError) -> Secret {
         let hasher = try Hasher(self)
         for part in parts { try hasher.update(part) }
@@ -35,7 +36,7 @@ enum HashAlgorithm: String, CaseIterable, Sendable {
         return Secret(bytes: digits)
     }
 
-    /// Owns the state of one hash.
+    /// Owns the context of one hash computation.
     private final class Hasher {
         private let context: OpaquePointer
         private let name: String
@@ -44,7 +45,8 @@ enum HashAlgorithm: String, CaseIterable, Sendable {
             name = algorithm.rawValue
             guard let context = EVP_MD_CTX_new() else { throw HTTPAuthError(.unavailable, detail: "libcrypto") }
             self.context = context
-            // Fetched each time: providers may be loaded and unloaded while a program runs, and it costs less than a hash.
+            // The function is fetched each time, because providers can be loaded and unloaded at run time. Fetching is
+            // cheaper than hashing.
             guard let function = EVP_MD_fetch(nil, algorithm.rawValue, nil) else {
                 throw HTTPAuthError(.unavailable, detail: "libcrypto does not provide \(algorithm.rawValue)")
             }
@@ -53,7 +55,7 @@ enum HashAlgorithm: String, CaseIterable, Sendable {
         }
 
         deinit {
-            EVP_MD_CTX_free(context)  // overwrites the state, too
+            EVP_MD_CTX_free(context)  // also overwrites the state
         }
 
         func update(_ part: HashPart) throws(HTTPAuthError) {
@@ -80,7 +82,7 @@ enum HashAlgorithm: String, CaseIterable, Sendable {
     }
 }
 
-/// Something that a hash is made of.
+/// An input of a hash.
 enum HashPart {
     case bytes([UInt8])
     case text(String)

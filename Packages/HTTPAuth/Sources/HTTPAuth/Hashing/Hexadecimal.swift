@@ -1,6 +1,6 @@
-/// Bytes as hexadecimal digits.
+/// Hexadecimal encoding.
 enum Hexadecimal {
-    /// Two lower-case digits for each byte.
+    /// Returns two lowercase digits for each byte.
     static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         func digit(_ value: UInt8) -> UInt8 { value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10) }
         var text: [UInt8] = []

@@ -1,6 +1,6 @@
 /// Percent-encoding.
 enum PercentEncoding {
-    /// The text as the value part of an ext-value (RFC 8187 §3.2.1): all but attr-char as `%XX`.
+    /// Encodes text as the value part of an ext-value (RFC 8187 §3.2.1): all characters but attr-char as `%XX`.
     static func extendedValue(_ text: String) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         var result: [UInt8] = []

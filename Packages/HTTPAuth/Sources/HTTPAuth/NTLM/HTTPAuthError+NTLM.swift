@@ -1,4 +1,4 @@
-/// What goes wrong in NTLM.
+/// The errors of NTLM.
 extension HTTPAuthError {
     static func ntlmMessage(type: UInt32, _ reason: String) -> HTTPAuthError {
         HTTPAuthError(.malformedToken, scheme: "NTLM", detail: "type \(type) message: \(reason)")

@@ -1,10 +1,10 @@
-/// The MD4 digest, RFC 1320: how Windows keeps passwords, and broken for everything else.
+/// The MD4 digest (RFC 1320). Windows stores passwords this way; it is broken for every other purpose.
 ///
-/// OpenSSL 3 has it in its legacy provider only, which many machines lack; NTLM cannot do without.
+/// OpenSSL 3 provides MD4 only in its legacy provider, which many machines lack. NTLM requires it.
 enum MD4 {
-    /// The 16 bytes of the digest of `message`. What the computation copied of the message is wiped.
+    /// Returns the 16-byte digest of `message`. All copies of the message made here are wiped.
     static func digest(of message: [UInt8]) -> [UInt8] {
-        // Section 3.1: a bit 1, zeros up to 8 bytes before a block's end, then the length in bits.
+        // Section 3.1: a one bit, zeros up to 8 bytes before the end of a block, then the length in bits.
         var padded = message
         padded.reserveCapacity(message.count + 72)
         padded.append(0x80)
@@ -29,14 +29,15 @@ enum MD4 {
 
     private typealias State = (UInt32, UInt32, UInt32, UInt32)
 
-    /// Section 3.4: for each round its constant, in which order it takes the words, and the four rotations in turn.
+    /// Section 3.4: each round's constant, the order of the words, and the four rotations it cycles through.
     private static let rounds: [(constant: UInt32, order: [Int], rotations: [UInt32])] = [
         (0, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], [3, 7, 11, 19]),
         (0x5a82_7999, [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15], [3, 5, 9, 13]),
         (0x6ed9_eba1, [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15], [3, 9, 11, 15]),
     ]
 
-    /// A step changes one of the four words. The words change names after it, so that one line does all 48 steps.
+    /// Processes one block. Each step changes one of the four words; rotating their names lets one line do all 48
+    /// steps.
     private static func mix(_ block: [UInt32], into state: inout State) {
         var (a, b, c, d) = state
         for (number, round) in rounds.enumerated() {

@@ -1,11 +1,11 @@
-/// The hash of a password that Windows keeps: MD4 of its UTF-16LE. To NTLM it is as good as the password.
+/// The password hash that Windows stores: MD4 of the password in UTF-16LE. For NTLM it is as good as the password.
 enum NTHash {
-    /// The longest password, in bytes of UTF-8. Windows takes 256 letters.
+    /// The maximum length of a password, in bytes of UTF-8. Windows accepts 256 characters.
     static let longestPassword = 64 * 1024
 
-    /// The hash of a password in UTF-8.
+    /// Returns the hash of a password in UTF-8.
     ///
-    /// - Throws: ``HTTPAuthError/Code/invalidPassword`` if it is longer than ``longestPassword``, or no UTF-8.
+    /// - Throws: ``HTTPAuthError/Code/invalidPassword`` if it is longer than ``longestPassword`` or not valid UTF-8.
     static func of(password: Secret) throws(HTTPAuthError) -> Secret {
         guard password.count <= longestPassword else { throw .ntlmPasswordTooLong }
         var units: [UInt8] = []
@@ -24,7 +24,7 @@ enum NTHash {
         return Secret(bytes: hash)
     }
 
-    /// The key of NTLMv2 for an account: MS-NLMP section 3.3.2, `NTOWFv2`. Who gets it wipes it.
+    /// Returns the NTLMv2 key of an account (MS-NLMP section 3.3.2, `NTOWFv2`). The caller wipes it.
     static func responseKey(_ hash: Secret, user: String, domain: String) throws(HTTPAuthError) -> [UInt8] {
         var key = hash.withBytes { Array($0) }
         defer { key.wipe() }
@@ -33,7 +33,8 @@ enum NTHash {
 }
 
 extension Credential.Proof {
-    /// An NT hash in 32 hexadecimal digits of either case, as directories and tools hand them out.
+    /// Creates a proof from an NT hash in 32 hexadecimal digits, the form that directories and tools export. Case is
+    /// ignored.
     ///
     /// - Throws: ``HTTPAuthError/Code/invalidPassword`` if it is not 32 digits.
     public static func ntHash(hexadecimal: String) throws(HTTPAuthError) -> Credential.Proof {

@@ -1,21 +1,21 @@
-/// Whose login it is: names, and the hash of the password.
+/// The account of a login: its names and the hash of its password.
 struct NTLMAccount: Sendable {
-    /// The longest name, in letters of UTF-16. It keeps every field below its bound of 65535 bytes.
+    /// The maximum length of a name in UTF-16 code units. It keeps every message field below its limit of 65535 bytes.
     static let longestName = 1024
 
-    /// The user's name, without a domain before it.
+    /// The user name, without a leading domain.
     let user: String
-    /// The domain; nil if none was given, and then the server's name for itself is taken.
+    /// The domain; nil if none was given. Then the target name in the server's challenge is used.
     let domain: String?
-    /// What the server is told of this machine: nothing unless asked.
+    /// The name of this machine to send to the server; empty by default.
     let workstation: String
     /// The NT hash of the password.
     let hash: Secret
 
-    /// Makes an account of `user`, `DOMAIN\user` or `user@example.org`. A `domain` that is not empty goes before one that
-    /// is part of the name.
+    /// Creates an account from `user`, `DOMAIN\user` or `user@example.org`. A nonempty `domain` takes precedence over
+    /// one in the name.
     ///
-    /// - Throws: ``HTTPAuthError`` if there is no user (an anonymous login proves nothing) or a name is too long.
+    /// - Throws: ``HTTPAuthError`` if the user name is empty (an anonymous login proves nothing) or a name is too long.
     init(user: String, domain: String?, workstation: String = "", proof: Credential.Proof) throws(HTTPAuthError) {
         let parts = user.split(separator: "\\", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let name = parts.count == 2 ? parts[1] : user
@@ -25,7 +25,7 @@ struct NTLMAccount: Sendable {
             throw .ntlmNameTooLong
         }
         self.user = name
-        // `user@example.org` names its domain itself; another one beside it would be another account.
+        // `user@example.org` contains its domain. A separate domain would name another account.
         self.domain = given ?? (name.contains("@") ? "" : nil)
         self.workstation = workstation
         switch proof {

@@ -1,24 +1,24 @@
-/// The third of NTLM's three messages, the client's answer: MS-NLMP section 2.2.1.3.
+/// The third NTLM message, with the client's response (MS-NLMP section 2.2.1.3).
 ///
-/// Its responses are no secret in themselves, but who has them can try passwords against them for as long as he likes.
+/// The responses are not secret, but they allow offline password guessing.
 public struct NTLMAuthenticateMessage: Hashable, Sendable {
-    /// What is in force.
+    /// The negotiated flags.
     public internal(set) var flags: NTLMFlags
-    /// The domain of the account; empty if the user's name says it all.
+    /// The domain of the account; empty if the user name contains it.
     public internal(set) var domain: String
-    /// The user's name, `alice` or `alice@example.org`.
+    /// The user name: `alice` or `alice@example.org`.
     public internal(set) var user: String
-    /// The client's machine; we name none unless told to.
+    /// The name of the client machine. This package sends it only if ``NTLMOptions/workstation`` is set.
     public internal(set) var workstation: String
-    /// The response by the old hash; with NTLMv2 zeros, or an NTLMv2 computation of 24 bytes.
+    /// The LM response. With NTLMv2 it is zeros or a 24-byte NTLMv2 value.
     public internal(set) var lmResponse: [UInt8]
-    /// The response: 24 bytes in NTLMv1, more in NTLMv2.
+    /// The NT response: 24 bytes for NTLMv1, longer for NTLMv2.
     public internal(set) var ntResponse: [UInt8]
-    /// The session key, encrypted.
+    /// The encrypted session key.
     public internal(set) var encryptedSessionKey: [UInt8]
-    /// The client's version.
+    /// The version of the client.
     public internal(set) var version: NTLMVersion?
-    /// The integrity code over the three messages.
+    /// The message integrity code (MIC) over all three messages.
     public internal(set) var mic: [UInt8]?
 
     static let micPlace = 72
@@ -38,9 +38,10 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
         self.mic = mic
     }
 
-    /// Reads a message.
+    /// Parses a message.
     ///
-    /// - Throws: ``HTTPAuthError`` if it is no such message, or one of its fields does not lie within it.
+    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not such a message or a field is outside the
+    ///   message.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         let reader = try NTLMReader(bytes, type: 3, fixed: 64)
         let flags = NTLMFlags(rawValue: reader.number(at: 60))
@@ -55,19 +56,20 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
         (domain, user, workstation) = (names[0], names[1], names[2])
         let payload = reader.payloadStart(fieldsAt: [12, 20, 28, 36, 44, 52])
         version = reader.version(at: 64, flags, before: payload)
-        // Nothing in the header says whether there is a code. The response does; where it cannot, its room tells.
+        // No flag tells whether there is an integrity code. The response does; this only checks whether there is room
+        // for one.
         let place = NTLMAuthenticateMessage.micPlace
         let hasRoom = payload >= place + 16 && bytes.count >= place + 16
         mic = hasRoom ? reader.bytes(at: place, count: 16) : nil
     }
 
-    /// What the client says about the server and itself, from an NTLMv2 response.
+    /// The target information in an NTLMv2 response; nil for other responses.
     public var targetInfo: NTLMTargetInfo? {
         guard ntResponse.count >= 44 else { return nil }
         return try? NTLMTargetInfo(Array(ntResponse[44...]))
     }
 
-    /// The message as sent.
+    /// The encoded message.
     public var bytes: [UInt8] {
         var writer = NTLMWriter(type: 3, fixed: mic != nil ? 88 : version != nil ? 72 : 64)
         writer.field(lmResponse)

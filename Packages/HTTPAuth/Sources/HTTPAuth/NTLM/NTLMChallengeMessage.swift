@@ -1,22 +1,22 @@
-/// The second of NTLM's three messages, the server's challenge: MS-NLMP section 2.2.1.2.
+/// The second NTLM message, with the server's challenge (MS-NLMP section 2.2.1.2).
 public struct NTLMChallengeMessage: Hashable, Sendable {
-    /// What the server takes of the client's offer.
+    /// The flags that the server accepted.
     public let flags: NTLMFlags
-    /// The eight random bytes that the response answers.
+    /// The challenge: eight random bytes.
     public let challenge: [UInt8]
-    /// The server's name for itself or its domain; empty if it gives none.
+    /// The name of the server or its domain; empty if it sends none.
     public let targetName: String
-    /// What the server says about itself; nil if it says nothing.
+    /// The server's target information; nil if it sends none.
     public let targetInfo: NTLMTargetInfo?
-    /// The server's version.
+    /// The version of the server.
     public let version: NTLMVersion?
-    /// The message as it came: the integrity code is made of it.
+    /// The encoded message, which the integrity code covers.
     public let bytes: [UInt8]
 
-    /// Reads a message of 32 or more bytes; very old servers leave out what follows the challenge.
+    /// Parses a message of at least 32 bytes; very old servers omit the fields after the challenge.
     ///
-    /// - Throws: ``HTTPAuthError`` if it is no such message, has more than 16 KiB, or one of its fields does not lie
-    ///   within it.
+    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not such a message, are longer than 16 KiB, or
+    ///   a field is outside the message.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         let reader = try NTLMReader(bytes, type: 2, fixed: 32)
         self.bytes = bytes
@@ -26,7 +26,7 @@ public struct NTLMChallengeMessage: Hashable, Sendable {
         targetName = flags.contains(.unicode) ? name.utf16LittleEndianText : String(decoding: name, as: UTF8.self)
         var places = [12]
         var info: NTLMTargetInfo?
-        // Whether there is room for the field is a matter of where the other one's bytes begin.
+        // The field exists only if the payload of the other field starts after it.
         if reader.payloadStart(fieldsAt: [12]) >= 48, bytes.count >= 48 {
             places.append(40)
             let list = try reader.field(at: 40, "the target information")

@@ -1,6 +1,6 @@
 internal import CLibcrypto
 
-/// MD5 and HMAC-MD5 of the system's libcrypto. A machine in FIPS mode has neither, and then there is no NTLM.
+/// MD5 and HMAC-MD5 of the system's libcrypto. Neither is available in FIPS mode, and then NTLM is not either.
 enum NTLMDigests {
     static func md5(_ parts: [UInt8]...) throws(HTTPAuthError) -> [UInt8] {
         var message = parts.flatMap { $0 }

@@ -1,4 +1,5 @@
-/// A login by NTLMv2: three messages, of which the client writes the first and the third. MS-NLMP section 3.1.5.
+/// The client side of an NTLMv2 login (MS-NLMP section 3.1.5): three messages, of which the client writes the first and
+/// third.
 ///
 /// ```swift
 /// var machine = NTLMMachine(account: account, channelBinding: nil, targetName: "HTTP/www.example.org")
@@ -6,10 +7,10 @@
 /// let third = try machine.answer(challenge, time: now, random: random)
 /// ```
 ///
-/// What protects the login, in the order in which it is built: the response vouches for time, channel and service (the
-/// target information); the session key comes from the response; the integrity code under that key vouches for the bytes
-/// of all three messages, so that nobody in between can have turned a protection off. The code is always there: it is
-/// announced within the response, and so cannot be taken away.
+/// The protections build on each other. The response covers the time, the channel and the service (the target
+/// information). The session key is derived from the response. The integrity code under that key covers the bytes of
+/// all three messages, so an attacker on the path cannot disable a protection. The code is always sent, and the
+/// response announces it, so it cannot be removed either.
 struct NTLMMachine {
     private enum State {
         case idle
@@ -17,7 +18,7 @@ struct NTLMMachine {
         case answered(NTLMSession?)
     }
 
-    /// How many random bytes ``answer(_:time:random:)`` takes.
+    /// The number of random bytes that ``answer(_:time:random:)`` needs.
     static let randomByteCount = 24
 
     private let account: NTLMAccount
@@ -25,30 +26,31 @@ struct NTLMMachine {
     private let targetName: String
     private var state = State.idle
 
-    /// Prepares a login.
+    /// Creates the machine of one login.
     ///
     /// - Parameters:
-    ///   - channelBinding: The binding of the TLS channel with its prefix, `tls-server-end-point:…`; nil without TLS.
-    ///   - targetName: The service that is meant, `HTTP/www.example.org`.
+    ///   - channelBinding: The TLS channel binding with its prefix, such as `tls-server-end-point:…`; nil without TLS.
+    ///   - targetName: The requested service, such as `HTTP/www.example.org`.
     init(account: NTLMAccount, channelBinding: [UInt8]?, targetName: String) {
         self.account = account
         self.channelBinding = channelBinding
         self.targetName = targetName
     }
 
-    /// The first message.
+    /// Returns the first message.
     mutating func start() -> [UInt8] {
         let message = NTLMNegotiateMessage.ours.bytes
         state = .negotiated(message)
         return message
     }
 
-    /// The third message, in answer to the second.
+    /// Returns the third message, the answer to the server's challenge.
     ///
     /// - Parameters:
-    ///   - time: Units of 100 ns since 1601; the server's own clock is taken if it shows it.
-    ///   - random: ``randomByteCount`` bytes that nobody can guess.
-    /// - Throws: ``HTTPAuthError`` if the challenge is malformed or wants what we refuse; the login has failed then.
+    ///   - time: The current file time. If the challenge contains the server's clock, that is used instead.
+    ///   - random: ``randomByteCount`` cryptographically secure random bytes.
+    /// - Throws: ``HTTPAuthError`` if the challenge is malformed or requires an unsupported option. The login has then
+    ///   failed.
     mutating func answer(_ bytes: [UInt8], time: UInt64, random: [UInt8]) throws(HTTPAuthError) -> [UInt8] {
         precondition(random.count == NTLMMachine.randomByteCount)
         guard case .negotiated(let first) = state else { throw .ntlmOutOfOrder }
@@ -66,7 +68,7 @@ struct NTLMMachine {
         let blob = NTLMResponse.blob(
             time: info.timestamp ?? time, clientChallenge: clientChallenge, targetInfo: info.bytes)
         let proof = try NTLMResponse.proof(key: key, challenge: challenge.challenge, blob: blob)
-        // Section 3.1.5.1.2: a server that shows its clock looks at the NT response only.
+        // Section 3.1.5.1.2: a server that sends its clock checks the NT response only.
         let lanManager =
             info.timestamp == nil
             ? try NTLMResponse.lanManager(key: key, challenge: challenge.challenge, clientChallenge: clientChallenge)
@@ -91,13 +93,13 @@ struct NTLMMachine {
         return message.bytes
     }
 
-    /// Keys to sign with, once the third message is made and if the server can sign.
+    /// The signing keys, after the third message and if the server supports signing.
     var session: NTLMSession? {
         if case .answered(let session) = state { session } else { nil }
     }
 
-    /// The server's list with our own values in place of any that it brought: who relays a login would like to choose the
-    /// channel and the service that the client vouches for.
+    /// Returns the server's target information with our own values in place of the server's. A relay would otherwise
+    /// choose the channel and the service that the client vouches for.
     private func targetInfo(for challenge: NTLMChallengeMessage) throws(HTTPAuthError) -> NTLMTargetInfo {
         var info = challenge.targetInfo ?? NTLMTargetInfo()
         info.flags |= NTLMTargetInfo.micFlag

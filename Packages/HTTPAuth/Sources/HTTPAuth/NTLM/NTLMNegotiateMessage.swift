@@ -1,15 +1,15 @@
-/// The first of NTLM's three messages, in which the client says what it can: MS-NLMP section 2.2.1.1.
+/// The first NTLM message, with the options of the client (MS-NLMP section 2.2.1.1).
 public struct NTLMNegotiateMessage: Hashable, Sendable {
-    /// What the client offers.
+    /// The flags that the client offers.
     public internal(set) var flags: NTLMFlags
-    /// The domain that it names; we name none.
+    /// The domain; empty in the messages of this package.
     public internal(set) var domain: String
-    /// The machine that it names; we name none.
+    /// The name of the client machine; empty in the messages of this package.
     public internal(set) var workstation: String
-    /// The client's version.
+    /// The version of the client.
     public internal(set) var version: NTLMVersion?
 
-    /// What we send: no names, and nothing that only NTLMv1 needs.
+    /// The message that this package sends: without names, and without options for NTLMv1.
     static let ours = NTLMNegotiateMessage(
         flags: [
             .unicode, .requestTarget, .sign, .ntlm, .alwaysSign, .extendedSessionSecurity, .targetInfo, .version,
@@ -23,9 +23,10 @@ public struct NTLMNegotiateMessage: Hashable, Sendable {
         self.version = version
     }
 
-    /// Reads a message of 16 or more bytes; older clients leave the names out.
+    /// Parses a message of at least 16 bytes; older clients omit the names.
     ///
-    /// - Throws: ``HTTPAuthError`` if it is no such message, or one of its fields does not lie within it.
+    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not such a message or a field is outside the
+    ///   message.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         let reader = try NTLMReader(bytes, type: 1, fixed: 16)
         flags = NTLMFlags(rawValue: reader.number(at: 12))
@@ -37,7 +38,7 @@ public struct NTLMNegotiateMessage: Hashable, Sendable {
         version = reader.version(at: 32, flags, before: reader.payloadStart(fieldsAt: [16, 24]))
     }
 
-    /// The message as sent.
+    /// The encoded message.
     public var bytes: [UInt8] {
         var writer = NTLMWriter(type: 1, fixed: version == nil ? 32 : 40)
         writer.number(flags.rawValue)

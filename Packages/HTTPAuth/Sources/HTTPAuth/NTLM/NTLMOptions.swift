@@ -1,17 +1,17 @@
-/// What a caller may choose about NTLM. The defaults suit everybody but those whose server says otherwise.
+/// The options of NTLM. The defaults work unless the server's administrator says otherwise.
 ///
 /// ```swift
 /// policy.methods = [.ntlm(NTLMOptions(workstation: "PC-17"))]
 /// ```
 public struct NTLMOptions: Hashable, Sendable {
-    /// What the server is told of this machine's name: nothing by default. Some domains let accounts log in from named
-    /// machines only.
+    /// The name of this machine to send to the server; empty by default. Some domains restrict accounts to named
+    /// machines.
     public var workstation: String
 
-    /// The service that the login is for, which the server may check; nil means `HTTP/` and the host of the URL.
+    /// The service of the login, which the server may check; nil means `HTTP/` and the host of the URL.
     public var serviceName: String?
 
-    /// Makes options.
+    /// Creates options.
     public init(workstation: String = "", serviceName: String? = nil) {
         self.workstation = workstation
         self.serviceName = serviceName
@@ -19,13 +19,15 @@ public struct NTLMOptions: Hashable, Sendable {
 }
 
 extension AuthenticationMethod {
-    /// NTLM, version 2 only: with an integrity code, channel binding over TLS, and the server's name in it.
+    /// NTLM version 2, with an integrity code, channel binding over TLS, and the name of the target service.
     ///
-    /// NTLMv1 and LM responses are never made, nor anonymous logins. The password may be an NT hash, see
-    /// ``Credential/Proof/ntHash(hexadecimal:)``. Replaces `kCFHTTPAuthenticationSchemeNTLM`.
+    /// NTLMv1 responses, LM responses and anonymous logins are never sent. The password may be an NT hash; see
+    /// ``Credential/Proof/ntHash(hexadecimal:)``.
+    ///
+    /// Replaces `kCFHTTPAuthenticationSchemeNTLM`.
     public static let ntlm = AuthenticationMethod.ntlm(NTLMOptions())
 
-    /// NTLM with options of your own.
+    /// Returns NTLM with custom options.
     public static func ntlm(_ options: NTLMOptions) -> AuthenticationMethod {
         AuthenticationMethod("NTLM") { space in
             NTLMScheme(space, options)

@@ -1,9 +1,11 @@
-/// Reads an NTLM message: fixed fields at fixed places, and fields that say where in the message their bytes are.
+/// A reader for NTLM messages: a header with numbers at fixed offsets, and descriptors of fields elsewhere in the
+/// message.
 ///
-/// Lengths and places come from the peer, and wrong ones broke many clients. Here each is checked against the message:
-/// a field lies whole within it and behind its fixed part, or the message is refused.
+/// Lengths and offsets come from the peer, and wrong ones have broken many clients. Each is checked: a field that is
+/// not entirely inside the message and after its header is rejected.
 struct NTLMReader {
-    /// No real message comes near it. It bounds what a challenge can make us send back as well.
+    /// The maximum size of a message. No real message comes close, and it also limits what a challenge can make us
+    /// send.
     static let maximumByteCount = 16 * 1024
 
     static let signature: [UInt8] = Array("NTLMSSP\0".utf8)
@@ -12,7 +14,7 @@ struct NTLMReader {
     private let type: UInt32
     private let fixed: Int
 
-    /// Begins a message of `type` whose fixed part has at least `fixed` bytes.
+    /// Starts reading a message of `type` whose header has at least `fixed` bytes.
     init(_ bytes: [UInt8], type: UInt32, fixed: Int) throws(HTTPAuthError) {
         self.bytes = bytes
         self.type = type
@@ -23,20 +25,21 @@ struct NTLMReader {
         guard number(at: 8) == type else { throw refused("the type is \(number(at: 8))") }
     }
 
-    /// The type of a message: 1, 2 or 3, or nil if it is none.
+    /// Returns the type of a message: 1, 2 or 3; nil if the bytes are not an NTLM message.
     static func type(of bytes: [UInt8]) -> UInt32? {
         guard bytes.count >= 12, bytes.starts(with: signature) else { return nil }
         let type = number(bytes, at: 8)
         return (1...3).contains(type) ? type : nil
     }
 
-    /// A number of 32 bits within the fixed part.
+    /// Returns a 32-bit number in the header.
     func number(at place: Int) -> UInt32 { NTLMReader.number(bytes, at: place) }
 
-    /// Bytes within the fixed part.
+    /// Returns bytes of the header.
     func bytes(at place: Int, count: Int) -> [UInt8] { Array(bytes[place..<place + count]) }
 
-    /// The bytes of the field whose length and place stand at `place`; empty if its length is 0, whatever its place.
+    /// Returns the bytes of a field whose descriptor (length and offset) is at `place`. The result is empty if the
+    /// length is 0, whatever the offset.
     func field(at place: Int, _ name: String) throws(HTTPAuthError) -> [UInt8] {
         let length = Int(bytes[place]) | Int(bytes[place + 1]) << 8
         if length == 0 { return [] }
@@ -48,12 +51,13 @@ struct NTLMReader {
         return Array(bytes[start..<start + length])
     }
 
-    /// Where the bytes of the fields begin: the least place of those at `places` that are not empty, or the end.
+    /// Returns the offset of the payload: the smallest offset of the nonempty fields with descriptors at `places`, or
+    /// the end.
     func payloadStart(fieldsAt places: [Int]) -> Int {
         places.filter { bytes[$0] != 0 || bytes[$0 + 1] != 0 }.map { Int(number(at: $0 + 4)) }.min() ?? bytes.count
     }
 
-    /// The version at `place`, if the flags say that there is one and it lies before the fields' bytes.
+    /// Returns the version at `place`, if the flags announce one and it ends before the payload.
     func version(at place: Int, _ flags: NTLMFlags, before payload: Int) -> NTLMVersion? {
         guard flags.contains(.version), place + 8 <= min(payload, bytes.count) else { return nil }
         return NTLMVersion(
@@ -61,7 +65,7 @@ struct NTLMReader {
             build: UInt16(bytes[place + 2]) | UInt16(bytes[place + 3]) << 8, revision: bytes[place + 7])
     }
 
-    /// The error for a message that breaks a rule.
+    /// Returns the error for a malformed message.
     func refused(_ reason: String) -> HTTPAuthError { .ntlmMessage(type: type, reason) }
 
     private static func number(_ bytes: [UInt8], at place: Int) -> UInt32 {

@@ -1,15 +1,15 @@
-/// NTLM over HTTP, MS-NTHT: three messages in two rounds, after which the connection is authenticated and not the request.
+/// NTLM over HTTP (MS-NTHT): three messages in two rounds, which authenticate the connection rather than the request.
 struct NTLMScheme: AuthenticationScheme {
     private enum State {
-        /// No round yet on this connection.
+        /// No message was sent on this connection.
         case idle
-        /// The first message is on its way.
+        /// The first message was sent.
         case negotiating(NTLMMachine)
-        /// The server's challenge is here.
+        /// The server's challenge was received.
         case challenged(NTLMMachine, [UInt8])
-        /// The third message is on its way.
+        /// The third message was sent.
         case answered
-        /// The connection is ours.
+        /// The connection is authenticated.
         case authenticated
     }
 
@@ -80,7 +80,7 @@ struct NTLMScheme: AuthenticationScheme {
     }
 
     mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {
-        // Whatever the status: the server has read the request and did not ask again.
+        // Any status counts: the server processed the request without asking again.
         if case .answered = state { state = .authenticated }
     }
 

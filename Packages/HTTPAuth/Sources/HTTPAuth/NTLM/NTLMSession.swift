@@ -1,8 +1,8 @@
-/// What a login leaves behind: keys to sign with, in extended session security. MS-NLMP sections 3.4.4 and 3.4.5.
+/// The signing keys that a login yields, in extended session security (MS-NLMP sections 3.4.4 and 3.4.5).
 ///
-/// HTTP signs nothing; SPNEGO signs its list of mechanisms, so that nobody in between can shorten it.
+/// HTTP signs nothing with them. SPNEGO signs its mechanism list, so that an attacker on the path cannot shorten it.
 struct NTLMSession {
-    /// Who speaks.
+    /// The sender of a message.
     enum Side: String {
         case client = "client-to-server"
         case server = "server-to-client"
@@ -16,7 +16,7 @@ struct NTLMSession {
         self.flags = flags
     }
 
-    /// The signature of `message`, the first that this side makes.
+    /// Returns the signature of `message`, which must be the first that this side signs.
     func signature(of message: [UInt8], by side: Side) throws(HTTPAuthError) -> [UInt8] {
         let number: [UInt8] = [0, 0, 0, 0]
         var signing = try signingKey(side)
@@ -41,7 +41,7 @@ struct NTLMSession {
         return try derivedKey(length: length, "session key to \(side.rawValue) sealing key magic constant\0")
     }
 
-    /// MD5 of the first bytes of the session's key and a text.
+    /// Returns the MD5 of the first bytes of the session key and a text.
     private func derivedKey(length: Int, _ text: String) throws(HTTPAuthError) -> [UInt8] {
         var part = key.withBytes { Array($0.prefix(length)) }
         defer { part.wipe() }

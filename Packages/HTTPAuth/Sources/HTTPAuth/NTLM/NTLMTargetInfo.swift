@@ -1,48 +1,48 @@
-/// What a server says about itself in a challenge, and what the client says back under the protection of its response:
-/// a list of numbered values, MS-NLMP section 2.2.2.1.
+/// The target information of NTLM: a list of numbered values (MS-NLMP section 2.2.2.1). The server describes itself in
+/// its challenge; the client returns the list, with its own values, in its response.
 public struct NTLMTargetInfo: Hashable, Sendable {
     /// The number of a value in the list.
     public struct Identifier: RawRepresentable, Hashable, Sendable {
         /// The number.
         public let rawValue: UInt16
 
-        /// Any number, also one that has no name here.
+        /// Creates an identifier from any number, including unnamed ones.
         public init(rawValue: UInt16) {
             self.rawValue = rawValue
         }
 
-        /// The server's NetBIOS name.
+        /// The NetBIOS name of the server.
         public static let computerName = Identifier(rawValue: 1)
-        /// The domain's NetBIOS name.
+        /// The NetBIOS name of the domain.
         public static let domainName = Identifier(rawValue: 2)
-        /// The server's DNS name.
+        /// The DNS name of the server.
         public static let dnsComputerName = Identifier(rawValue: 3)
-        /// The domain's DNS name.
+        /// The DNS name of the domain.
         public static let dnsDomainName = Identifier(rawValue: 4)
-        /// The forest's DNS name.
+        /// The DNS name of the forest.
         public static let dnsTreeName = Identifier(rawValue: 5)
-        /// Bits, see ``NTLMTargetInfo/hasMIC``.
+        /// Flags; see ``NTLMTargetInfo/hasMIC``.
         public static let flags = Identifier(rawValue: 6)
         /// The server's clock.
         public static let timestamp = Identifier(rawValue: 7)
-        /// About the client's machine.
+        /// Data about the client machine.
         public static let singleHost = Identifier(rawValue: 8)
-        /// The service that the client means: `HTTP/www.example.org`.
+        /// The service that the client requests: `HTTP/www.example.org`.
         public static let targetName = Identifier(rawValue: 9)
         /// The MD5 of the channel binding, or zeros.
         public static let channelBindings = Identifier(rawValue: 10)
     }
 
-    /// The values in order, each number once.
+    /// The values in order, each identifier once.
     public private(set) var values: [(identifier: Identifier, bytes: [UInt8])] = []
 
-    /// An empty list.
+    /// Creates an empty list.
     public init() {}
 
-    /// Reads a list up to its end mark; bytes behind the mark are dropped.
+    /// Parses a list up to its terminator; later bytes are ignored.
     ///
-    /// - Throws: ``HTTPAuthError`` if the list has no end mark, a value reaches beyond the bytes, a number comes twice, or
-    ///   a value of fixed size has another one.
+    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the terminator is missing, a value is truncated, an
+    ///   identifier occurs twice, or a value of fixed size has another size.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         var place = 0
         while true {
@@ -59,7 +59,7 @@ public struct NTLMTargetInfo: Hashable, Sendable {
             if let size = NTLMTargetInfo.sizes[identifier], length != size {
                 throw .ntlmTargetInfo("value \(number) has \(length) bytes, not \(size)")
             }
-            // Two readers that pick different ones of two is how a signed list comes to mean two things.
+            // If two readers pick different duplicates, a signed list has two meanings.
             guard self[identifier] == nil else { throw .ntlmTargetInfo("duplicate value \(number)") }
             values.append((identifier, Array(bytes[place..<place + length])))
             place += length
@@ -68,7 +68,7 @@ public struct NTLMTargetInfo: Hashable, Sendable {
 
     private static let sizes: [Identifier: Int] = [.flags: 4, .timestamp: 8, .channelBindings: 16]
 
-    /// The value of that number. Setting nil removes it; setting bytes replaces it where it stands, or adds it at the end.
+    /// The value with this identifier. Setting nil removes it. Setting bytes replaces it in place or appends it.
     public subscript(identifier: Identifier) -> [UInt8]? {
         get { values.first { $0.identifier == identifier }?.bytes }
         set {
@@ -82,7 +82,7 @@ public struct NTLMTargetInfo: Hashable, Sendable {
         }
     }
 
-    /// The text of a value that is one.
+    /// Returns the text of a value; nil if the list does not contain it.
     public func text(_ identifier: Identifier) -> String? { self[identifier]?.utf16LittleEndianText }
 
     /// The server's clock, in units of 100 ns since 1601.
@@ -90,7 +90,7 @@ public struct NTLMTargetInfo: Hashable, Sendable {
         self[.timestamp].map { bytes in bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } }
     }
 
-    /// Whether the client says that its message carries an integrity code over all three messages.
+    /// Whether the client announces a message integrity code over all three messages.
     public var hasMIC: Bool { flags & NTLMTargetInfo.micFlag != 0 }
 
     static let micFlag: UInt32 = 2
@@ -104,7 +104,7 @@ public struct NTLMTargetInfo: Hashable, Sendable {
         }
     }
 
-    /// The list as sent, with its end mark.
+    /// The encoded list, with its terminator.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
         for value in values {
@@ -115,12 +115,12 @@ public struct NTLMTargetInfo: Hashable, Sendable {
         return bytes + [0, 0, 0, 0]
     }
 
-    /// Equal if numbers, values and order are.
+    /// Returns whether the identifiers, values and order are equal.
     public static func == (left: NTLMTargetInfo, right: NTLMTargetInfo) -> Bool {
         left.values.elementsEqual(right.values) { $0 == $1 }
     }
 
-    /// Hashes the numbers and values in order.
+    /// Hashes the identifiers and values in order.
     public func hash(into hasher: inout Hasher) {
         for value in values {
             hasher.combine(value.identifier)

@@ -1,15 +1,15 @@
-/// The version that NTLM messages carry, MS-NLMP section 2.2.2.10. For people and logs; no rule goes by it.
+/// The version field of NTLM messages (MS-NLMP section 2.2.2.10). It is informational; nothing depends on it.
 public struct NTLMVersion: Hashable, Sendable, CustomStringConvertible {
-    /// The system's major version: 10 of Windows 10 and 11.
+    /// The major version of the system: 10 for Windows 10 and 11.
     public var major: UInt8
-    /// The system's minor version.
+    /// The minor version of the system.
     public var minor: UInt8
-    /// The system's build.
+    /// The build of the system.
     public var build: UInt16
-    /// The revision of NTLM: 15 for all that is in use.
+    /// The NTLM revision: 15 in all current systems.
     public var revision: UInt8
 
-    /// Any version.
+    /// Creates a version.
     public init(major: UInt8, minor: UInt8, build: UInt16, revision: UInt8 = 15) {
         self.major = major
         self.minor = minor
@@ -17,7 +17,8 @@ public struct NTLMVersion: Hashable, Sendable, CustomStringConvertible {
         self.revision = revision
     }
 
-    /// What we send: some servers (gss-ntlmssp 1.2) refuse messages without a version, none looks at the numbers.
+    /// The version that this package sends. Some servers (gss-ntlmssp 1.2) reject messages without one, but no server
+    /// checks the numbers.
     static let ours = NTLMVersion(major: 10, minor: 0, build: 0)
 
     /// `10.0 (build 19041), NTLM revision 15`

@@ -1,10 +1,10 @@
-/// Writes an NTLM message: the fixed part, in which fields say where their bytes are, then those bytes.
+/// A writer for NTLM messages: a header with field descriptors, followed by the payload.
 struct NTLMWriter {
     private(set) var bytes: [UInt8]
     private var payload: [UInt8] = []
     private let fixed: Int
 
-    /// Begins a message of `type` whose fixed part, fields and all, has `fixed` bytes.
+    /// Starts a message of `type` whose header, including all descriptors, has `fixed` bytes.
     init(type: UInt32, fixed: Int) {
         self.fixed = fixed
         bytes = NTLMReader.signature
@@ -15,7 +15,8 @@ struct NTLMWriter {
 
     mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
 
-    /// The length twice, the place, and later the bytes. Callers bound their fields to 65535 bytes.
+    /// Appends a descriptor (the length twice, then the offset) and adds the bytes to the payload. Callers limit fields
+    /// to 65535 bytes.
     mutating func field(_ value: [UInt8]) {
         let length = UInt16(value.count)
         bytes.append(littleEndian: length)
@@ -24,7 +25,7 @@ struct NTLMWriter {
         payload += value
     }
 
-    /// The whole message.
+    /// Returns the whole message.
     func finished() -> [UInt8] {
         assert(bytes.count == fixed, "the header has \(bytes.count) bytes, not \(fixed)")
         return bytes + payload

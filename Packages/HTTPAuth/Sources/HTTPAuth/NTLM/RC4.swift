@@ -1,10 +1,10 @@
-/// The RC4 stream cipher: NTLM hands its session key over with it and signs with it. Broken for everything else.
+/// The RC4 stream cipher. NTLM encrypts its session key and signatures with it; it is broken for every other purpose.
 struct RC4 {
     private var table: [UInt8] = (0...255).map { UInt8($0) }
     private var i: UInt8 = 0
     private var j: UInt8 = 0
 
-    /// Begins a stream with a key of 1 to 256 bytes.
+    /// Creates a cipher with a key of 1 to 256 bytes.
     init(key: [UInt8]) {
         precondition((1...256).contains(key.count), "an RC4 key has 1 to 256 bytes")
         var j: UInt8 = 0
@@ -14,7 +14,7 @@ struct RC4 {
         }
     }
 
-    /// The bytes under the next part of the stream: encrypted if they were plain, plain if they were encrypted.
+    /// Encrypts or decrypts the next bytes of the stream.
     mutating func apply(to bytes: [UInt8]) -> [UInt8] {
         bytes.map { byte in
             i &+= 1
@@ -24,7 +24,7 @@ struct RC4 {
         }
     }
 
-    /// Forgets the stream; it cannot be used any more.
+    /// Wipes the state. The cipher cannot be used afterwards.
     mutating func wipe() {
         table.wipe()
     }

@@ -1,7 +1,7 @@
-/// Reads values in DER, one behind the other, never beyond the bytes given (X.690 section 10).
+/// Reads consecutive DER values (X.690 section 10), and never beyond the given bytes.
 ///
-/// Lengths that are indefinite, or written with more bytes than they need, are refused: two readers that differ on them
-/// differ on what a signature covers.
+/// Indefinite and non-minimal lengths are rejected: two readers that treat them differently would disagree on what a
+/// signature covers.
 struct DERReader {
     private(set) var rest: ArraySlice<UInt8>
 
@@ -14,7 +14,7 @@ struct DERReader {
     /// The tag of the next value; nil at the end.
     var nextTag: UInt8? { rest.first }
 
-    /// The contents of the next value, which must have this tag.
+    /// Returns the contents of the next value, which must have this tag.
     mutating func value(_ tag: UInt8, _ name: String) throws(HTTPAuthError) -> ArraySlice<UInt8> {
         guard let found = rest.first else { throw .spnego("\(name) is missing") }
         guard found == tag else { throw .spnego("\(name) has tag \(found), expected tag \(tag)") }
@@ -22,7 +22,7 @@ struct DERReader {
         guard let first = cursor.popFirst() else { throw .spnego("\(name) is truncated") }
         var length = Int(first)
         if first >= 0x80 {
-            // Four bytes of length: more than any message that gets this far has.
+            // Four bytes of length exceed any message that gets this far.
             let count = Int(first & 0x7f)
             guard (1...4).contains(count), cursor.count >= count else { throw .spnego("\(name) has an invalid length") }
             length = cursor.prefix(count).reduce(0) { $0 << 8 | Int($1) }
@@ -34,12 +34,13 @@ struct DERReader {
         return cursor.prefix(length)
     }
 
-    /// The contents of the next value if it has this tag, else nil.
+    /// Returns the contents of the next value if it has this tag; otherwise nil.
     mutating func optional(_ tag: UInt8, _ name: String) throws(HTTPAuthError) -> ArraySlice<UInt8>? {
         nextTag == tag ? try value(tag, name) : nil
     }
 
-    /// The contents of a value of `tag` that is alone in a value of `outer`; nil if the next value is not `outer`.
+    /// Returns the contents of the only value, of `tag`, in a value of `outer`; nil if the next value does not have the
+    /// tag `outer`.
     mutating func optional(_ outer: UInt8, _ tag: UInt8, _ name: String) throws(HTTPAuthError) -> ArraySlice<UInt8>? {
         guard let contents = try optional(outer, name) else { return nil }
         var inner = DERReader(contents)
@@ -48,13 +49,13 @@ struct DERReader {
         return value
     }
 
-    /// Throws if anything is left.
+    /// Throws if any bytes are left.
     func end(_ name: String) throws(HTTPAuthError) {
         guard rest.isEmpty else { throw .spnego("\(rest.count) unexpected bytes after \(name)") }
     }
 }
 
-/// The tags that SPNEGO and the outside of Kerberos use.
+/// The DER tags of SPNEGO and of the unencrypted part of Kerberos.
 enum DERTag {
     static let integer: UInt8 = 0x02
     static let bitString: UInt8 = 0x03

@@ -1,6 +1,6 @@
 /// Writes values in DER.
 enum DERWriter {
-    /// Tag, shortest length, contents.
+    /// Returns a value: its tag, minimal length and contents.
     static func value(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
         var length = [UInt8(truncatingIfNeeded: contents.count)]
         if contents.count >= 0x80 {

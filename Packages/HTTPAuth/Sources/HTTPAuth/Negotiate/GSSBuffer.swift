@@ -2,7 +2,7 @@ internal import CGSSAPI
 
 /// Owns a buffer that GSSAPI fills.
 final class GSSBuffer {
-    /// Where a call puts its result. The memory is of this object's and valid as long as it lives.
+    /// The address that GSSAPI writes its result to. It is valid as long as this object.
     let address: UnsafeMutablePointer<gss_buffer_desc>
 
     init() {
@@ -16,13 +16,13 @@ final class GSSBuffer {
         address.deallocate()
     }
 
-    /// A copy of what was put there.
+    /// A copy of the contents.
     var bytes: [UInt8] {
         guard let start = address.pointee.value else { return [] }
         return Array(UnsafeRawBufferPointer(start: start, count: address.pointee.length))
     }
 
-    /// Calls `body` with a buffer that shows `bytes`; GSSAPI does not write to its input.
+    /// Calls `body` with a GSSAPI buffer of `bytes`, which GSSAPI only reads.
     static func with<Result>(
         _ bytes: [UInt8], _ body: (UnsafeMutablePointer<gss_buffer_desc>) -> Result
     ) -> Result {

@@ -1,10 +1,10 @@
 internal import CGSSAPI
 
-/// Owns a security context of GSSAPI: one login with Kerberos, from its first token to the server's proof.
+/// Owns a GSSAPI security context: one Kerberos login, from the first token to the server's proof.
 ///
-/// The first step fetches the service's ticket, and so may wait for the Kerberos server; the further ones compute only.
+/// The first step fetches the service ticket and may wait for the Kerberos server. Later steps only compute.
 final class GSSContext {
-    /// What is asked for.
+    /// The requested or granted properties of a context.
     struct Request: OptionSet {
         let rawValue: OM_uint32
 
@@ -35,7 +35,7 @@ final class GSSContext {
         _ = GSSLibrary.use { gss_delete_sec_context(&minor, &handle, nil) }
     }
 
-    /// Takes the server's token, nil at the beginning, and gives the next; empty if there is none.
+    /// Processes the server's token (nil for the first step) and returns the next token; empty if there is none.
     func step(_ token: [UInt8]?) throws(HTTPAuthError) -> [UInt8] {
         let output = GSSBuffer()
         var flags: OM_uint32 = 0
@@ -54,7 +54,7 @@ final class GSSContext {
         return output.bytes
     }
 
-    /// The signature of `message`.
+    /// Returns a signature of `message`.
     func signature(of message: [UInt8]) throws(HTTPAuthError) -> [UInt8] {
         let output = GSSBuffer()
         let status = GSSStatus { minor in
@@ -64,7 +64,7 @@ final class GSSContext {
         return output.bytes
     }
 
-    /// Throws if this is not the server's signature of `message`.
+    /// Throws if `signature` is not the server's signature of `message`.
     func check(_ signature: [UInt8], of message: [UInt8]) throws(HTTPAuthError) {
         let status = GSSStatus { minor in
             GSSBuffer.with(message) { message in

@@ -1,15 +1,16 @@
 internal import CGSSAPI
 internal import Glibc
 
-/// Owns a credential of GSSAPI: for Kerberos, to initiate with, and nothing else.
+/// Owns a GSSAPI credential that can only initiate Kerberos logins.
 ///
-/// Getting one may wait for the Kerberos server (keytab, password).
+/// Creating one may wait for the Kerberos server (keytab, password).
 final class GSSCredential {
     let handle: gss_cred_id_t?
 
-    /// The credential of an identity whose source needs no password.
+    /// Creates the credential of an identity that needs no password.
     ///
-    /// `store` holds pairs of GSSAPI's credential store: `ccache`, `client_keytab`. None means the system's places.
+    /// `store` holds key-value pairs of a GSSAPI credential store: `ccache`, `client_keytab`. If it is empty, the
+    /// system's defaults apply.
     init(principal: String?, store: [(key: String, value: String)]) throws(HTTPAuthError) {
         let name: GSSName? = if let principal { try GSSName(principal: principal) } else { nil }
         var credential: gss_cred_id_t?
@@ -38,7 +39,8 @@ final class GSSCredential {
         try status.check(principal.map { "getting a ticket for \($0)" } ?? "getting a ticket")
     }
 
-    /// The credential of a principal and its password, with a ticket fetched now and forgotten with this object.
+    /// Creates the credential of a principal with a password. The ticket is fetched now and exists only as long as this
+    /// object.
     init(principal: String, password: Secret) throws(HTTPAuthError) {
         let name = try GSSName(principal: principal)
         var credential: gss_cred_id_t?
@@ -64,7 +66,7 @@ final class GSSCredential {
         _ = GSSLibrary.use { gss_release_cred(&minor, &handle) }
     }
 
-    /// Calls `body` with the set of mechanisms that holds Kerberos: plugins of the machine are not asked.
+    /// Calls `body` with a mechanism set that contains only Kerberos, so that mechanism plugins are not used.
     private static func withKerberos<Result>(_ body: (gss_OID_set) -> Result) -> Result {
         var set = gss_OID_set_desc(count: 1, elements: netkit_gss_mech_krb5())
         return body(&set)

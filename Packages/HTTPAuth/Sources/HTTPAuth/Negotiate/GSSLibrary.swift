@@ -1,26 +1,26 @@
 internal import Glibc
 
-/// Keeps GSSAPI's calls and the end of the process apart.
+/// Coordinates GSSAPI calls with the end of the process.
 ///
-/// When a process exits, the library takes its mutexes down. A thread of ours that is in one of its calls then, or lets go
-/// of a context, would abort the process ("k5_mutex_lock: Invalid argument") after all its work was done. So every call
-/// holds this lock as one of many; at exit it is taken for good, and calls that come later are not made.
+/// When a process exits, the library destroys its mutexes. A thread that is inside the library then, or that releases a
+/// context later, would abort the process ("k5_mutex_lock: Invalid argument") after all work was done. Every call
+/// therefore holds a read lock. At exit the write lock is taken and never released; later calls are skipped.
 enum GSSLibrary {
-    /// How long the end of the process waits for a call under way. Calls that compute are done by then. One that waits for
-    /// a dead Kerberos server is not, and sits in the kernel while the process ends.
+    /// How long the exit waits for running calls, in milliseconds. Calls that only compute finish in that time. A call
+    /// that waits for a dead Kerberos server does not; it stays in the kernel while the process ends.
     static let longestWait = 200
 
-    // Unsafe but right: the pointer is written once, here, and the lock behind it is made for all threads.
+    // Safe: the pointer is written once, here, and the lock may be used by all threads.
     private nonisolated(unsafe) static let lock: UnsafeMutablePointer<pthread_rwlock_t> = {
         let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
         lock.initialize(to: pthread_rwlock_t())
         pthread_rwlock_init(lock, nil)
-        // The library's own end comes later: it was loaded before this was called.
+        // The library was loaded before this line, so its own exit handler runs after this one.
         atexit { GSSLibrary.close() }
         return lock
     }()
 
-    /// Makes calls; nil if the process is at its end.
+    /// Runs GSSAPI calls; returns nil without running them if the process is exiting.
     static func use<Result>(_ body: () -> Result) -> Result? {
         guard pthread_rwlock_tryrdlock(lock) == 0 else { return nil }
         defer { pthread_rwlock_unlock(lock) }

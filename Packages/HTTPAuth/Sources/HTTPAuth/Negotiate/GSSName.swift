@@ -1,15 +1,16 @@
 internal import CGSSAPI
 
-/// Owns a name of GSSAPI.
+/// Owns a GSSAPI name.
 final class GSSName {
     let handle: gss_name_t?
 
-    /// A Kerberos principal as it is, which no DNS answer changes: `HTTP/www.example.org@EXAMPLE.ORG`.
+    /// Creates the name of a Kerberos principal, exactly as given and unaffected by DNS:
+    /// `HTTP/www.example.org@EXAMPLE.ORG`.
     convenience init(principal: String) throws(HTTPAuthError) {
         try self.init(principal, netkit_GSS_KRB5_NT_PRINCIPAL_NAME())
     }
 
-    /// A service of a host, `HTTP@www.example.org`, whose name the system may make canonical.
+    /// Creates the name of a service on a host, `HTTP@www.example.org`. The system may canonicalize the host name.
     convenience init(hostBased service: String) throws(HTTPAuthError) {
         try self.init(service, netkit_GSS_C_NT_HOSTBASED_SERVICE())
     }

@@ -1,11 +1,11 @@
 internal import CGSSAPI
 
-/// The outcome of one call of GSSAPI: the one place where results are checked and become errors.
+/// The result of a GSSAPI call. All results are checked and converted into errors here.
 struct GSSStatus {
     var major: OM_uint32
     var minor: OM_uint32 = 0
 
-    /// Makes a call, which puts its minor status into its argument.
+    /// Performs a call, which writes its minor status to its argument.
     init(_ call: (UnsafeMutablePointer<OM_uint32>) -> OM_uint32) {
         var minor: OM_uint32 = 0
         major = GSSLibrary.use { call(&minor) } ?? netkit_GSS_S_UNAVAILABLE
@@ -16,14 +16,14 @@ struct GSSStatus {
 
     var needsMore: Bool { !isError && major & netkit_GSS_S_CONTINUE_NEEDED != 0 }
 
-    /// Throws if the call failed; `what` says in a few words what was tried.
+    /// Throws if the call failed. `what` describes the operation in a few words.
     func check(_ what: String) throws(HTTPAuthError) {
         if isError { throw .negotiate(code, "\(what): \(text)") }
     }
 
-    /// What the numbers mean to a user.
+    /// The error code for the status.
     private var code: HTTPAuthError.Code {
-        // Kerberos's own number is the sharper one; GSSAPI's class says what kind where that number is a general one.
+        // The Kerberos error is more specific. The GSSAPI routine error decides if the Kerberos error is a general one.
         switch Int(Int32(bitPattern: minor)) {
         case KRB5KRB_AP_ERR_TKT_EXPIRED, KRB5KDC_ERR_NAME_EXP, KRB5KRB_AP_ERR_TKT_NYV: return .ticketExpired
         case KRB5KRB_AP_ERR_SKEW, KRB5_KDCREP_SKEW, KRB5KDC_ERR_NEVER_VALID: return .clockSkew
@@ -48,7 +48,7 @@ struct GSSStatus {
         }
     }
 
-    /// The library's words: Kerberos's, or if it has none those for the class of error.
+    /// The library's message: that of Kerberos or, if it has none, that of GSSAPI.
     private var text: String {
         let words = minor == 0 ? [] : GSSStatus.messages(minor, GSS_C_MECH_CODE, netkit_gss_mech_krb5())
         return (words.isEmpty ? GSSStatus.messages(major, GSS_C_GSS_CODE, nil) : words).joined(separator: "; ")

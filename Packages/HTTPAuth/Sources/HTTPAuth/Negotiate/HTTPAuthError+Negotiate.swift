@@ -1,4 +1,4 @@
-/// What goes wrong in Negotiate.
+/// The errors of Negotiate.
 extension HTTPAuthError {
     static func spnego(_ reason: String) -> HTTPAuthError {
         HTTPAuthError(.malformedToken, scheme: "Negotiate", detail: reason)

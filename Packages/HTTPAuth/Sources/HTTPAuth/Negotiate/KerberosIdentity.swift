@@ -1,32 +1,33 @@
-/// Whose Kerberos ticket is used, and where it is. No environment variable is ever set for it.
+/// The Kerberos ticket to use, and its source. Environment variables are never changed.
 ///
 /// ```swift
-/// KerberosIdentity()                                                        // what kinit left
+/// KerberosIdentity()                                                        // the ticket from kinit
 /// KerberosIdentity(.cache("FILE:/run/batch/tickets"))
 /// KerberosIdentity(.keytab("/etc/batch.keytab"), principal: "batch@EXAMPLE.ORG")
-/// KerberosIdentity(.password)                                               // the credential's user and password
+/// KerberosIdentity(.password)                                               // the user and password of the credential
 /// ```
 public struct KerberosIdentity: Hashable, Sendable {
-    /// Where a ticket comes from.
+    /// The source of a ticket.
     public enum Source: Hashable, Sendable {
-        /// The system's place: what `kinit` left, of several the one that suits the service.
+        /// The system's default: the ticket from `kinit`. If there are several, the one that suits the service.
         case system
-        /// A cache by name: `FILE:/path`, `KEYRING:…`, `KCM:`.
+        /// A credential cache by name: `FILE:/path`, `KEYRING:…`, `KCM:`.
         case cache(String)
-        /// Keys in a file, with which a ticket is fetched. It is kept in memory and no cache of the user's is touched.
+        /// A keytab, a file with keys that fetch a ticket. The ticket is kept in memory; the user's caches are not
+        /// touched.
         case keytab(String)
-        /// User name and password of the credential, with which a ticket is fetched and then forgotten.
+        /// The user name and password of the credential, which fetch a ticket for one login.
         case password
     }
 
-    /// Where the ticket comes from.
+    /// The source of the ticket.
     public var source: Source
 
-    /// Whose it is, `alice@EXAMPLE.ORG`; nil takes the one that is there. With ``Source/password`` the credential's user
-    /// name is taken.
+    /// The principal of the ticket, such as `alice@EXAMPLE.ORG`; nil means the one in the source. With
+    /// ``Source/password``, nil means the credential's user name.
     public var principal: String?
 
-    /// Makes an identity.
+    /// Creates an identity.
     public init(_ source: Source = .system, principal: String? = nil) {
         self.source = source
         self.principal = principal

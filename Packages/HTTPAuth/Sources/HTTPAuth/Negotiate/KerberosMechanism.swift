@@ -1,11 +1,11 @@
-/// Kerberos as a mechanism of SPNEGO, through GSSAPI. Nothing is asked of the system before the first step.
+/// Kerberos as a SPNEGO mechanism, through GSSAPI. It does not access the system before the first step.
 final class KerberosMechanism: SecurityMechanism {
-    /// What a login needs to know.
+    /// The parameters of a login.
     struct Plan: Sendable {
         var host: String
         var options: NegotiateOptions
         var channelBinding: [UInt8]?
-        /// User name and password, for an identity that needs them.
+        /// The user name and password, for an identity that needs them.
         var credential: Credential?
     }
 
@@ -46,7 +46,7 @@ final class KerberosMechanism: SecurityMechanism {
         try context.check(signature, of: list)
     }
 
-    /// What the context is asked for.
+    /// The context properties to request.
     var request: GSSContext.Request {
         var request: GSSContext.Request = [.integrity]
         if plan.options.mutualAuthentication != .off { request.insert(.mutual) }
@@ -62,7 +62,7 @@ final class KerberosMechanism: SecurityMechanism {
 
     private func target() throws(HTTPAuthError) -> GSSName {
         if let service = plan.options.serviceName { return try GSSName(principal: service) }
-        // What separates the parts of a principal's name is in no host's name; a URL can hold anything.
+        // A host name contains no separator of principal components, but the host of a URL can contain anything.
         guard plan.host.utf8.allSatisfy({ AuthGrammar.isAlphanumeric($0) || "-._:".utf8.contains($0) }) else {
             throw .negotiate(.serviceUnknown, "invalid host name \(plan.host)")
         }
@@ -78,7 +78,7 @@ final class KerberosMechanism: SecurityMechanism {
         case .cache(let name):
             return try GSSCredential(principal: principal, store: [("ccache", name)])
         case .keytab(let path):
-            // The tickets need a place. One of the same name is used again, so there are no more than identities.
+            // The tickets need a cache. Its name is reused, so there is at most one cache for each identity.
             let place = "MEMORY:netkit \(path) \(principal ?? "")"
             return try GSSCredential(principal: principal, store: [("client_keytab", path), ("ccache", place)])
         case .password:

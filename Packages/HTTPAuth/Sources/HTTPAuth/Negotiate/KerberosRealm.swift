@@ -1,9 +1,9 @@
 internal import CGSSAPI
 
-/// The realm that `krb5.conf` gives for a host.
+/// The realm that `krb5.conf` assigns to a host.
 enum KerberosRealm {
-    /// The realm of `host` by the file's `domain_realm`; empty if it says nothing, which lets the user's own realm refer
-    /// to the right one (RFC 6806). DNS is asked only if the file says `dns_lookup_realm`.
+    /// Returns the realm of `host` in `domain_realm`. The result is empty if there is none; the user's realm then
+    /// refers to the right one (RFC 6806). DNS is queried only if `krb5.conf` sets `dns_lookup_realm`.
     static func of(host: String) throws(HTTPAuthError) -> String {
         guard let realm = GSSLibrary.use({ find(host) }) ?? nil else {
             throw .negotiate(.unavailable, "krb5.conf cannot be read")

@@ -1,6 +1,6 @@
 /// The object identifier of a GSSAPI mechanism.
 public struct MechanismIdentifier: Hashable, Sendable {
-    /// The contents of the identifier in DER, without tag and length.
+    /// The contents of the DER-encoded identifier, without tag and length.
     let bytes: [UInt8]
 
     init(bytes: [UInt8]) {
@@ -9,7 +9,8 @@ public struct MechanismIdentifier: Hashable, Sendable {
 
     /// Kerberos 5, 1.2.840.113554.1.2.2.
     public static let kerberos = MechanismIdentifier(bytes: [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 1, 2, 2])
-    /// The same by the number that Windows 2000 gave it in error and later ones still send, 1.2.840.48018.1.2.2.
+    /// Kerberos 5 under the number that Windows 2000 sent by mistake, and later versions still send:
+    /// 1.2.840.48018.1.2.2.
     public static let kerberosOfMicrosoft = MechanismIdentifier(
         bytes: [0x2a, 0x86, 0x48, 0x82, 0xf7, 0x12, 1, 2, 2])
     /// NTLM, 1.3.6.1.4.1.311.2.2.10.
@@ -19,14 +20,14 @@ public struct MechanismIdentifier: Hashable, Sendable {
     /// SPNEGO itself, 1.3.6.1.5.5.2.
     public static let spnego = MechanismIdentifier(bytes: [0x2b, 6, 1, 5, 5, 2])
 
-    /// Whether both are Kerberos, or the same.
+    /// Returns whether both identifiers denote the same mechanism.
     func means(_ other: MechanismIdentifier) -> Bool {
         self == other || (isKerberos && other.isKerberos)
     }
 
     var isKerberos: Bool { self == .kerberos || self == .kerberosOfMicrosoft }
 
-    /// The numbers with dots between them. A number of more than 63 bits ends the text with `…`.
+    /// The numbers separated by dots. If a number has more than 63 bits, the text ends with `…` there.
     public var dotted: String {
         var numbers: [UInt64] = []
         var number: UInt64 = 0
@@ -47,7 +48,7 @@ public struct MechanismIdentifier: Hashable, Sendable {
 }
 
 extension MechanismIdentifier: CustomStringConvertible {
-    /// The usual name, else the numbers.
+    /// The usual name; without one, the numbers.
     public var description: String {
         switch self {
         case .kerberos: "Kerberos"

@@ -1,4 +1,4 @@
-/// NTLM as a mechanism of SPNEGO: the same three messages, and signatures of the list of mechanisms.
+/// NTLM as a SPNEGO mechanism: the three messages, and signatures of the mechanism list.
 final class NTLMMechanism: SecurityMechanism {
     let identifier = MechanismIdentifier.ntlm
     private(set) var isComplete = false

@@ -1,16 +1,16 @@
-/// One exchange of Negotiate, shared by the copies of its scheme: its steps run on threads that may wait.
+/// One Negotiate exchange, shared by the copies of its scheme. Its steps run on threads that may block.
 ///
-/// GSSAPI's contexts may be used by one thread at a time, whichever it is. The lock is held for a whole step; a scheme
-/// never has two at work, except when the one before was given up at its time limit.
+/// A GSSAPI context may be used by one thread at a time. The lock is held for a whole step. A scheme never has two
+/// steps running, unless the previous one was abandoned at its time limit.
 final class NegotiateExchange: @unchecked Sendable {
-    // The machine is touched within `withLock` only, and came in as `sending`.
+    // Safe to share: the machine is accessed in `withLock` only, and was passed in as `sending`.
     private let machine: Locked<SPNEGOMachine>
 
     init(_ mechanisms: sending [any SecurityMechanism]) {
         machine = Locked(SPNEGOMachine(mechanisms))
     }
 
-    /// The first token.
+    /// Returns the first token.
     func start() throws(HTTPAuthError) -> BlockingWork.Output {
         try machine.withLock { machine throws(HTTPAuthError) in
             let token = try machine.start()
@@ -18,7 +18,7 @@ final class NegotiateExchange: @unchecked Sendable {
         }
     }
 
-    /// The next token, empty if there is none.
+    /// Processes the server's token and returns the next one; empty if there is none.
     func receive(_ token: [UInt8]) throws(HTTPAuthError) -> BlockingWork.Output {
         try machine.withLock { machine throws(HTTPAuthError) in
             let answer = try machine.receive(token)
@@ -26,6 +26,6 @@ final class NegotiateExchange: @unchecked Sendable {
         }
     }
 
-    /// Whether the server has proven itself.
+    /// Whether the server has proven its identity.
     var isServerProven: Bool { machine.withLock { $0.isServerProven } }
 }

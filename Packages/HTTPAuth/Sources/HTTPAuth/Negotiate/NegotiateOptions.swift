@@ -1,4 +1,4 @@
-/// What a caller may choose about Negotiate. The defaults are the safe ones.
+/// The options of Negotiate. The defaults are the secure ones.
 ///
 /// ```swift
 /// var options = NegotiateOptions()
@@ -7,78 +7,80 @@
 /// policy.methods = [.negotiate(options)]
 /// ```
 public struct NegotiateOptions: Hashable, Sendable {
-    /// Whether the server must prove itself, too.
+    /// Whether the server must prove its identity.
     public enum MutualAuthentication: Hashable, Sendable {
-        /// It is not asked to.
+        /// No proof is requested.
         case off
-        /// It is asked to, and a wrong proof is an error. A missing one is not: proxies and servers lose it on the way.
+        /// A proof is requested, and a wrong one is an error. A missing one is accepted, because some proxies and
+        /// servers drop it.
         case optional
-        /// It must, or the response is an error.
+        /// A response without a valid proof is an error.
         case required
     }
 
-    /// Whether the server gets the user's own ticket, to act in the user's name elsewhere.
+    /// Whether the server receives the user's ticket, to act for the user elsewhere.
     public enum Delegation: Hashable, Sendable {
-        /// No.
+        /// Never.
         case never
-        /// If the realm's administrator has marked the service as trusted for it.
+        /// If the administrator of the realm marked the service as trusted for delegation.
         case ifTrusted
-        /// If the host of the URL is one of these, without regard to case, brackets around an address, and a dot at the end.
+        /// If the host of the URL is in this set. Case, brackets around an address and a trailing dot are ignored.
         case toHosts(Set<String>)
     }
 
-    /// Whose ticket is used. By default that of the user who runs the program.
+    /// The ticket to use. By default that of the user who runs the program.
     public var identity: KerberosIdentity
 
-    /// The servers that a ticket may be asked for and sent to.
+    /// The servers that tickets may be requested for and sent to.
     public enum Hosts: Hashable, Sendable {
-        /// The server that the application named, and its proxies: not one that a redirect leads to.
+        /// The server that the application named, and its proxies, but not the target of a redirect.
         case named
-        /// The hosts of this list, without regard to case, however the request came to them.
+        /// The hosts in this set, ignoring case, even after a redirect.
         case list(Set<String>)
-        /// Any server that asks, also one that a redirect leads to.
+        /// Any server that asks, including the target of a redirect.
         case all
     }
 
-    /// The servers that a ticket may be asked for and sent to. By default the one that the application named.
+    /// The servers that tickets may be requested for and sent to. By default the one that the application named.
     ///
-    /// A server elsewhere gets ``HTTPAuthError/Code/hostNotAllowed``, and the next scheme is tried.
+    /// Any other server fails with ``HTTPAuthError/Code/hostNotAllowed``, and the next scheme is tried.
     public var hosts = Hosts.named
 
-    /// Whether the server must prove itself. By default it is asked to.
+    /// Whether the server must prove its identity. By default a proof is requested but not required.
     public var mutualAuthentication = MutualAuthentication.optional
 
-    /// Whether the server gets the user's own ticket. By default no.
+    /// Whether the server receives the user's ticket. By default it does not.
     public var delegation = Delegation.never
 
-    /// The service that is asked for, `HTTP/www.example.org` or `HTTP/www.example.org@EXAMPLE.ORG`. Nil means `HTTP/` and
-    /// the host of the URL, in the realm that `krb5.conf` gives for it, else where the user's own realm refers to.
+    /// The name of the service, `HTTP/www.example.org` or `HTTP/www.example.org@EXAMPLE.ORG`. Nil means `HTTP/` and the
+    /// host of the URL, in the realm that `krb5.conf` assigns to it or, without one, the realm that the user's realm
+    /// refers to.
     public var serviceName: String?
 
-    /// Whether the system may replace the host's name by what DNS says of it, as `krb5.conf` tells it. Off by default:
-    /// who forges DNS answers would choose the service that the user logs in to.
+    /// Whether the system may canonicalize the host name through DNS, as configured in `krb5.conf`. Off by default:
+    /// forged DNS answers would choose the service that the user logs in to.
     public var canonicalizesHostName = false
 
-    /// Whether NTLM may be used within Negotiate when the server wants it or there is no ticket. Off by default, because
-    /// it is much weaker. When it is on, a user name and a password are needed.
+    /// Whether NTLM may be used within Negotiate, if the server selects it or there is no ticket. Off by default,
+    /// because it is much weaker. It requires a user name and a password.
     public var allowsNTLM = false
 
-    /// For NTLM within Negotiate.
+    /// The options of NTLM within Negotiate.
     public var ntlm = NTLMOptions()
 
-    /// Makes options.
+    /// Creates options.
     public init(identity: KerberosIdentity = KerberosIdentity()) {
         self.identity = identity
     }
 }
 
 extension AuthenticationMethod {
-    /// Negotiate: Kerberos with the ticket of the user who runs the program, never NTLM.
+    /// Negotiate: Kerberos with the ticket of the user who runs the program, without NTLM.
     ///
     /// Replaces `kCFHTTPAuthenticationSchemeNegotiate` and `kCFHTTPAuthenticationSchemeKerberos`.
     public static let negotiate = AuthenticationMethod.negotiate(NegotiateOptions())
 
-    /// Negotiate with options of your own.
+    /// Returns Negotiate with custom options.
     public static func negotiate(_ options: NegotiateOptions) -> AuthenticationMethod {
         AuthenticationMethod("Negotiate") { space in
             NegotiateScheme(space, options)

@@ -1,16 +1,16 @@
-/// Negotiate, RFC 4559: SPNEGO over HTTP, with Kerberos and, if asked, NTLM inside.
+/// Negotiate (RFC 4559): SPNEGO over HTTP with Kerberos and, if allowed, NTLM.
 ///
-/// Some servers authenticate the connection (Windows, NTLM), some each request (Apache by default), and none says which.
-/// So nothing is sent on a connection that is authenticated; if the server then asks anew, it is one of the latter, and
-/// from there on each request carries a token.
+/// Some servers authenticate the connection (Windows, NTLM), others each request (Apache by default), and none
+/// announces which. Nothing is sent on an authenticated connection at first. If the server asks again, it authenticates
+/// requests, and every later request carries a token.
 struct NegotiateScheme: AuthenticationScheme {
     private enum State {
         case idle
-        /// A step is made elsewhere.
+        /// A step is running on another thread.
         case working(NegotiateExchange)
-        /// A token is on its way.
+        /// A token was sent.
         case sent(NegotiateExchange)
-        /// The server's token is here.
+        /// The server's token was received.
         case challenged(NegotiateExchange, [UInt8])
         case authenticated
     }
@@ -54,7 +54,7 @@ struct NegotiateScheme: AuthenticationScheme {
             state = .challenged(exchange, token)
             return .continues
         case (.authenticated, nil):
-            // A login that the server has forgotten; the token that it had taken was not this request's.
+            // The server dropped the login; the token it had accepted did not belong to this request.
             return .fresh
         case (.idle, _), (.working, _), (.challenged, _), (.authenticated, _?):
             throw .negotiate(.outOfOrder)
@@ -96,7 +96,7 @@ struct NegotiateScheme: AuthenticationScheme {
     mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {
         guard case .sent(let exchange) = state else { return }
         state = .idle
-        // Whoever asks for no proof has none to check, unless the choice between two mechanisms needs it.
+        // Without a requested proof there is nothing to check, unless the choice between two mechanisms depends on it.
         if options.mutualAuthentication != .off || options.allowsNTLM {
             if let challenge = acceptance.challenge, let token = try TokenField.token(of: challenge) {
                 do {
@@ -116,7 +116,7 @@ struct NegotiateScheme: AuthenticationScheme {
         state = .idle
     }
 
-    /// Whether the policy allows a ticket for this host.
+    /// Returns whether the options allow a ticket for this host.
     private func isAllowed(_ input: AuthenticationInput) -> Bool {
         switch options.hosts {
         case .all: true

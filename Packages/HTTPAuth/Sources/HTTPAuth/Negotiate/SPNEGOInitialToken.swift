@@ -1,14 +1,14 @@
-/// SPNEGO's opening: which mechanisms a side can, and often the first one's first token. RFC 4178 section 4.2.1.
+/// The first SPNEGO token: the mechanisms of a side and, optionally, a token of the first one (RFC 4178 section 4.2.1).
 public struct SPNEGOInitialToken: Hashable, Sendable {
-    /// What this side can, the best first.
+    /// The supported mechanisms, in order of preference.
     public let mechanisms: [MechanismIdentifier]
-    /// The bits of the obsolete request flags; nil if there are none.
+    /// The obsolete request flags; nil if there are none.
     public let requestFlags: [UInt8]?
     /// The first token of the first mechanism; nil if there is none.
     public let token: [UInt8]?
-    /// What Windows servers put there in place of a name: a hint, and always the same.
+    /// The hint that Windows servers send in place of a name; it is always the same.
     public let hint: String?
-    /// The signature of the list of mechanisms; nil if there is none.
+    /// The signature of the mechanism list; nil if there is none.
     public let signature: [UInt8]?
 
     init(mechanisms: [MechanismIdentifier], token: [UInt8]?) {
@@ -19,7 +19,7 @@ public struct SPNEGOInitialToken: Hashable, Sendable {
         signature = nil
     }
 
-    /// Reads the contents of the token, within its tag.
+    /// Parses the contents of the token, inside its tag.
     init(contents: ArraySlice<UInt8>) throws(HTTPAuthError) {
         var outer = DERReader(contents)
         var reader = DERReader(try outer.value(DERTag.sequence, "NegTokenInit"))
@@ -36,7 +36,8 @@ public struct SPNEGOInitialToken: Hashable, Sendable {
         mechanisms = found
         requestFlags = try reader.optional(DERTag.context(1), DERTag.bitString, "reqFlags").map { Array($0) }
         token = try reader.optional(DERTag.context(2), DERTag.octetString, "mechToken").map { Array($0) }
-        // MS-SPNG section 2.2.1 puts hints where RFC 4178 has the signature, and moves the signature one up.
+        // MS-SPNG section 2.2.1 sends hints under the tag that RFC 4178 uses for the signature, and the signature under
+        // the next tag.
         var hint: String?
         var signature: [UInt8]?
         if let contents = try reader.optional(DERTag.context(3), "mechListMIC") {
@@ -59,10 +60,10 @@ public struct SPNEGOInitialToken: Hashable, Sendable {
         self.signature = signature
     }
 
-    /// More than any system has.
+    /// The maximum number of mechanisms in a list; no system has as many.
     static let mostMechanisms = 32
 
-    /// The list of mechanisms as it is signed: RFC 4178 section 4.1.
+    /// The mechanism list in the encoding that is signed (RFC 4178 section 4.1).
     var signedList: [UInt8] { SPNEGOInitialToken.signedList(mechanisms) }
 
     static func signedList(_ mechanisms: [MechanismIdentifier]) -> [UInt8] {
@@ -70,7 +71,7 @@ public struct SPNEGOInitialToken: Hashable, Sendable {
             DERTag.sequence, mechanisms.flatMap { DERWriter.value(DERTag.identifier, $0.bytes) })
     }
 
-    /// The token as sent, with the frame of GSSAPI around it (RFC 2743 section 3.1). Hints and flags are not written.
+    /// The encoded token, in a GSSAPI frame (RFC 2743 section 3.1). Hints and flags are omitted.
     var bytes: [UInt8] {
         var contents = DERWriter.value(DERTag.context(0), signedList)
         if let token {

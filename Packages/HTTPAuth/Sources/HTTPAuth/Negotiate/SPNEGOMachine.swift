@@ -1,21 +1,21 @@
-/// The client's side of SPNEGO, RFC 4178: finds the mechanism that both sides can, and carries its tokens.
+/// The client side of SPNEGO (RFC 4178): negotiates a mechanism and carries its tokens.
 ///
-/// Theory. The client lists its mechanisms, best first, and sends the first one's token along in the hope that the server
-/// takes it. If the server takes another one, somebody in between may have shortened the list to get there: then both
-/// sides must sign it (`mechListMIC`, section 5), with keys that the mechanism has just made. A signature that came is
-/// checked even if none was needed.
+/// The client lists its mechanisms in order of preference and sends a token of the first one, expecting the server to
+/// accept it. If the server chooses another mechanism, an attacker may have shortened the list. Both sides must then
+/// sign it (`mechListMIC`, section 5) with keys of the chosen mechanism. A signature is checked even if it was not
+/// required.
 struct SPNEGOMachine {
     private enum State {
         case idle
-        /// Our opening is on its way.
+        /// The initial token was sent.
         case opened
-        /// The server chose; tokens go to and fro.
+        /// The server chose a mechanism; tokens are exchanged.
         case chosen
         case complete
         case failed
     }
 
-    /// More rounds than any mechanism has.
+    /// The maximum number of rounds; no mechanism needs as many.
     static let mostRounds = 10
 
     private var mechanisms: [any SecurityMechanism]
@@ -26,7 +26,7 @@ struct SPNEGOMachine {
     private var hasSigned = false
     private var hasChecked = false
 
-    /// Prepares a negotiation over these mechanisms, at least one, the best first.
+    /// Creates a negotiation over at least one mechanism, in order of preference.
     init(_ mechanisms: [any SecurityMechanism]) {
         precondition(!mechanisms.isEmpty)
         self.mechanisms = mechanisms
@@ -38,15 +38,15 @@ struct SPNEGOMachine {
     /// Whether this side needs no further token.
     var isComplete: Bool { if case .complete = state { true } else { false } }
 
-    /// Whether the mechanism has proven the server.
+    /// Whether the mechanism has verified the server.
     var isServerProven: Bool { selected.isServerProven }
 
     /// The mechanism in use.
     var mechanism: MechanismIdentifier { selected.identifier }
 
-    /// The first token. A mechanism that cannot begin is left out, and the next one is the best.
+    /// Returns the first token. Mechanisms that cannot start are removed from the list.
     ///
-    /// - Throws: What the best one threw, if none can begin.
+    /// - Throws: The error of the preferred mechanism, if none can start.
     mutating func start() throws(HTTPAuthError) -> [UInt8] {
         guard case .idle = state else { throw .negotiate(.outOfOrder) }
         state = .failed
@@ -65,7 +65,7 @@ struct SPNEGOMachine {
         throw first ?? .negotiate(.noUsableScheme)
     }
 
-    /// Takes the server's token and gives the next one; nil if the server needs none.
+    /// Processes the server's token and returns the next one; nil if the server needs none.
     mutating func receive(_ bytes: [UInt8]) throws(HTTPAuthError) -> [UInt8]? {
         let before = state
         state = .failed
@@ -108,7 +108,7 @@ struct SPNEGOMachine {
         return SPNEGOReplyToken(state: .acceptIncomplete, token: token, signature: signature).bytes
     }
 
-    /// Section 4.2.2: the first reply names the mechanism. A server that names none takes the first.
+    /// Section 4.2.2: the first reply names the mechanism. A server that names none chose the first.
     private mutating func select(_ reply: SPNEGOReplyToken) throws(HTTPAuthError) {
         guard let mechanism = reply.mechanism else { return }
         guard let choice = mechanisms.first(where: { $0.identifier.means(mechanism) }) else {
@@ -122,13 +122,13 @@ struct SPNEGOMachine {
         }
     }
 
-    /// One step of the mechanism, if it is not done.
+    /// Performs a step of the mechanism, unless it is complete.
     private func exchange(_ reply: SPNEGOReplyToken) throws(HTTPAuthError) -> [UInt8]? {
         if selected.isComplete {
             guard reply.token == nil else { throw .spnego("a token for a mechanism that has finished") }
             return nil
         }
-        // A server that is done and proves nothing: whether that will do is for who asked for proof to say.
+        // The server finished without a proof. The caller decides whether that is acceptable.
         if reply.token == nil && reply.state == .acceptCompleted { return nil }
         return try selected.step(reply.token)
     }
@@ -140,7 +140,7 @@ struct SPNEGOMachine {
         hasChecked = true
     }
 
-    /// A mechanism's token in a refusal tells the reason: the clock, the ticket, the key.
+    /// Returns the error for a rejection. A mechanism token in it gives the reason: the clock, the ticket, the key.
     private func rejection(_ reply: SPNEGOReplyToken) -> HTTPAuthError {
         guard let token = reply.token, !selected.isComplete else { return .negotiate(.exchangeRefused) }
         do throws(HTTPAuthError) {

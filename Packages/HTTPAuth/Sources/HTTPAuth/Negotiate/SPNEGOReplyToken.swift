@@ -1,24 +1,24 @@
-/// SPNEGO's further tokens, from both sides: how it stands, and the chosen mechanism's next token. RFC 4178 section 4.2.2.
+/// A later SPNEGO token of either side: the state and a token of the chosen mechanism (RFC 4178 section 4.2.2).
 public struct SPNEGOReplyToken: Hashable, Sendable {
-    /// How it stands.
+    /// The state of the negotiation.
     public enum State: UInt8, Hashable, Sendable, CaseIterable {
-        /// Done.
+        /// The negotiation is complete.
         case acceptCompleted = 0
-        /// More tokens are to come.
+        /// More tokens follow.
         case acceptIncomplete = 1
-        /// Refused.
+        /// The negotiation was rejected.
         case reject = 2
-        /// More tokens are to come, and signatures of the list of mechanisms with them.
+        /// More tokens follow, and both sides must sign the mechanism list.
         case requestSignature = 3
     }
 
-    /// How it stands; nil if it is not said.
+    /// The state of the negotiation; nil if the token does not contain it.
     public let state: State?
-    /// The mechanism that the server chose; in its first token only.
+    /// The mechanism that the server chose; only in its first token.
     public let mechanism: MechanismIdentifier?
-    /// The mechanism's next token; nil if there is none.
+    /// The next token of the mechanism; nil if there is none.
     public let token: [UInt8]?
-    /// The signature of the list of mechanisms; nil if there is none.
+    /// The signature of the mechanism list; nil if there is none.
     public let signature: [UInt8]?
 
     init(state: State?, mechanism: MechanismIdentifier? = nil, token: [UInt8]?, signature: [UInt8]?) {
@@ -28,7 +28,7 @@ public struct SPNEGOReplyToken: Hashable, Sendable {
         self.signature = signature
     }
 
-    /// Reads the contents of the token, within its tag.
+    /// Parses the contents of the token, inside its tag.
     init(contents: ArraySlice<UInt8>) throws(HTTPAuthError) {
         var outer = DERReader(contents)
         var reader = DERReader(try outer.value(DERTag.sequence, "NegTokenResp"))
@@ -49,7 +49,7 @@ public struct SPNEGOReplyToken: Hashable, Sendable {
         try reader.end("NegTokenResp")
     }
 
-    /// The token as sent.
+    /// The encoded token.
     var bytes: [UInt8] {
         var contents: [UInt8] = []
         if let state {

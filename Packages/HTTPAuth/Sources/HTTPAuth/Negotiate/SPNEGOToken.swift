@@ -1,16 +1,17 @@
-/// A token of SPNEGO, the negotiation within `Negotiate`.
+/// A token of SPNEGO, the negotiation inside `Negotiate`.
 public enum SPNEGOToken: Hashable, Sendable {
-    /// The opening.
+    /// The first token.
     case initial(SPNEGOInitialToken)
-    /// Every other.
+    /// A later token.
     case reply(SPNEGOReplyToken)
 
-    /// The largest token that is read. Tickets with many group memberships have tens of kilobytes.
+    /// The maximum size of a token in bytes. Tickets of users in many groups have tens of kilobytes.
     static let maximumByteCount = 128 * 1024
 
-    /// Reads a token, with GSSAPI's frame around an opening or without.
+    /// Parses a token. The GSSAPI frame around the first token is optional.
     ///
-    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if it is none, or not in DER, or has more than 128 KiB.
+    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not a SPNEGO token in DER, or are longer than
+    ///   128 KiB.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         guard bytes.count <= SPNEGOToken.maximumByteCount else {
             throw .spnego("\(bytes.count) bytes exceed the limit")

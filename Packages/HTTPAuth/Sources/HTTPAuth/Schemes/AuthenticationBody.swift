@@ -1,7 +1,7 @@
-/// The body of a message, as far as a scheme can sign or check it.
+/// The body of a message, which some schemes sign or verify.
 public enum AuthenticationBody: Hashable, Sendable {
-    /// All of it; empty if there is none.
+    /// The complete body; empty if there is none.
     case bytes([UInt8])
-    /// It is streamed: nobody has seen it yet.
+    /// The body is streamed and not known yet.
     case unknown
 }

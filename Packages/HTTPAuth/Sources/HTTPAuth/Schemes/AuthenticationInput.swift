@@ -1,6 +1,7 @@
 public import HTTPMessage
 
-/// What a scheme must not get for itself: the request that it is to sign, the connection, time, and random bytes.
+/// The inputs of a scheme, which must not obtain them itself: the request to sign, the connection, the time and random
+/// bytes.
 public struct AuthenticationInput: Sendable {
     /// The method of the request.
     public var method: HTTPMethod
@@ -11,22 +12,22 @@ public struct AuthenticationInput: Sendable {
     /// The body of the request.
     public var body: AuthenticationBody
 
-    /// Who asks for authentication.
+    /// The protection space that asks for authentication.
     public var space: ProtectionSpace
 
-    /// Whether the application named the server or proxy itself; false for one that a redirect led to.
+    /// Whether the application named the server or proxy; false if a redirect chose it.
     public var isNamed: Bool
 
-    /// What binds the conversation to the TLS connection; nil without TLS, or if the caller does not know it.
+    /// The binding to the TLS connection; nil without TLS or if it is unknown.
     public var channelBinding: ChannelBinding?
 
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     public var time: Int64
 
-    /// 32 random bytes, fresh for each call.
+    /// 32 random bytes, new for each call.
     public var random: [UInt8]
 
-    /// Makes an input.
+    /// Creates an input.
     public init(
         method: HTTPMethod, target: RequestTarget, body: AuthenticationBody, space: ProtectionSpace,
         isNamed: Bool = true, channelBinding: ChannelBinding? = nil, time: Int64, random: [UInt8]

@@ -1,34 +1,39 @@
-/// A scheme by name, and how a conversation of it is made.
+/// An authentication scheme that a policy can use: its name and a factory for its conversations.
 ///
 /// ```swift
 /// var policy = AuthenticationPolicy()
 /// policy.methods = [.digest]          // nothing but Digest
 /// ```
 ///
-/// A scheme of your own: `AuthenticationMethod("Token") { space in TokenScheme(space) }`.
+/// Add your own scheme with `AuthenticationMethod("Token") { space in TokenScheme(space) }`.
 ///
-/// Replaces `kCFHTTPAuthenticationSchemeBasic` and its siblings.
+/// Replaces `kCFHTTPAuthenticationSchemeBasic` and the other scheme constants.
 public struct AuthenticationMethod: Sendable {
-    /// The name, as it stands in challenges.
+    /// The name of the scheme, as in challenges.
     public let name: String
 
-    /// How good a challenge of this scheme is, where a server sends several: the highest is tried first, and of equals
-    /// the one that came first.
+    /// The preference among several challenges of this scheme: the highest rank is tried first, then the earliest
+    /// challenge.
     let rank: @Sendable (Challenge) -> Int
 
-    /// How well a challenge of this scheme, from a place, protects the password.
+    /// How well a challenge of this scheme from a server or proxy protects the password.
     let form: @Sendable (Challenge, ProtectionSpace) -> AuthenticationForm
 
     private let maker: Maker
 
-    /// Makes a conversation with a server or proxy that may demand so much.
+    /// A function that creates a conversation with a server or proxy, within limits.
     typealias Maker =
         @Sendable (ProtectionSpace, AuthenticationLimits) throws(HTTPAuthError) -> any AuthenticationScheme
 
-    /// Makes a method. `make` is called for each conversation; it throws ``HTTPAuthError/Code/unavailable`` if what the
-    /// scheme needs is not there. `rank` orders several challenges of this scheme in one response, the best highest.
-    /// `form` says how well a challenge from a server or proxy protects the password; a method that does not say counts
-    /// as Basic, so that it takes the place of no stronger scheme.
+    /// Creates a method.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the scheme, as in challenges.
+    ///   - make: Creates a conversation. It throws ``HTTPAuthError/Code/unavailable`` if the scheme cannot be used on
+    ///     this machine.
+    ///   - rank: The preference among several challenges of this scheme in one response; the highest is tried first.
+    ///   - form: How well a challenge from a server or proxy protects the password. By default the scheme counts as
+    ///     Basic, so that it never replaces a stronger one.
     public init(
         _ name: String,
         make: @escaping @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme,
@@ -41,7 +46,7 @@ public struct AuthenticationMethod: Sendable {
             name: name, maker: { (space, _) throws(HTTPAuthError) in try make(space) }, rank: rank, form: form)
     }
 
-    /// Makes a method whose conversations are bounded by the limits of the policy that it is used with.
+    /// Creates a method whose conversations use the limits of the policy.
     init(
         name: String, maker: @escaping Maker, rank: @escaping @Sendable (Challenge) -> Int,
         form: @escaping @Sendable (Challenge, ProtectionSpace) -> AuthenticationForm
@@ -52,11 +57,11 @@ public struct AuthenticationMethod: Sendable {
         self.form = form
     }
 
-    /// A new conversation.
+    /// Creates a conversation.
     ///
     /// - Parameters:
-    ///   - space: The server or proxy that asks.
-    ///   - limits: What the server or proxy may demand: `AuthenticationPolicy.limits`.
+    ///   - space: The server or proxy that asks for authentication.
+    ///   - limits: The limits on what it can demand: ``AuthenticationPolicy/limits``.
     public func conversation(
         in space: ProtectionSpace, limits: AuthenticationLimits = .default
     ) throws(HTTPAuthError) -> any AuthenticationScheme {
@@ -65,16 +70,16 @@ public struct AuthenticationMethod: Sendable {
 }
 
 extension AuthenticationMethod: Hashable, CustomStringConvertible {
-    /// Whether both have the same name, without regard to case.
+    /// Returns whether both methods have the same name, ignoring case.
     public static func == (a: AuthenticationMethod, b: AuthenticationMethod) -> Bool {
         AuthGrammar.equalsIgnoringCase(a.name.utf8, b.name.utf8)
     }
 
-    /// Hashes the name, without regard to case.
+    /// Hashes the name, ignoring case.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name.lowercased())
     }
 
-    /// The name.
+    /// The name of the scheme.
     public var description: String { name }
 }

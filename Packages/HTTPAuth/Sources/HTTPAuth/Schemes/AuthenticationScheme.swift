@@ -1,77 +1,84 @@
-/// One scheme's conversation with one server for one user: challenges in, field values out, in as many rounds as the
-/// scheme needs.
+/// The conversation of one scheme with one server for one user: challenges go in, field values come out, in as many
+/// rounds as the scheme needs.
 ///
-/// A conforming type is a machine (a struct): it reads no clock, random source or environment and never waits. What it
-/// needs comes in an ``AuthenticationInput``; what may block comes out as ``AuthenticationStep/work(_:)``, and whoever
-/// drives the machine runs it elsewhere and hands the outcome to ``resume(with:)``. ``HTTPAuthentication`` is the driver.
+/// A conforming type is a machine, usually a struct. It reads no clock, random source or environment and never blocks.
+/// Its inputs arrive in an ``AuthenticationInput``. Blocking work is returned as ``AuthenticationStep/work(_:)``; the
+/// driver runs it on another thread and passes the result to ``resume(with:)``. ``HTTPAuthentication`` is the driver.
 ///
-/// The order of calls, where each round is one request and its response:
+/// The order of the calls, where a round is one request and its response:
 ///
 /// ```
-/// receive(challenge, answering: nil)   the 401 or 407 of a request without credentials
+/// receive(challenge, answering: nil)   401 or 407 to a request without credentials
 ///   respond(to:with:) → send           the field of the next request
 ///                     → work → resume(with:) → send
-/// receive(challenge, answering: sent)  401 again, to a request with this scheme's field
-///                    → continues       the next leg of the same exchange (NTLM, Negotiate): respond again
-///                    → fresh           as good as a first challenge (Digest, stale=true): respond again
-///                    → refused         the credential is wrong
-/// finish(acceptance)                   any other status: the server's own proof is checked
+/// receive(challenge, answering: sent)  another 401 or 407, to a request with this scheme's field
+///                    → continues       the next leg of the exchange (NTLM, Negotiate): call respond again
+///                    → fresh           like a first challenge (Digest, stale=true): call respond again
+///                    → refused         the credential was rejected
+/// finish(acceptance)                   any other status: the server's proof is checked
 ///   respond(to:with:) → send, nothing  the next request, without a new challenge
-/// disconnected()                       the connection is gone; connection-bound schemes begin anew
+/// disconnected()                       the connection was closed; connection-bound schemes start again
 /// ```
 ///
-/// A scheme that cannot start (no library, no ticket) throws from ``receive(_:answering:)`` or the first
-/// ``respond(to:with:)`` or ``resume(with:)``; the driver then takes the next scheme that the server offers, and says so when asked to explain.
-/// Schemes of your own become an ``AuthenticationMethod``, and stand in a policy beside those of this package.
+/// A scheme that cannot start (missing library, no ticket) throws from ``receive(_:answering:)``, or from the first
+/// ``respond(to:with:)`` or ``resume(with:)``. The driver then tries the next offered scheme and lists the failure in
+/// ``HTTPAuthentication/explain()``. To use your own scheme, create an ``AuthenticationMethod`` for it and add that to
+/// a policy.
 public protocol AuthenticationScheme: Sendable {
-    /// What holds for this conversation now. Digest, for one, wants its requests in order once the server counts them.
+    /// The current traits of the conversation. They can change: Digest requires ordered requests once the server counts
+    /// them.
     var traits: SchemeTraits { get }
 
-    /// The realm of the challenge; nil if the scheme knows none.
+    /// The realm of the challenge; nil for schemes without realms.
     var realm: String? { get }
 
-    /// The URIs, absolute or paths, for which the challenge says that it holds; nil if it does not say.
+    /// The URIs, absolute or paths, to which the challenge applies; nil if it does not list any.
     var domain: [String]? { get }
 
-    /// Takes a challenge of this scheme. `sent` is the field value that the refused request carried, nil if it carried
-    /// none: several requests may be under way, so a machine tells by it, and not by what it did last, what was refused.
+    /// Processes a challenge of this scheme.
     ///
-    /// Throws ``HTTPAuthError/Code/malformedChallenge``, ``HTTPAuthError/Code/unsupportedChallenge`` or
-    /// ``HTTPAuthError/Code/unavailable`` if the conversation cannot begin or go on; the machine is then of no use.
+    /// Several requests can be in progress at a time. A conversation therefore identifies the challenged request by
+    /// `sent`, not by its own last step.
+    ///
+    /// - Parameter sent: The field value of the challenged request; nil if it had none.
+    /// - Throws: ``HTTPAuthError/Code/malformedChallenge``, ``HTTPAuthError/Code/unsupportedChallenge`` or
+    ///   ``HTTPAuthError/Code/unavailable`` if the conversation cannot start or continue. It must not be used
+    ///   afterwards.
     mutating func receive(
         _ challenge: Challenge, answering sent: [UInt8]?
     ) throws(HTTPAuthError) -> ChallengeVerdict
 
-    /// What to put on the next request. `credential` is nil where ``SchemeTraits/requiresUserNameAndPassword`` is
-    /// false. The driver has made sure that it belongs to `input.space`.
+    /// Returns what to put on the next request. `credential` is nil if ``SchemeTraits/requiresUserNameAndPassword`` is
+    /// false. The driver has checked that it belongs to `input.space`.
     mutating func respond(
         to input: AuthenticationInput, with credential: Credential?
     ) throws(HTTPAuthError) -> AuthenticationStep
 
-    /// Goes on with what the work gave, which ``respond(to:with:)`` had asked for.
+    /// Continues with the result of the work that ``respond(to:with:)`` requested.
     mutating func resume(with output: BlockingWork.Output) throws(HTTPAuthError) -> AuthenticationStep
 
-    /// Takes a final response to a request that carried this scheme's field.
+    /// Processes a final response to a request that carried this scheme's field.
     ///
-    /// Throws ``HTTPAuthError/Code/serverNotAuthentic`` if the server had to prove that it knows the secret, and did not.
+    /// - Throws: ``HTTPAuthError/Code/serverNotAuthentic`` if the server had to prove that it knows the secret and did
+    ///   not.
     mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError)
 
-    /// The connection was closed, or the next request goes over another one: forgets what was bound to it.
+    /// Discards the state of the connection: it was closed, or the next request uses another one.
     mutating func disconnected()
 }
 
 extension AuthenticationScheme {
-    /// Nil.
+    /// Returns nil.
     public var domain: [String]? { nil }
 
-    /// Never called for a scheme that asks for no work: throws ``HTTPAuthError/Code/outOfOrder``.
+    /// Throws ``HTTPAuthError/Code/outOfOrder``. It is never called for a scheme without blocking work.
     public mutating func resume(with output: BlockingWork.Output) throws(HTTPAuthError) -> AuthenticationStep {
         throw HTTPAuthError(.outOfOrder)
     }
 
-    /// Checks nothing.
+    /// Does nothing.
     public mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {}
 
-    /// Forgets nothing.
+    /// Does nothing.
     public mutating func disconnected() {}
 }

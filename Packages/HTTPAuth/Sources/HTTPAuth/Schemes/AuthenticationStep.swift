@@ -1,9 +1,9 @@
-/// What a scheme wants done next.
+/// The next action that a scheme requests.
 public enum AuthenticationStep: Sendable {
-    /// Put this value into `Authorization` or `Proxy-Authorization`: the scheme's name, and what follows it.
+    /// Set `Authorization` or `Proxy-Authorization` to this value, which starts with the scheme's name.
     case send([UInt8])
-    /// Send the request as it is: its connection is authenticated already.
+    /// Send the request without the field: its connection is already authenticated.
     case nothing
-    /// Run this where waiting harms nobody, then call ``AuthenticationScheme/resume(with:)``.
+    /// Run this work where it may block, then call ``AuthenticationScheme/resume(with:)``.
     case work(BlockingWork)
 }

@@ -1,24 +1,24 @@
-/// Work that may wait for the network, such as asking a Kerberos server for a ticket.
+/// Work that may wait for the network, such as requesting a ticket from a Kerberos server.
 public struct BlockingWork: Sendable {
-    /// What the work gives: bytes whose meaning the scheme knows, and whether its exchange is complete with them.
+    /// The output of the work.
     public struct Output: Hashable, Sendable {
-        /// The bytes, such as a token of GSSAPI.
+        /// The bytes, whose meaning the scheme knows; for instance a GSSAPI token.
         public var bytes: [UInt8]
 
-        /// Whether the scheme's exchange needs no further leg.
+        /// Whether the scheme's exchange is complete after this output.
         public var isComplete: Bool
 
-        /// Makes an output.
+        /// Creates an output.
         public init(bytes: [UInt8], isComplete: Bool) {
             self.bytes = bytes
             self.isComplete = isComplete
         }
     }
 
-    /// Does it, on the thread that calls.
+    /// Performs the work on the calling thread.
     public let run: @Sendable () -> Result<Output, HTTPAuthError>
 
-    /// Makes a piece of work.
+    /// Creates work.
     public init(_ run: @escaping @Sendable () -> Result<Output, HTTPAuthError>) {
         self.run = run
     }

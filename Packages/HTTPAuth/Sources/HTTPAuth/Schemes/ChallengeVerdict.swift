@@ -1,9 +1,9 @@
-/// What a challenge means to a conversation that receives it.
+/// The meaning of a challenge for the conversation that receives it.
 public enum ChallengeVerdict: Hashable, Sendable {
-    /// A first challenge, or one as good as a first: apply a credential; the one at hand has not been refused.
+    /// A first challenge, or equivalent to one: apply a credential. The current one was not rejected.
     case fresh
-    /// The next leg of the exchange under way: respond with the same credential.
+    /// The next leg of the exchange: respond with the same credential.
     case continues
-    /// The credential was wrong.
+    /// The credential was rejected.
     case refused
 }

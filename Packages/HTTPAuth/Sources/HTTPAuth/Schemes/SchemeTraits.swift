@@ -1,23 +1,23 @@
-/// What a client has to know about a conversation before it asks for credentials and sends requests.
+/// The properties of a conversation that a client must know before it asks for credentials and sends requests.
 public struct SchemeTraits: Hashable, Sendable {
-    /// Whether the connection is authenticated and not the request: all rounds must go over one connection, which then
-    /// belongs to this user.
+    /// Whether the scheme authenticates the connection rather than the request. All rounds must then use one
+    /// connection, which belongs to this user afterwards.
     public var isConnectionBound: Bool
 
-    /// Whether requests must go one after another, each after the answer to the one before.
+    /// Whether requests must be sent one at a time, each after the response to the previous one.
     public var requiresOrderedRequests: Bool
 
-    /// Whether a user name and a password are needed. False where the system knows who the user is (Kerberos).
+    /// Whether a user name and a password are required. False if the system knows the user (Kerberos).
     public var requiresUserNameAndPassword: Bool
 
     /// Whether a Windows domain belongs to the user name.
     public var requiresAccountDomain: Bool
 
-    /// Whether the request that carries what was made last will be answered with another challenge, whatever else it
-    /// holds: leave its body out.
+    /// Whether the next request is certain to receive another challenge, whatever it contains. Send it without its
+    /// body.
     public var expectsAnotherChallenge: Bool
 
-    /// Makes traits; by default those of Basic.
+    /// Creates traits; the defaults are those of Basic.
     public init(
         isConnectionBound: Bool = false, requiresOrderedRequests: Bool = false,
         requiresUserNameAndPassword: Bool = true, requiresAccountDomain: Bool = false,

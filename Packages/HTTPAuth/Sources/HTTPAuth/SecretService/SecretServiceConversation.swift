@@ -1,11 +1,11 @@
-/// What is said to a Secret Service on one connection (freedesktop.org Secret Service API, draft 0.2).
+/// The operations of a Secret Service over one bus connection (freedesktop.org Secret Service API, draft 0.2).
 final class SecretServiceConversation {
     private static let service = "org.freedesktop.secrets"
     private static let root = "/org/freedesktop/secrets"
     private static let names = "org.freedesktop.Secret"
     private static let properties = "org.freedesktop.DBus.Properties"
 
-    /// How many entries of one server are looked at.
+    /// The maximum number of entries examined for one server.
     static let itemLimit = 256
 
     private let bus: DBusConnection
@@ -21,7 +21,7 @@ final class SecretServiceConversation {
 
     // MARK: Entries
 
-    /// The entries that fit, locked ones too.
+    /// Returns the entries that match a query, including locked ones.
     func items(_ query: CredentialQuery) throws(HTTPAuthError) -> [SecretServiceItem] {
         let found = try call("SearchItems", "Service", [.dictionary(SecretServiceItem.search(query))])
         var items: [SecretServiceItem] = []
@@ -77,7 +77,7 @@ final class SecretServiceConversation {
 
     // MARK: Key rings and locks
 
-    /// The key ring that new entries go to.
+    /// Returns the key ring for new entries.
     func collection() throws(HTTPAuthError) -> String {
         guard let path = try call("ReadAlias", "Service", [.string("default")]).first?.path else {
             throw Self.unexpected("ReadAlias")
@@ -93,14 +93,14 @@ final class SecretServiceConversation {
         try get("Get", "Collection", "Locked", of: collection).content?.isTrue ?? true
     }
 
-    /// Unlocks an entry or a key ring, which may mean that the service asks the user.
+    /// Unlocks an entry or a key ring. The service may prompt the user.
     func unlock(_ path: String) throws(HTTPAuthError) {
         let reply = try call("Unlock", "Service", [.paths([path])])
         guard reply.count == 2, let unlocked = reply[0].paths else { throw Self.unexpected("Unlock") }
         if !unlocked.contains(path) { try finish(reply[1], "Unlock") }
     }
 
-    /// Lets the service ask the user where it gave a prompt instead of a result.
+    /// Completes an operation: if the service returned a prompt instead of a result, shows it to the user and waits.
     private func finish(_ prompt: DBusValue?, _ method: String) throws(HTTPAuthError) {
         guard let path = prompt?.path else { throw Self.unexpected(method) }
         if path == "/" { return }
@@ -126,7 +126,7 @@ final class SecretServiceConversation {
 
     // MARK: Calls
 
-    /// Passwords are encrypted on the bus if the service can.
+    /// Opens the session for secrets, encrypted if the service supports it.
     private func openSession() throws(HTTPAuthError) -> SecretServiceSession {
         if let session { return session }
         var random = try Surroundings.random(SecretServiceSession.Exchange.size)
@@ -175,7 +175,7 @@ final class SecretServiceConversation {
 extension HTTPAuthError {
     static let notSupported = "org.freedesktop.DBus.Error.NotSupported"
 
-    /// An error of the bus or of a program on it.
+    /// An error from the bus or from a program on it.
     static func ofBus(_ name: String, _ words: String?) -> HTTPAuthError {
         switch name {
         case notSupported: HTTPAuthError(.storeUnavailable, detail: name)
@@ -189,7 +189,7 @@ extension HTTPAuthError {
         }
     }
 
-    /// What a person can read of another program's words: one line of at most 200 characters, which do nothing to a terminal.
+    /// Makes another program's message safe to display: one line of at most 200 characters, without control characters.
     private static func oneLine(_ text: String) -> String {
         let shown = text.unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? " " : String($0) }
         return shown.joined() + (text.unicodeScalars.count > 200 ? "…" : "")

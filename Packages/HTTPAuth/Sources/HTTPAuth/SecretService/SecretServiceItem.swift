@@ -1,19 +1,20 @@
-/// An entry of a Secret Service: its attributes, and what they mean for credentials.
+/// An entry of a Secret Service, and the mapping of its attributes to credentials.
 struct SecretServiceItem: Hashable {
     static let schema = "org.gnome.keyring.NetworkPassword"
 
-    /// Attributes of ours that an entry need not have: the Windows domain of the account, and that the secret is an NT hash.
+    /// Optional attributes of this package: the Windows domain of the account, and a mark that the secret is an NT
+    /// hash.
     static let optionalAttributes = ["account-domain", "proof"]
     static let hash = "nt-hash"
 
     var path: String
     var attributes: [String: String]
     var isLocked: Bool
-    /// When it was changed last, in seconds since 1970.
+    /// The time of the last change, in seconds since 1970.
     var modified: UInt64
 
-    /// All attributes of an entry for a credential. A space without a realm has an empty one, so that its entry is not taken
-    /// for one that is good for the whole server.
+    /// Returns all attributes of the entry for a credential. A space without a realm gets an empty `domain`, so that
+    /// the entry is not mistaken for one that is valid for the whole server.
     static func attributes(of credential: Credential) -> [String: String] {
         var attributes = search(CredentialQuery(credential.space, user: credential.user))
         attributes["port"] = String(credential.space.port)
@@ -23,7 +24,7 @@ struct SecretServiceItem: Hashable {
         return attributes
     }
 
-    /// What the service is asked for. Port and realm may be absent in entries, so they are looked at here.
+    /// Returns the attributes to search for. Entries may lack a port and a realm, so ``fits(_:)`` checks those.
     static func search(_ query: CredentialQuery) -> [String: String] {
         let space = query.space
         var attributes = ["xdg:schema": schema, "server": space.host]
@@ -32,7 +33,7 @@ struct SecretServiceItem: Hashable {
         return attributes
     }
 
-    /// Whether it may be used for a query; an entry without a port is for the usual one.
+    /// Returns whether the entry matches a query. An entry without a port is for the scheme's default port.
     func fits(_ query: CredentialQuery) -> Bool {
         let usual = query.space.scheme == "https" ? "443" : "80"
         return Self.search(query).allSatisfy { attributes[$0.key] == $0.value } && attributes["user"] != nil
@@ -42,7 +43,7 @@ struct SecretServiceItem: Hashable {
 
     func isOfRealm(_ realm: String?) -> Bool { attributes["domain"] == realm ?? "" }
 
-    /// Says which of those that fit is the best: the one with the largest.
+    /// Returns the rank of a matching entry; the highest is the best match.
     func rank(for query: CredentialQuery) -> (Int, Int, UInt64) {
         (isOfRealm(query.space.realm) ? 1 : 0, isLocked ? 0 : 1, modified)
     }

@@ -1,15 +1,15 @@
 internal import CLibcrypto
 
-/// What protects secrets on their way over the bus: a key that both sides have made, or nothing.
+/// The protection of secrets on the bus: encryption with a key that both sides agreed on, or none.
 struct SecretServiceSession {
-    /// The object that stands for it.
+    /// The object path of the session.
     let path: String
-    /// 16 bytes for AES; nil for the algorithm `plain`.
+    /// The 16-byte AES key; nil for the algorithm `plain`.
     let key: Secret?
 
     static let blockSize = 16
 
-    /// A secret for the service: session, parameters, value, type of content.
+    /// Encrypts a secret for the service: session, parameters, value and content type.
     func sealed(_ secret: Secret) throws(HTTPAuthError) -> DBusValue {
         var (iv, value) = (Secret(""), secret)
         if let key {
@@ -19,19 +19,19 @@ struct SecretServiceSession {
         return .structure([.path(path), .bytes(iv), .bytes(value), .string("text/plain")])
     }
 
-    /// A secret of the service.
+    /// Decrypts a secret from the service.
     func opened(_ iv: Secret, _ value: Secret) throws(HTTPAuthError) -> Secret {
         guard let key else { return value }
         guard iv.count == Self.blockSize else { throw Self.failure }
         return try Self.cipher(value, key, iv, encrypts: false)
     }
 
-    /// AES-128-CBC with the padding of PKCS #7.
+    /// Applies AES-128-CBC with PKCS #7 padding.
     private static func cipher(
         _ input: Secret, _ key: Secret, _ iv: Secret, encrypts: Bool
     ) throws(HTTPAuthError) -> Secret {
         guard let context = EVP_CIPHER_CTX_new() else { throw HTTPAuthError(.unavailable, detail: "libcrypto") }
-        defer { EVP_CIPHER_CTX_free(context) }  // overwrites the key, too
+        defer { EVP_CIPHER_CTX_free(context) }  // also overwrites the key
         var output = [UInt8](repeating: 0, count: input.count + blockSize)
         defer { output.wipe() }
         var (count, rest): (Int32, Int32) = (0, 0)
@@ -64,8 +64,9 @@ struct SecretServiceSession {
 }
 
 extension SecretServiceSession {
-    /// Our half of a Diffie–Hellman exchange in the second Oakley group (RFC 2409 §6.2), which the Secret Service API
-    /// prescribes. It keeps passwords from who listens on the bus, not from who can pose as the service.
+    /// Our side of a Diffie–Hellman exchange in the second Oakley group (RFC 2409 §6.2), as the Secret Service API
+    /// prescribes. It protects passwords against eavesdroppers on the bus, not against a program that poses as the
+    /// service.
     struct Exchange {
         static let algorithm = "dh-ietf1024-sha256-aes128-cbc-pkcs7"
         static let size = 128
@@ -78,13 +79,13 @@ extension SecretServiceSession {
         let publicKey: [UInt8]
         private let privateKey: Secret
 
-        /// - Parameter random: 128 bytes that nobody knows.
+        /// - Parameter random: 128 secret random bytes.
         init(random: Secret) throws(HTTPAuthError) {
             privateKey = random
             publicKey = try Self.power(Secret(bytes: [2]), privateKey).withBytes { Array($0) }
         }
 
-        /// The key that the service has, too: HKDF with SHA-256 (RFC 5869), without salt and information.
+        /// Returns the key shared with the service: HKDF with SHA-256 (RFC 5869), without salt and info.
         func key(with theirs: Secret) throws(HTTPAuthError) -> Secret {
             let shared = try Self.power(theirs, privateKey)
             let extracted = try Self.mac(Secret(bytes: [UInt8](repeating: 0, count: 32)), shared)
@@ -92,8 +93,8 @@ extension SecretServiceSession {
             return expanded.withBytes { Secret(bytes: $0[..<16]) }
         }
 
-        /// `base` to the power of `exponent` modulo the prime, in 128 bytes. Bases that would give away the result are
-        /// refused: 0, 1, and the prime less one or more.
+        /// Returns `base` to the power of `exponent` modulo the prime, in 128 bytes. Bases that reveal the result are
+        /// rejected: 0, 1, and values of at least the prime minus one.
         private static func power(_ base: Secret, _ exponent: Secret) throws(HTTPAuthError) -> Secret {
             let context = BN_CTX_new()
             defer { BN_CTX_free(context) }

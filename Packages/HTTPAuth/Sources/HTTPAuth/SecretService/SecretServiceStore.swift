@@ -1,4 +1,4 @@
-/// Credentials kept by the desktop's Secret Service: gnome-keyring, KWallet, KeePassXC.
+/// A credential store in the desktop's Secret Service: gnome-keyring, KWallet or KeePassXC.
 ///
 /// ```swift
 /// let store = SecretServiceStore()
@@ -6,36 +6,36 @@
 /// try store.save(Credential(user: "joe", password: "secret", for: authentication.space))
 /// ```
 ///
-/// The service is asked over the session bus, and that there is one is found out by asking: nothing has to be linked or
-/// installed. Entries have the attributes of the schema `org.gnome.keyring.NetworkPassword` (`server`, `port`, `protocol`,
-/// `user`, and the realm as `domain`), so that programs share them; what is a proxy's has the protocol `http-proxy` or
-/// `https-proxy`. Passwords cross the bus encrypted where the service can do that.
+/// The store talks to the service over the session bus; nothing has to be linked or installed, and a missing service is
+/// an error of the call. Entries have the attributes of the schema `org.gnome.keyring.NetworkPassword` (`server`,
+/// `port`, `protocol`, `user`, and the realm as `domain`), so that programs can share them. Entries for proxies have
+/// the protocol `http-proxy` or `https-proxy`. Passwords are encrypted on the bus if the service supports it.
 ///
-/// An entry that another program made without a realm is good for the whole server: it is found for every realm of it,
-/// after those of the realm itself, and neither changed nor removed.
+/// An entry without a realm from another program is valid for the whole server: it is found for every realm, after
+/// entries for that realm. It is never changed or removed.
 ///
-/// Replaces the keychain of Apple's guide: `SecKeychainFindInternetPassword`, `SecKeychainAddInternetPassword` and
-/// `SecKeychainItemModifyContent`.
+/// Replaces `SecKeychainFindInternetPassword`, `SecKeychainAddInternetPassword` and `SecKeychainItemModifyContent`, the
+/// keychain functions in Apple's guide.
 public final class SecretServiceStore: CredentialStore {
     /// The address of the session bus; nil if there is none.
     public let busAddress: String?
 
-    /// How long the user may take to unlock the key ring; nil if the user is not asked.
+    /// How long the user may take to unlock the key ring; nil to never prompt the user.
     public let promptLimit: Duration?
 
-    /// How long to wait for each reply of the bus and the service.
+    /// The time limit for each reply of the bus or the service.
     public let replyLimit: Duration
 
     private let runtimeFolder: String?
 
-    /// Makes a store. Nothing is connected yet, and no connection is kept between the calls.
+    /// Creates a store. It connects to the bus for each call and keeps no connection.
     ///
     /// - Parameters:
-    ///   - busAddress: such as `unix:path=/run/user/1000/bus`; nil for what `DBUS_SESSION_BUS_ADDRESS` says, or else the
-    ///     bus in `XDG_RUNTIME_DIR`.
-    ///   - promptLimit: how long the user may take to unlock a key ring that is locked. The service shows the window. Nil
-    ///     for programs that must not wait: a locked key ring is an error then.
-    ///   - replyLimit: how long to wait for each reply.
+    ///   - busAddress: The bus address, such as `unix:path=/run/user/1000/bus`. Nil means `DBUS_SESSION_BUS_ADDRESS`
+    ///     or, if that is not set, the bus in `XDG_RUNTIME_DIR`.
+    ///   - promptLimit: How long the user may take to unlock a locked key ring, in a window of the service. Nil for
+    ///     programs that must not wait; a locked key ring is then an error.
+    ///   - replyLimit: The time limit for each reply.
     public init(
         busAddress: String? = nil, promptLimit: Duration? = .seconds(120), replyLimit: Duration = .seconds(25)
     ) {
@@ -50,18 +50,19 @@ public final class SecretServiceStore: CredentialStore {
     /// "Secret Service".
     public var name: String { "Secret Service" }
 
-    /// Whether there is a service with a key ring to save to. Asks nobody to unlock it.
+    /// Checks that there is a service with a default key ring. Does not prompt the user.
     ///
-    /// Throws ``HTTPAuthError/Code/storeUnavailable``.
+    /// - Throws: ``HTTPAuthError/Code/storeUnavailable`` or ``HTTPAuthError/Code/timedOut``.
     public func check() throws(HTTPAuthError) {
         _ = try conversation().collection()
     }
 
-    /// The credential that fits best: of the realm rather than of the whole server, then unlocked rather than locked, then
-    /// the last one changed.
+    /// Returns the best matching credential: one for the realm before one for the whole server, then unlocked before
+    /// locked, then the most recently changed.
     ///
-    /// Throws ``HTTPAuthError/Code/storeUnavailable`` if there is no bus, no service, or one that fails;
-    /// ``HTTPAuthError/Code/storeLocked`` if what fits is locked and was not unlocked; ``HTTPAuthError/Code/timedOut``.
+    /// - Throws: ``HTTPAuthError/Code/storeUnavailable`` if there is no bus or service, or if it fails;
+    ///   ``HTTPAuthError/Code/storeLocked`` if the entry is locked and was not unlocked;
+    ///   ``HTTPAuthError/Code/timedOut``.
     public func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
         let service = try conversation()
         let best = try service.items(query).max { $0.rank(for: query) < $1.rank(for: query) }
@@ -70,10 +71,10 @@ public final class SecretServiceStore: CredentialStore {
         return best.credential(try service.secret(of: best.path), for: query.space)
     }
 
-    /// Keeps a credential. The entry of the same user and space is changed in place: label, date and the attributes of
-    /// other programs stay. A new entry goes to the key ring that the user has made the default.
+    /// Saves a credential. An entry for the same user and space is updated in place and keeps its label, date and the
+    /// attributes of other programs. A new entry goes to the user's default key ring.
     ///
-    /// Throws as ``find(_:)``.
+    /// - Throws: The errors of ``find(_:)``.
     public func save(_ credential: Credential) throws(HTTPAuthError) {
         let service = try conversation()
         let query = CredentialQuery(credential.space, user: credential.user)
@@ -95,7 +96,9 @@ public final class SecretServiceStore: CredentialStore {
         if attributes != old.attributes { try service.set(attributes, of: old.path) }
     }
 
-    /// Forgets what fits. Throws as ``find(_:)``.
+    /// Removes the matching credentials and returns their number.
+    ///
+    /// - Throws: The errors of ``find(_:)``.
     @discardableResult
     public func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int {
         let service = try conversation()

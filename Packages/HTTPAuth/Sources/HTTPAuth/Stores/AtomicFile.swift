@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// A file that is replaced as a whole, or not at all.
+/// A file that is replaced as a whole or not at all.
 ///
-/// The new contents go into a file beside it, reach the disk, and take the old one's name in one step; then the folder
-/// reaches the disk. Who crashes in between leaves the old file, and at most the unfinished one beside it, which the next
-/// writer removes. The lock is a file of its own, since the one that is replaced has no lasting identity.
+/// The new contents are written to a temporary file in the same folder and synchronized to disk. Then the file is
+/// renamed, and the folder is synchronized. A crash leaves the old file and, at most, the temporary one, which the next
+/// writer removes. The lock is a separate file, because the replaced file has no lasting identity.
 struct AtomicFile {
-    /// The moments at which a crash would leave something else behind, in their order.
+    /// The points at which a crash leaves different files behind, in order.
     enum Step: CaseIterable {
         case locked, created, writtenHalf, written, synchronized, renamed
     }
 
-    /// Holds the lock until it goes away.
+    /// Holds the lock until it is deallocated.
     final class Lock {
         private let descriptor: Int32
 
@@ -24,7 +24,7 @@ struct AtomicFile {
 
     let path: String
 
-    /// Waits until no other program has the lock.
+    /// Acquires the lock, waiting for other programs.
     func lock(limit: Duration) throws(HTTPAuthError) -> Lock {
         let name = path + ".lock"
         let descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -36,13 +36,16 @@ struct AtomicFile {
             guard ContinuousClock.now < end else {
                 throw HTTPAuthError(.storeUnavailable, detail: "another program holds the lock \(name)")
             }
-            // flock(2) waits for ever or not at all.
+            // flock(2) waits forever or not at all, so it is polled.
             usleep(2000)
         }
         return lock
     }
 
-    /// Replaces the contents. Throws ``HTTPAuthError/Code/storeUnavailable``; the file is then as it was.
+    /// Replaces the contents.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/storeUnavailable``. The file is then unchanged, except if only the last
+    ///   synchronization failed.
     func replace(
         with bytes: [UInt8], onStep: (Step) throws(HTTPAuthError) -> Void = { _ in }
     ) throws(HTTPAuthError) {
@@ -58,7 +61,7 @@ struct AtomicFile {
         try onStep(.writtenHalf)
         try write(bytes[(bytes.count / 2)...], to: descriptor, new)
         try onStep(.written)
-        // The mode of O_CREAT is subject to the umask; this one is not.
+        // The mode of O_CREAT depends on the umask; this one does not.
         guard fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else { throw failed(new) }
         isOpen = false
         guard close(descriptor) == 0 else { throw failed(new) }
@@ -83,11 +86,11 @@ struct AtomicFile {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw PrivateFile.failure(folder, errno) }
         defer { close(descriptor) }
-        // Some file systems know no fsync of folders; there the rename is as lasting as they make it.
+        // Some file systems do not support fsync(2) on folders. The rename is then as durable as they make it.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw PrivateFile.failure(folder, errno) }
     }
 
-    /// An error of the file system; what was written so far is removed.
+    /// Returns the error for the current `errno` and removes the temporary file.
     private func failed(_ name: String) -> HTTPAuthError {
         let error = PrivateFile.failure(name, errno)
         unlink(name)

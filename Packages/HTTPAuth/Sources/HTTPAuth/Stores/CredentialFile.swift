@@ -1,65 +1,71 @@
-/// Credentials in an encrypted file, for machines without a desktop's key ring.
+/// A credential store in an encrypted file, for machines without a desktop key ring.
 ///
 /// ```swift
 /// let store = CredentialFile(path: home + "/.config/example/passwords", key: .passphrase(Secret(typed)))
 /// try store.save(Credential(user: "joe", password: "secret", for: authentication.space))
 /// ```
 ///
-/// The file is encrypted and authenticated as a whole (AES-256-GCM; the key comes from a pass-phrase by scrypt), belongs to
-/// this user alone (mode 0600), and is replaced as a whole: a crash at any moment leaves the old one or the new one.
-/// Programs that write at once wait for each other (`flock` on a file beside it, named `.lock`).
+/// The whole file is encrypted and authenticated with AES-256-GCM. The key is derived from a pass-phrase with scrypt,
+/// or from key bytes. Only the user can access the file (mode 0600). It is replaced as a whole: a crash leaves either
+/// the old or the new contents. Concurrent writers wait for each other (`flock` on a file with the suffix `.lock`).
 ///
-/// What it does not keep from anyone: that it exists, when it changed and about how much it holds; and who can write to the
-/// folder can put an older copy in its place. Who has lost the key has lost the contents.
+/// The encryption does not hide that the file exists, when it changed or roughly how much it contains. Anyone who can
+/// write to the folder can restore an older copy. Without the key the contents are lost.
 public final class CredentialFile: CredentialStore {
-    /// What opens the file.
+    /// The key of the file.
     public enum Key: Hashable, Sendable {
-        /// Words of a person. Each first use of a file takes about a tenth of a second, so that guessing is slow.
+        /// A pass-phrase. Deriving the key takes about a tenth of a second for each file, so that guessing is slow.
         case passphrase(Secret)
         /// At least 32 random bytes, from a key file or a hardware token.
         case bytes(Secret)
     }
 
-    /// The file.
+    /// The path of the file.
     public let path: String
 
-    /// The bytes of the largest file that is read or written.
+    /// The maximum size of the file, in bytes.
     public static let sizeLimit = 16 << 20
 
-    /// How long to wait for another program that writes.
+    /// How long to wait for another program's lock.
     public static let lockLimit = Duration.seconds(10)
 
     private let key: Key
-    /// The keys made of pass-phrase and salt; making one is slow on purpose.
+    /// The keys derived from the pass-phrase and salt, cached because the derivation is deliberately slow.
     private let derived = Locked<SealedBox.Keys?>(nil)
 
-    /// Makes a store. The file need not exist; the first ``save(_:)`` makes it.
+    /// Creates a store. The file may be missing; the first ``save(_:)`` creates it.
     public init(path: String, key: Key) {
         self.path = path
         self.key = key
     }
 
-    /// "encrypted file" and the path.
+    /// "encrypted file" followed by the path.
     public var name: String { "encrypted file \(path)" }
 
-    /// Opens the file, if there is one. Throws as ``find(_:)``.
+    /// Decrypts the file, if it exists.
+    ///
+    /// - Throws: The errors of ``find(_:)``.
     public func check() throws(HTTPAuthError) { _ = try read() }
 
-    /// The credential saved last that fits.
+    /// Returns the most recently saved matching credential.
     ///
-    /// Throws ``HTTPAuthError/Code/storeLocked`` for a key that does not open the file,
-    /// ``HTTPAuthError/Code/storeMalformed`` for one that was damaged or changed, ``HTTPAuthError/Code/storeNotPrivate`` and
-    /// ``HTTPAuthError/Code/storeUnavailable``.
+    /// - Throws: ``HTTPAuthError/Code/storeLocked`` if the key is wrong; ``HTTPAuthError/Code/storeMalformed`` if the
+    ///   file was damaged or modified; ``HTTPAuthError/Code/storeNotPrivate`` or
+    ///   ``HTTPAuthError/Code/storeUnavailable``.
     public func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
         try read().last { query.fits($0.credential) }?.credential
     }
 
-    /// Keeps a credential. Throws as ``find(_:)``; the file is then as it was.
+    /// Saves a credential.
+    ///
+    /// - Throws: The errors of ``find(_:)``; the file is then unchanged.
     public func save(_ credential: Credential) throws(HTTPAuthError) {
         try save(credential, at: Surroundings.time, onStep: { _ in })
     }
 
-    /// Forgets what fits. Throws as ``find(_:)``; the file is then as it was.
+    /// Removes the matching credentials and returns their number.
+    ///
+    /// - Throws: The errors of ``find(_:)``; the file is then unchanged.
     @discardableResult
     public func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int {
         try change { entries in
@@ -71,7 +77,7 @@ public final class CredentialFile: CredentialStore {
 }
 
 extension CredentialFile {
-    /// Saves; `onStep` may throw, as a crash at that moment would.
+    /// Saves a credential. `onStep` can throw to simulate a crash at that point.
     func save(
         _ credential: Credential, at time: Int64, onStep: (AtomicFile.Step) throws(HTTPAuthError) -> Void
     ) throws(HTTPAuthError) {
@@ -84,7 +90,7 @@ extension CredentialFile {
         }
     }
 
-    /// Reads, changes and writes while no other program does. Nothing is written if nothing was changed.
+    /// Reads, modifies and writes the file under the lock. Nothing is written if `body` returns 0.
     private func change(
         _ onStep: (AtomicFile.Step) throws(HTTPAuthError) -> Void = { _ in },
         _ body: (inout [CredentialFileContents.Entry]) -> Int

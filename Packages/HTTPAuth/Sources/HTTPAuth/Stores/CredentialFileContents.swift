@@ -1,6 +1,7 @@
-/// What a ``CredentialFile`` holds, as bytes: numbers in big-endian order, texts and secrets behind their lengths.
+/// The encoding of the entries in a ``CredentialFile``: big-endian numbers, and texts and secrets prefixed with their
+/// length.
 enum CredentialFileContents {
-    /// One credential, and when it was saved first and last (nanoseconds since 1970).
+    /// A credential, and the times of its first and last save in nanoseconds since 1970.
     struct Entry: Hashable {
         var credential: Credential
         var created: Int64
@@ -9,10 +10,10 @@ enum CredentialFileContents {
 
     static let version: UInt8 = 1
 
-    /// The bytes, which hold secrets: wipe them.
+    /// Encodes the entries. The bytes contain secrets: the caller wipes them.
     static func encode(_ entries: [Entry]) -> [UInt8] {
         var writer = Writer()
-        // Grown once, so that no copy of a secret is left behind.
+        // Reserved once, because growing would leave copies of secrets in freed memory.
         writer.bytes.reserveCapacity(16 + entries.reduce(0) { $0 + size(of: $1) })
         writer.number(version)
         writer.number(UInt32(clamping: entries.count))
@@ -39,9 +40,9 @@ enum CredentialFileContents {
         return writer.bytes
     }
 
-    /// The entries.
+    /// Decodes the entries.
     ///
-    /// Throws ``HTTPAuthError/Code/storeMalformed`` for anything that ``encode(_:)`` does not write.
+    /// - Throws: ``HTTPAuthError/Code/storeMalformed`` for anything that ``encode(_:)`` cannot produce.
     static func decode(_ bytes: [UInt8]) throws(HTTPAuthError) -> [Entry] {
         var reader = Reader(bytes)
         guard try reader.number(UInt8.self) == version else {

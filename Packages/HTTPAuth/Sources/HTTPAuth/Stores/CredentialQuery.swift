@@ -1,21 +1,21 @@
-/// What is looked for in a store of credentials.
+/// A search for a credential in a store.
 ///
 /// ```swift
 /// let query = CredentialQuery(authentication.space)
 /// let credential = try store.find(query)
 /// ```
 public struct CredentialQuery: Hashable, Sendable {
-    /// Where the credential must be good. What is found belongs to this very space, realm included.
+    /// The protection space, including its realm. A credential that is found belongs to exactly this space.
     public var space: ProtectionSpace
 
-    /// The user it must be of; nil for any.
+    /// The user name; nil matches any user.
     public var user: String?
 
-    /// Whether the application named the server or proxy itself; false for one that a redirect led to. A store whose
-    /// entries do not say for which server they are must not give them to such a one.
+    /// Whether the application named the server or proxy; false if a redirect chose it. A store must not return an
+    /// entry without a host, such as netrc's `default`, if this is false.
     public var isNamed: Bool
 
-    /// Makes a query.
+    /// Creates a query.
     public init(_ space: ProtectionSpace, user: String? = nil, isNamed: Bool = true) {
         self.space = space
         self.user = user

@@ -1,46 +1,51 @@
-/// A place where credentials are kept.
+/// A store of credentials.
 ///
-/// Keep one for origins and another for proxies (see ``CredentialStores``). All members may be called from any thread,
-/// and may block where the store is a file or a service.
+/// Use separate stores for origins and proxies (see ``CredentialStores``). All members can be called from any thread,
+/// and can block if the store is a file or a service.
 ///
-/// Replaces `SecKeychainFindInternetPassword`, `SecKeychainAddInternetPassword` and
-/// `SecKeychainItemModifyContent`, which Apple's guide uses with `CFHTTPAuthenticationRef`.
+/// Replaces `SecKeychainFindInternetPassword`, `SecKeychainAddInternetPassword` and `SecKeychainItemModifyContent`,
+/// which Apple's guide uses with `CFHTTPAuthenticationRef`.
 public protocol CredentialStore: Sendable {
-    /// What the store is, for messages: "netrc file ~/.netrc".
+    /// The name of the store for messages, such as "netrc file ~/.netrc".
     var name: String { get }
 
-    /// Whether ``save(_:)`` can work.
+    /// Whether ``save(_:)`` is supported.
     var isWritable: Bool { get }
 
-    /// Whether its members may wait: for a file, a service, a person. They are called on a thread of their own then.
+    /// Whether calls can wait for a file, a service or the user. If true, ``CredentialStores`` makes asynchronous calls
+    /// on another thread.
     var mayBlock: Bool { get }
 
-    /// Whether it can be used now, found out without asking a person: to choose one of several
-    /// (``CredentialStores/firstUsable(of:)``). Throws why not.
+    /// Checks whether the store can be used, without prompting the user. ``CredentialStores/firstUsable(of:)`` calls
+    /// it.
+    ///
+    /// - Throws: The reason why the store cannot be used.
     func check() throws(HTTPAuthError)
 
-    /// The credential that fits; nil if there is none. Throws ``HTTPAuthError`` if the store cannot be read.
+    /// Returns the matching credential; nil if there is none.
+    ///
+    /// - Throws: ``HTTPAuthError`` if the store cannot be read.
     func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential?
 
-    /// Keeps a credential. One of the same user for the same space is changed in place, and what else the store knows
-    /// about it stays.
+    /// Saves a credential. An entry of the same user and space is updated in place and keeps its other data.
     ///
-    /// Throws ``HTTPAuthError/Code/storeReadOnly`` if the store cannot be written, or what went wrong in it; it is
-    /// then as it was.
+    /// - Throws: ``HTTPAuthError/Code/storeReadOnly`` if the store cannot be written, or another error. The store is
+    ///   then unchanged.
     func save(_ credential: Credential) throws(HTTPAuthError)
 
-    /// Forgets what fits; for a query without a user all users of the space. Returns how many there were.
+    /// Removes the matching credentials and returns their number. A query without a user matches all users of the
+    /// space.
     @discardableResult
     func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int
 }
 
 extension CredentialStore {
-    /// True.
+    /// Returns true.
     public var isWritable: Bool { true }
 
-    /// True.
+    /// Returns true.
     public var mayBlock: Bool { true }
 
-    /// Nothing: the store can be used.
+    /// Does nothing: the store can be used.
     public func check() throws(HTTPAuthError) {}
 }

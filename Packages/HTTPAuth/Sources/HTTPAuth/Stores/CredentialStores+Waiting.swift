@@ -1,20 +1,24 @@
-/// The same without holding up the thread that calls: stores that may block are asked on a thread of their own.
+/// Asynchronous variants: stores that may block are called on another thread.
 extension CredentialStores {
-    /// What the first store that has it has. Throws what the first store threw if no other has it;
-    /// ``HTTPAuthError/Code/cancelled`` if the task is cancelled, while the store may go on for a while.
+    /// Returns the credential from the first store that has one.
+    ///
+    /// - Throws: The error of the first failing store if no store has the credential; ``HTTPAuthError/Code/cancelled``
+    ///   if the task is cancelled. The store may continue for a while.
     public func find(_ query: CredentialQuery) async throws(HTTPAuthError) -> Credential? {
         try await apart(query.space.role) { () throws(HTTPAuthError) in try find(query) }
     }
 
-    /// Saves as the other one does. Throws ``HTTPAuthError/Code/cancelled`` if the task is cancelled; the credential may
-    /// have been saved then.
+    /// Saves a credential to the first writable store or, with `persistently`, to the first persistent one.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/storeReadOnly`` if there is no such store; ``HTTPAuthError/Code/cancelled`` if
+    ///   the task is cancelled, though the credential may have been saved.
     public func save(_ credential: Credential, persistently: Bool = false) async throws(HTTPAuthError) {
         try await apart(credential.space.role) { () throws(HTTPAuthError) in
             try save(credential, persistently: persistently)
         }
     }
 
-    /// A person may be at the other end; the stores have limits of their own, and this one is for those that have none.
+    /// The time limit for stores without their own. It is long, because a store may wait for the user.
     private static let limit = Duration.seconds(600)
     private static let threads = WorkThreads(limit: 4)
 

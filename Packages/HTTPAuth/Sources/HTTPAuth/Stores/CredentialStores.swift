@@ -1,20 +1,20 @@
-/// The stores of origins and those of proxies, apart: what is kept for one is never found for the other.
+/// The credential stores of origins and proxies, kept apart: a credential for one is never found for the other.
 ///
-/// Finding asks the stores in order, so the first one is usually memory; saving writes to the first persistent one that
-/// can be written.
+/// A search asks the stores in order, so the first one is usually in memory. A credential is saved to the first
+/// writable store.
 ///
 /// ```swift
 /// var stores = CredentialStores()
 /// stores.origins.append(try NetrcFile(path: "/home/joe/.netrc"))
 /// ```
 public struct CredentialStores: Sendable {
-    /// For origins, the first asked first.
+    /// The stores for origins, in search order.
     public var origins: [any CredentialStore]
 
-    /// For proxies, the first asked first.
+    /// The stores for proxies, in search order.
     public var proxies: [any CredentialStore]
 
-    /// Makes stores; by default one in memory for each.
+    /// Creates stores; by default one in memory for each role.
     public init(
         origins: [any CredentialStore] = [MemoryCredentialStore()],
         proxies: [any CredentialStore] = [MemoryCredentialStore()]
@@ -31,7 +31,7 @@ public struct CredentialStores: Sendable {
         }
     }
 
-    /// The first of several stores that can be used now; throws what the first one threw if none can.
+    /// Returns the first store that can be used.
     ///
     /// ```swift
     /// let store = try CredentialStores.firstUsable(of: [SecretServiceStore(), CredentialFile(path: path, key: key)])
@@ -49,12 +49,14 @@ public struct CredentialStores: Sendable {
         throw failure ?? HTTPAuthError(.storeUnavailable)
     }
 
-    /// What the first store that has it has. Throws what the first store threw if no other has it.
+    /// Returns the credential from the first store that has one.
+    ///
+    /// - Throws: The error of the first failing store, if no store has the credential.
     public func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
         var failure: HTTPAuthError?
         for store in self[query.space.role] {
             do throws(HTTPAuthError) {
-                // A store of somebody else's is not trusted to keep spaces apart.
+                // Another package's store is not trusted to keep spaces apart.
                 if let found = try store.find(query), found.space == query.space { return found }
             } catch {
                 failure = failure ?? error
@@ -64,9 +66,10 @@ public struct CredentialStores: Sendable {
         return nil
     }
 
-    /// Saves to the first store that can be written; with `persistently` to the first such that outlives the process.
+    /// Saves a credential to the first writable store or, with `persistently`, to the first one that outlives the
+    /// process.
     ///
-    /// Throws ``HTTPAuthError/Code/storeReadOnly`` if there is none.
+    /// - Throws: ``HTTPAuthError/Code/storeReadOnly`` if there is no such store.
     public func save(_ credential: Credential, persistently: Bool = false) throws(HTTPAuthError) {
         let store = self[credential.space.role].first { store in
             store.isWritable && !(persistently && store is MemoryCredentialStore)
@@ -75,7 +78,9 @@ public struct CredentialStores: Sendable {
         try store.save(credential)
     }
 
-    /// Forgets what fits in all stores that can be written. Throws what the first store threw, after asking all.
+    /// Removes the matching credentials from all writable stores and returns their number.
+    ///
+    /// - Throws: The error of the first failing store, after all stores were called.
     @discardableResult
     public func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int {
         var failure: HTTPAuthError?

@@ -1,4 +1,4 @@
-/// Credentials of this process, gone with it.
+/// A credential store in memory, which lasts as long as the process.
 ///
 /// ```swift
 /// let store = MemoryCredentialStore()
@@ -8,21 +8,21 @@
 public final class MemoryCredentialStore: CredentialStore {
     private let credentials = Locked<[Credential]>([])
 
-    /// Makes an empty store.
+    /// Creates an empty store.
     public init() {}
 
     /// "memory".
     public var name: String { "memory" }
 
-    /// False.
+    /// Returns false.
     public var mayBlock: Bool { false }
 
-    /// The credential saved last that fits.
+    /// Returns the most recently saved matching credential.
     public func find(_ query: CredentialQuery) -> Credential? {
         credentials.withLock { $0.last { query.fits($0) } }
     }
 
-    /// Keeps a credential; never throws.
+    /// Saves a credential; never throws.
     public func save(_ credential: Credential) {
         credentials.withLock { credentials in
             credentials.removeAll { CredentialQuery(credential.space, user: credential.user).fits($0) }
@@ -30,7 +30,8 @@ public final class MemoryCredentialStore: CredentialStore {
         }
     }
 
-    /// Forgets what fits. The secrets are overwritten once nobody else holds them.
+    /// Removes the matching credentials and returns their number. A secret is overwritten when its last copy is
+    /// released.
     @discardableResult
     public func remove(_ query: CredentialQuery) -> Int {
         credentials.withLock { credentials in
@@ -40,14 +41,14 @@ public final class MemoryCredentialStore: CredentialStore {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all credentials.
     public func removeAll() {
         credentials.withLock { $0 = [] }
     }
 }
 
 extension CredentialQuery {
-    /// Whether a credential is of the space, and of the user if one is asked for.
+    /// Returns whether a credential belongs to the space and, if the query has a user, to that user.
     func fits(_ credential: Credential) -> Bool {
         credential.space == space && (user == nil || credential.user == user)
     }

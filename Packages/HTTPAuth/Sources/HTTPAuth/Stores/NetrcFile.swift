@@ -1,32 +1,34 @@
-/// Credentials from a netrc file, as curl and ftp read it.
+/// A read-only credential store in a netrc file, in the format of curl and ftp.
 ///
 /// ```swift
 /// let netrc = try NetrcFile(path: home + "/.netrc")
 /// try netrc.find(CredentialQuery(authentication.space))
 /// ```
 ///
-/// An entry is for a machine, in whatever realm. `machine example.org` is good on any port and for any scheme of a server
-/// that the application named; one that a redirect led to gets it over https on port 443 only. `machine example.org:8443`
-/// is good on that port alone, after a redirect over https only, and `machine http://example.org:8080` for that scheme and
-/// port, however the request came there. `default` is good for a server that the application named, and for no redirect
-/// (CVE-2025-0167, CVE-2022-27774).
+/// An entry is valid for one machine and any realm:
+/// - `machine example.org` is valid for every port and scheme of a server that the application named. After a redirect
+///   it is valid only for https on port 443.
+/// - `machine example.org:8443` is valid for that port only; after a redirect, only for https.
+/// - `machine http://example.org:8080` is valid for that scheme and port, also after a redirect.
+/// - `default` is valid for servers that the application named, and never after a redirect (CVE-2025-0167,
+///   CVE-2022-27774).
 ///
-/// The file is read once, when the object is made. It is never written. What is found belongs to the space asked for, and
-/// so can go nowhere else. Proxies get nothing of it unless you put the object among their stores.
+/// The file is read once, when the object is created, and never written. A credential belongs to the space of the query
+/// and cannot be used elsewhere. Proxies use the file only if you add the object to their stores.
 public final class NetrcFile: CredentialStore {
-    /// The file.
+    /// The path of the file.
     public let path: String
 
     private let entries: [NetrcParser.Entry]
 
-    /// The bytes of the largest file that is read.
+    /// The maximum size of a file that is read, in bytes.
     public static let sizeLimit = 1 << 20
 
     /// Reads a file.
     ///
-    /// Throws ``HTTPAuthError/Code/storeUnavailable`` if it cannot be read or is too large,
-    /// ``HTTPAuthError/Code/storeNotPrivate`` if others than its owner may read it (allow that with `sharedWithOthers`), and
-    /// ``HTTPAuthError/Code/storeMalformed``.
+    /// - Throws: ``HTTPAuthError/Code/storeUnavailable`` if the file cannot be read or is too large;
+    ///   ``HTTPAuthError/Code/storeNotPrivate`` if other users can read it, unless `sharedWithOthers` is true;
+    ///   ``HTTPAuthError/Code/storeMalformed``.
     public init(path: String, sharedWithOthers: Bool = false) throws(HTTPAuthError) {
         self.path = path
         var bytes = try PrivateFile.read(path, limit: Self.sizeLimit, sharedWithOthers: sharedWithOthers)
@@ -37,32 +39,32 @@ public final class NetrcFile: CredentialStore {
         entries = try parsed.get()
     }
 
-    /// "netrc file" and the path.
+    /// "netrc file" followed by the path.
     public var name: String { "netrc file \(path)" }
 
-    /// False.
+    /// Returns false.
     public var isWritable: Bool { false }
 
-    /// False: the file was read before.
+    /// Returns false, because the file has already been read.
     public var mayBlock: Bool { false }
 
-    /// The first entry for the server, and the user if one is asked for; else the `default`. Entries without a login or a
-    /// password are of no use here.
+    /// Returns the first entry that matches the server and, if given, the user; otherwise the `default`. Entries
+    /// without a login or a password are ignored.
     public func find(_ query: CredentialQuery) -> Credential? {
         let (space, user) = (query.space, query.user)
         let login = login(user: user) { $0.fits(space.host, space.port, space.scheme, isNamed: query.isNamed) }
         return login.map { Credential(user: $0.user, proof: .password($0.password), for: space) }
     }
 
-    /// User and password for a host that the application named, for a protocol that is not HTTP: FTP, for one.
+    /// Returns the user and password for a host that the application named, for protocols other than HTTP, such as FTP.
     ///
-    /// The password is bound to nothing: that it goes to this host only is up to you.
+    /// The password is not bound to a protection space. The caller must send it to this host only.
     ///
     /// - Parameters:
     ///   - host: The host.
-    ///   - port: The port; nil for one that is not known, which no entry with a port fits.
-    ///   - scheme: The scheme, such as `ftp`; nil for none, which no entry with a scheme fits.
-    ///   - user: The user; nil for any.
+    ///   - port: The port. Nil if it is unknown; entries with a port do not match then.
+    ///   - scheme: The scheme, such as `ftp`. Nil for none; entries with a scheme do not match then.
+    ///   - user: The user name; nil matches any user.
     public func login(
         forHost host: String, port: Int? = nil, scheme: String? = nil, user: String? = nil
     ) -> (user: String, password: Secret)? {

@@ -1,11 +1,11 @@
 extension NetrcParser {
-    /// The server of a netrc entry: `[scheme://]host[:port]`, an IPv6 address with a port in brackets.
+    /// The server of a netrc entry: `[scheme://]host[:port]`. An IPv6 address with a port is in brackets.
     struct Machine: Hashable, Sendable {
-        /// In lower case, without brackets and the dot behind a name.
+        /// The host in lower case, without brackets and a trailing dot.
         let host: String
-        /// In lower case; nil for any.
+        /// The scheme in lower case; nil matches any scheme.
         let scheme: String?
-        /// The port that is named, or the usual one of the scheme that is named; nil for any.
+        /// The port, or the default port of the scheme; nil matches any port.
         let port: Int?
 
         init(_ text: String) {
@@ -17,7 +17,7 @@ extension NetrcParser {
                 if rest.hasSuffix("/") { rest.removeLast() }
             }
             self.scheme = scheme
-            // One colon only: an address without brackets has several.
+            // Exactly one colon: an address without brackets has several.
             let colons = rest.utf8.count { $0 == UInt8(ascii: ":") }
             if let colon = rest.lastIndex(of: ":"), colons == 1 || rest[..<colon].hasSuffix("]"),
                 let port = UInt16(rest[rest.index(after: colon)...])
@@ -35,14 +35,14 @@ extension NetrcParser {
 }
 
 extension NetrcParser.Entry {
-    /// Whether the entry is for a server.
+    /// Returns whether the entry matches a server.
     ///
     /// - Parameters:
     ///   - host: The host, normalized.
-    ///   - port: The port; nil if it is not known.
+    ///   - port: The port; nil if it is unknown.
     ///   - scheme: The scheme in lower case; nil if there is none.
-    ///   - isNamed: Whether the application named the server. One that a redirect led to gets only what is meant for it:
-    ///     over https, on the port of the entry or else the usual one; over anything else, if the entry names that scheme.
+    ///   - isNamed: Whether the application named the server. After a redirect, an entry without a scheme is valid only
+    ///     for https, on its own port or 443.
     func fits(_ host: String, _ port: Int?, _ scheme: String?, isNamed: Bool) -> Bool {
         guard let machine else { return isNamed }
         guard machine.host == host, machine.scheme == nil || machine.scheme == scheme,

@@ -1,11 +1,11 @@
-/// Reads the text of a netrc file.
+/// A parser for netrc files.
 ///
-/// Words are separated by spaces and line ends; one may stand in double quotes, where a backslash makes the next
-/// character plain, as curl has it. A line that begins with `#` is a comment, and `macdef` skips to the next empty line.
+/// Words are separated by spaces and newlines. A word can be in double quotes, where a backslash escapes the next
+/// character, as in curl. A line that starts with `#` is a comment, and `macdef` skips to the next empty line.
 struct NetrcParser {
-    /// One `machine`, or the `default`.
+    /// A `machine` entry or the `default` entry.
     struct Entry: Hashable, Sendable {
-        /// In lower case; nil for `default`.
+        /// The server; nil for `default`.
         var machine: Machine?
         var login: String?
         var password: Secret?
@@ -21,9 +21,9 @@ struct NetrcParser {
         self.bytes = bytes
     }
 
-    /// The entries, in order.
+    /// Parses the entries, in order.
     ///
-    /// Throws ``HTTPAuthError/Code/storeMalformed`` with the number of the line, and nothing of its text.
+    /// - Throws: ``HTTPAuthError/Code/storeMalformed`` with the line number, but none of the text.
     static func parse(_ bytes: UnsafeRawBufferPointer) throws(HTTPAuthError) -> [Entry] {
         var parser = NetrcParser(bytes)
         return try parser.entries()
@@ -59,7 +59,7 @@ struct NetrcParser {
         return value
     }
 
-    /// The next word; nil at the end.
+    /// Returns the next word; nil at the end.
     private mutating func word() throws(HTTPAuthError) -> [UInt8]? {
         skipSpace()
         guard let first = peek else { return nil }

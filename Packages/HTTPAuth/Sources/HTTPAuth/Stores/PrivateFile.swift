@@ -1,16 +1,18 @@
 internal import Glibc
 
-/// Reads files that hold secrets.
+/// Reads files with secrets.
 enum PrivateFile {
-    /// As ``read(_:limit:sharedWithOthers:)``, and nil if there is no such file.
+    /// Reads a file like ``read(_:limit:sharedWithOthers:)``; returns nil if it does not exist.
     static func readIfPresent(_ path: String, limit: Int) throws(HTTPAuthError) -> [UInt8]? {
         if access(path, F_OK) != 0, errno == ENOENT { return nil }
         return try read(path, limit: limit)
     }
 
-    /// The bytes of a file that belongs to this user (or root), and that nobody else can read or change.
+    /// Reads a file that belongs to this user or root, and that no other user can read or change.
+    ///
+    /// - Parameter sharedWithOthers: Whether other users may read the file; they must still not be able to change it.
     static func read(_ path: String, limit: Int, sharedWithOthers: Bool = false) throws(HTTPAuthError) -> [UInt8] {
-        // O_NONBLOCK, so that a named pipe in its place holds nobody up.
+        // O_NONBLOCK, so that opening a named pipe does not block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure(path, errno) }
         defer { close(descriptor) }
@@ -25,7 +27,7 @@ enum PrivateFile {
         guard status.st_size <= limit else {
             throw HTTPAuthError(.storeUnavailable, detail: "\(path) is larger than \(limit) bytes")
         }
-        // One allocation: growing would leave copies of secrets behind.
+        // One allocation: growing would leave copies of secrets in freed memory.
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0
         while count < bytes.count {

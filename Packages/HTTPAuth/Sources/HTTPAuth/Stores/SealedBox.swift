@@ -1,14 +1,14 @@
 internal import CLibcrypto
 
-/// Bytes encrypted and authenticated with AES-256-GCM, behind a header that says how their key is made.
+/// Bytes encrypted and authenticated with AES-256-GCM, after a header that describes the key derivation.
 ///
-/// | bytes | what |
+/// | bytes | contents |
 /// |---|---|
 /// | 8 | `NKCRED01` |
-/// | 1 | how the key is made: 0 from key bytes, else the logarithm of scrypt's N, with r = 8 and p = 1 |
+/// | 1 | key derivation: 0 for key bytes; otherwise log₂ of scrypt's N, with r = 8 and p = 1 |
 /// | 16 | salt |
-/// | 16 | check: tells a wrong key from damage |
-/// | 12 | nonce, random for each writing |
+/// | 16 | check value, which distinguishes a wrong key from damage |
+/// | 12 | nonce, random for each write |
 /// | … | ciphertext |
 /// | 16 | tag, which covers all of the above |
 enum SealedBox {
@@ -19,12 +19,12 @@ enum SealedBox {
     static let tagCount = 16
     static let headerCount = 8 + 1 + saltCount + checkCount
 
-    /// N = 2¹⁵: 32 MiB and about a tenth of a second.
+    /// N = 2¹⁵: 32 MiB of memory and about a tenth of a second.
     static let usualCost: UInt8 = 15
-    /// What a file can make us spend: 128 MiB.
+    /// The accepted costs. The highest one makes a file cost 128 MiB of memory.
     static let costs: ClosedRange<UInt8> = 10...17
 
-    /// The parts before the nonce.
+    /// The header before the nonce.
     struct Header {
         let cost: UInt8
         let salt: [UInt8]
@@ -43,11 +43,11 @@ enum SealedBox {
         }
     }
 
-    /// What was made of a secret and a salt.
+    /// The keys derived from a secret and a salt.
     struct Keys: Sendable {
         let cost: UInt8
         let salt: [UInt8]
-        /// 32 bytes.
+        /// The encryption key, 32 bytes.
         let key: Secret
         let check: [UInt8]
     }
@@ -96,7 +96,7 @@ enum SealedBox {
         return header + cipher + tag
     }
 
-    /// The contents; nothing of them before the tag has been checked.
+    /// Decrypts the contents. Nothing is returned unless the tag is valid.
     static func open(_ sealed: [UInt8], _ header: Header, _ keys: Keys) throws(HTTPAuthError) -> [UInt8] {
         guard Secret(bytes: keys.check) == Secret(bytes: header.check) else {
             throw HTTPAuthError(.storeLocked, detail: "wrong pass-phrase or key")
@@ -121,7 +121,7 @@ enum SealedBox {
         guard result == 1 else { throw HTTPAuthError(.unavailable, detail: "libcrypto: AES-256-GCM") }
     }
 
-    /// Owns the state of one encryption.
+    /// Owns the context of one encryption or decryption.
     private final class Context {
         let pointer: OpaquePointer
 
@@ -137,7 +137,7 @@ enum SealedBox {
         }
 
         deinit {
-            EVP_CIPHER_CTX_free(pointer)  // overwrites the key, too
+            EVP_CIPHER_CTX_free(pointer)  // also overwrites the key
         }
 
         func update(_ output: inout [UInt8], with input: [UInt8], covering header: [UInt8]) throws(HTTPAuthError) {

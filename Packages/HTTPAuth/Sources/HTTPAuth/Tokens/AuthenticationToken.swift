@@ -1,29 +1,28 @@
-/// A token of NTLM or Negotiate, read for people: what `netkit token decode` shows.
+/// A decoded token of NTLM or Negotiate, as `netkit token decode` shows it.
 ///
 /// ```swift
 /// let token = try AuthenticationToken(text: "WWW-Authenticate: NTLM TlRMTVNTUAACAAAA…")
 /// print(token)
 /// ```
 ///
-/// Nothing that could be used to guess a password is part of the description: of responses and keys it says how long
-/// they are.
+/// The description contains nothing that helps to guess a password: for responses and keys it gives only the length.
 public enum AuthenticationToken: Hashable, Sendable {
-    /// NTLM's first message.
+    /// The first NTLM message.
     case ntlmNegotiate(NTLMNegotiateMessage)
-    /// NTLM's second message.
+    /// The second NTLM message.
     case ntlmChallenge(NTLMChallengeMessage)
-    /// NTLM's third message.
+    /// The third NTLM message.
     case ntlmAuthenticate(NTLMAuthenticateMessage)
-    /// SPNEGO, with a token of a mechanism inside.
+    /// A SPNEGO token, with a token of a mechanism inside.
     case spnego(SPNEGOToken)
-    /// Kerberos without SPNEGO around it.
+    /// A Kerberos token without SPNEGO.
     case kerberos(KerberosToken)
-    /// A token of a mechanism that is not known here.
+    /// A token of an unknown mechanism.
     case other(MechanismIdentifier, byteCount: Int)
 
-    /// Reads a token by its first bytes.
+    /// Decodes a token. Its first bytes determine the type.
     ///
-    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if it is none of these, or breaks the rules of what it seems to be.
+    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the type is unknown or the token violates its rules.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
         switch (NTLMReader.type(of: bytes), bytes.first) {
         case (1, _): self = .ntlmNegotiate(try NTLMNegotiateMessage(bytes))
@@ -46,9 +45,9 @@ public enum AuthenticationToken: Hashable, Sendable {
         }
     }
 
-    /// Reads a token in base 64, with or without the scheme and the field's name before it.
+    /// Decodes a token in base 64. The scheme and the field name may precede it.
     ///
-    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if it is no base 64, or as ``init(_:)`` does.
+    /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the text is not base 64, or for the reasons of ``init(_:)``.
     public init(text: String) throws(HTTPAuthError) {
         let words = text.split(whereSeparator: \.isWhitespace)
         if words.count > 1, let scheme = words.dropLast().last,
@@ -64,6 +63,6 @@ public enum AuthenticationToken: Hashable, Sendable {
 }
 
 extension AuthenticationToken: CustomStringConvertible {
-    /// A line for each thing that the token says; what is inside another thing is indented.
+    /// One line for each part of the token; nested parts are indented.
     public var description: String { TokenDescription.lines(of: self).joined(separator: "\n") }
 }

@@ -1,13 +1,13 @@
-/// The outside of a Kerberos token: what it is, and whom a ticket is for. The inside is encrypted. RFC 4121 section 4.1.
+/// The unencrypted part of a Kerberos token: its type, and the service of a ticket (RFC 4121 section 4.1).
 public enum KerberosToken: Hashable, Sendable {
-    /// The client's ticket (AP-REQ): for which service, of which realm.
+    /// The client's ticket (AP-REQ), with its service and realm.
     case request(service: String, realm: String)
     /// The server's proof (AP-REP).
     case reply
-    /// The server's error (KRB-ERROR): the number of RFC 4120 section 7.5.9, and its words if it has any.
+    /// The server's error (KRB-ERROR), with its code (RFC 4120 section 7.5.9) and text.
     case error(code: Int, text: String?)
 
-    /// Reads what follows the mechanism in GSSAPI's frame: two bytes that say what it is, and the message.
+    /// Decodes the GSSAPI frame's contents after the mechanism: a two-byte token type and the message.
     init(contents: ArraySlice<UInt8>) throws(HTTPAuthError) {
         var reader = DERReader(contents.dropFirst(2))
         switch Array(contents.prefix(2)) {
@@ -38,7 +38,7 @@ public enum KerberosToken: Hashable, Sendable {
         }
     }
 
-    /// A name's parts with slashes between them.
+    /// Returns the components of a name, separated by slashes.
     private static func name(_ bytes: ArraySlice<UInt8>) throws(HTTPAuthError) -> String {
         var reader = DERReader(bytes)
         try reader.skip(through: 0)
@@ -52,7 +52,7 @@ public enum KerberosToken: Hashable, Sendable {
 }
 
 extension DERReader {
-    /// Goes past the numbered fields up to this number.
+    /// Skips the context-tagged fields up to and including this number.
     mutating func skip(through number: UInt8) throws(HTTPAuthError) {
         while let tag = nextTag, tag & 0xe0 == 0xa0, tag <= DERTag.context(number) { _ = try value(tag, "a field") }
     }

@@ -1,4 +1,4 @@
-/// Tokens as lines of text.
+/// Describes tokens as lines of text.
 enum TokenDescription {
     static func lines(of token: AuthenticationToken) -> [String] {
         switch token {
@@ -97,7 +97,7 @@ enum TokenDescription {
         guard let inside = try? AuthenticationToken(token) else {
             return ["  token: \(token.count) bytes in an unknown format"]
         }
-        // SPNEGO within SPNEGO is nobody's token; without this, a message could nest as deep as it is long.
+        // Nested SPNEGO is not valid, and decoding it would let a message nest as deeply as it is long.
         if case .spnego = inside { return ["  token: \(token.count) bytes of nested SPNEGO"] }
         return ["  token:"] + lines(of: inside).map { "    \($0)" }
     }

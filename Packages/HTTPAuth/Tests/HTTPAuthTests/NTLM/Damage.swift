@@ -1,4 +1,4 @@
-/// Damages bytes in ways that readers stumble over, from a seed, so that every run is the same.
+/// Damages bytes in ways that break parsers, from a seed, so that each run is the same.
 struct Damage {
     private var state: UInt64
 
@@ -6,7 +6,7 @@ struct Damage {
         state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
     }
 
-    /// A number below `limit`: xorshift64.
+    /// Returns a pseudorandom number below `limit` (xorshift64).
     private mutating func number(below limit: Int) -> Int {
         state ^= state << 13
         state ^= state >> 7
@@ -14,7 +14,7 @@ struct Damage {
         return Int(state % UInt64(max(1, limit)))
     }
 
-    /// `bytes` after one to four changes: a byte, a bit, an edge of a number, a cut, a repetition, an insertion.
+    /// Returns `bytes` after one to four changes: a byte, a bit, a boundary value, a cut, a repetition or an insertion.
     mutating func applied(to bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for _ in 0...number(below: 4) {

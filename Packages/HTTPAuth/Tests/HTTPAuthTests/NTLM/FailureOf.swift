@@ -1,6 +1,6 @@
 import HTTPAuth
 
-/// The error that `body` throws; nil if it throws none of this package.
+/// Returns the error of this package that `body` throws; otherwise nil.
 func failure(of body: () throws -> Void) -> HTTPAuthError? {
     do {
         try body()

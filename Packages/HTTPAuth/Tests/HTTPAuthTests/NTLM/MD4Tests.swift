@@ -23,7 +23,7 @@ import Testing
         #expect(hexadecimal(MD4.digest(of: Array(text.utf8))) == digest)
     }
 
-    /// Around the places where the padding takes another block; OpenSSL's legacy provider says the same.
+    /// Lengths around which the padding needs another block; the digests agree with OpenSSL's legacy provider.
     @Test(arguments: [
         (55, "c889c81dd86c4d2e025778944ea02881"), (56, "d5f9a9e9257077a5f08b0b92f348b0ad"),
         (63, "7ea3da77432d44c323671097d1348fc8"), (64, "52f5076fabd22680234a3fa9f9dc5732"),

@@ -1,7 +1,6 @@
 @testable import HTTPAuth
 
-/// The server's side of a login, as far as the tests of the client's need it: makes a challenge, and says of an answer
-/// whether everything in it is right.
+/// The server side of a login, as far as the tests need it: creates a challenge and verifies a response.
 struct NTLMAcceptor {
     var flags = NTLMNegotiateMessage.ours.flags.union(.targetIsServer)
     var challenge = bytes("0123456789abcdef")
@@ -28,7 +27,7 @@ struct NTLMAcceptor {
         return writer.finished()
     }
 
-    /// The session key if password and integrity code are right, else nil.
+    /// Returns the session key if the password and the integrity code are right; otherwise nil.
     func accept(_ answer: [UInt8], first: [UInt8], password: String, domain: String? = nil) throws -> [UInt8]? {
         let answer = try NTLMAuthenticateMessage(answer)
         let key = try NTHash.responseKey(

@@ -43,7 +43,7 @@ import Testing
         #expect(message.targetInfo?[.channelBindings] == Array(repeating: 0, count: 16))
     }
 
-    /// A server (or who stands in between) must not choose what the client vouches for.
+    /// A server, or an attacker on the path, must not choose what the client vouches for.
     @Test func valuesOfOursAreReplaced() throws {
         var acceptor = NTLMAcceptor()
         acceptor.values += [
@@ -59,7 +59,7 @@ import Testing
         #expect(info[.singleHost] == nil)
     }
 
-    /// Without a clock of the server's ours is taken, both responses are made, and the code is there all the same.
+    /// If the server sends no clock, the client's time is used, both responses are sent, and so is the integrity code.
     @Test func serverWithoutClock() throws {
         var acceptor = NTLMAcceptor()
         acceptor.values = []

@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPAuth
 
 @Suite struct NTLMMessageTests {
-    /// MS-NLMP section 4.2.4.3, the server's message of the example.
+    /// The server's message in the example of MS-NLMP section 4.2.4.3.
     private let example = bytes(
         """
         4e544c4d53535000 02000000 0c000c0038000000 33828ae2 0123456789abcdef 0000000000000000 2400240044000000
@@ -22,7 +22,7 @@ import Testing
         #expect(message.version == NTLMVersion(major: 6, minor: 0, build: 6000))
     }
 
-    /// Servers of an older time end after the challenge, or after the reserved bytes.
+    /// Old servers end the message after the challenge or after the reserved bytes.
     @Test func shortChallenge() throws {
         let short = bytes("4e544c4d5353500002000000 0000000020000000 07820000 0123456789abcdef")
         let message = try NTLMChallengeMessage(short)
@@ -32,12 +32,12 @@ import Testing
     @Test func everyCutIsRefused() throws {
         for count in 0..<example.count {
             let cut = Array(example[..<count])
-            // The list reaches to the last byte, so nothing short of all of it is whole.
+            // The target information extends to the last byte, so every truncation is detected.
             #expect(throws: HTTPAuthError.self) { try NTLMChallengeMessage(cut) }
         }
     }
 
-    /// Every pair of length and place at the edges of the message and of 32 bits, for each field.
+    /// Lengths and offsets at the boundaries of the message and of 32 bits, for each field.
     @Test(arguments: [12, 40])
     func fieldsStayWithin(_ field: Int) throws {
         let lengths: [Int] = [0, 1, 2, 35, 36, 37, 80, 0x7fff, 0x8000, 0xffff]

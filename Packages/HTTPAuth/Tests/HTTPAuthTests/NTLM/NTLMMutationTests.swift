@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPAuth
 
-/// Damaged challenges, the same ones in every run: the client throws or answers, and what it answers can be read.
+/// Damaged challenges, identical in every run: the client throws, or sends a well-formed response.
 @Suite struct NTLMMutationTests {
     @Test(arguments: 0..<8)
     func damagedChallenges(_ seed: Int) throws {
@@ -24,7 +24,7 @@ import Testing
             let read = try NTLMAuthenticateMessage(answer)
             #expect(read.targetInfo?.hasMIC == true && read.mic != nil)
         }
-        // Both ways must be walked, or the damage is of the wrong size.
+        // Both outcomes must occur often, or the amount of damage is wrong.
         #expect(answered > 100 && answered < 3900)
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPAuth
 
-/// The worked example of MS-NLMP section 4.2.4: user `User`, domain `Domain`, password `Password`.
+/// The example of MS-NLMP section 4.2.4: user `User`, domain `Domain`, password `Password`.
 @Suite struct NTLMResponseTests {
     private let challenge = bytes("0123456789abcdef")
     private let clientChallenge = bytes("aaaaaaaaaaaaaaaa")
@@ -13,7 +13,7 @@ import Testing
         try NTHash.responseKey(NTHash.of(password: Secret("Password")), user: "User", domain: "Domain")
     }
 
-    @Test("HA-046: hashes of the specification") func hashes() throws {
+    @Test("HA-046: the hashes of the specification") func hashes() throws {
         let hash = try NTHash.of(password: Secret("Password"))
         #expect(hexadecimal(hash.withBytes { Array($0) }) == "a4f49c406510bdcab6824ee7c30fd852")
         #expect(hexadecimal(try key()) == "0c868a403bfd7a93a3001ef22ef02e3f")
@@ -33,13 +33,13 @@ import Testing
             hexadecimal(stream.apply(to: Array(repeating: 0x55, count: 16))) == "c5dad2544fc9799094ce1ce90bc9d03e")
     }
 
-    /// Section 4.2.4.4, with the key of all 0x55: the signature under extended session security and key exchange.
+    /// Section 4.2.4.4, with a key of 0x55 bytes: the signature with extended session security and key exchange.
     @Test func signs() throws {
         let flags: NTLMFlags = [.extendedSessionSecurity, .keyExchange, .keys128, .sign, .seal]
         let session = NTLMSession(key: Array(repeating: 0x55, count: 16), flags: flags)
         #expect(hexadecimal(try session.signingKey(.client)) == "4788dc861b4782f35d43fd98fe1a2d39")
         #expect(hexadecimal(try session.sealingKey(.client)) == "59f600973cc4960a25480a7c196e4c58")
-        // The example encrypts the message first; a signature alone takes the first eight bytes of the stream.
+        // The example encrypts the message first; a signature alone uses the first eight bytes of the stream.
         let text = [UInt8](utf16LittleEndian: "Plaintext")
         let checksum = try NTLMDigests.hmacMD5(key: session.signingKey(.client), [0, 0, 0, 0], text).prefix(8)
         var stream = RC4(key: try session.sealingKey(.client))
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "HA-047: letters of user names",
+        "HA-047: user names in upper case",
         arguments: [
             ("alice", "ALICE"), ("Zoë", "ZOË"), ("straße", "STRAßE"), ("ŉ", "ŉ"), ("ﬁx", "ﬁX"), ("жук", "ЖУК"),
             ("ÿ", "Ÿ"),

@@ -22,7 +22,7 @@ import Testing
         Challenge(scheme: "NTLM", token: bytes.map { String(decoding: Base64.encode($0), as: UTF8.self) })
     }
 
-    /// Up to the third message.
+    /// Runs a login up to the third message.
     private func answered() throws -> (NTLMScheme, [UInt8]) {
         var scheme = NTLMScheme(space, NTLMOptions(workstation: "PC-17", serviceName: "HTTP/other"))
         #expect(try scheme.receive(token(), answering: nil) == .fresh)

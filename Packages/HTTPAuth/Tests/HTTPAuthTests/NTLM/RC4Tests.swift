@@ -18,7 +18,7 @@ import Testing
         #expect(hexadecimal(cipher.apply(to: Array(repeating: 0, count: 16))) == stream)
     }
 
-    /// Bytes 1008 to 1023 of the first of those streams, reached in uneven steps: the stream goes on from call to call.
+    /// Bytes 1008 to 1023 of the first stream, reached in steps of different lengths.
     @Test func streamGoesOn() {
         var cipher = RC4(key: bytes("0102030405"))
         for count in [1, 7, 500, 500] { _ = cipher.apply(to: Array(repeating: 0, count: count)) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPAuth
 
-/// The scheme around a login with NTLM inside: what needs a Kerberos server is an integration test.
+/// Tests Negotiate with NTLM inside. Tests with a Kerberos server are integration tests.
 @Suite struct NegotiateSchemeTests {
     private let space = ProtectionSpace(.origin, scheme: "http", host: "host.invalid/", port: 80)
     private let acceptor = NTLMAcceptor()
@@ -14,7 +14,7 @@ import Testing
             random: Array(repeating: 1, count: 32))
     }
 
-    /// The host's name is none that Kerberos can be asked about, so that only NTLM can begin.
+    /// The host name is invalid for Kerberos, so only NTLM can start.
     private func scheme(_ change: (inout NegotiateOptions) -> Void = { _ in }) -> NegotiateScheme {
         var options = NegotiateOptions(identity: KerberosIdentity(.cache("FILE:/nonexistent/tickets")))
         options.allowsNTLM = true
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "a ticket is asked for where the policy allows it",
+        "a ticket is requested only if the options allow the host",
         arguments: [
             (NegotiateOptions.Hosts.named, true, true), (.named, false, false),
             (.list(["Host.Invalid/."]), false, true),
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "hosts that a ticket is delegated to are compared as the hosts of spaces are",
+        "delegation hosts are normalized like hosts of protection spaces",
         arguments: [
             ("Files.Example.", "files.example", true), ("files.example", "FILES.example.", true),
             ("[::1]", "::1", true),
@@ -100,7 +100,7 @@ import Testing
         #expect(mechanism.request.contains(.delegation) == isDelegated)
     }
 
-    @Test("a server that a redirect led to gets the next scheme instead of a ticket") func redirected() throws {
+    @Test("after a redirect the server gets the next scheme, not a ticket") func redirected() throws {
         let response = try Exchange.challenge("Negotiate", "Basic realm=\"r\"")
         var request = try Exchange.request()
         let authentication = try #require(
@@ -116,7 +116,7 @@ import Testing
         #expect(error.code == .hostNotAllowed)
     }
 
-    /// A server that asks anew on a connection that it had let in wants a token with each request.
+    /// A server that asks again on an authenticated connection receives a token with each request.
     @Test func requestsAreAuthenticated() throws {
         var scheme = scheme()
         let (field, session) = try answered(&scheme)
@@ -155,7 +155,7 @@ import Testing
         #expect(failure(of: { _ = try other.receive(challenge(reject), answering: field) })?.code == .outOfOrder)
     }
 
-    @Test("HA-049: NTLM within Negotiate, if asked") func ntlmOnlyIfAsked() throws {
+    @Test("HA-049: NTLM within Negotiate, if allowed") func ntlmOnlyIfAsked() throws {
         var scheme = scheme { $0.allowsNTLM = false }
         #expect(!scheme.traits.requiresUserNameAndPassword && !scheme.traits.requiresAccountDomain)
         #expect(scheme.traits.isConnectionBound && scheme.traits.requiresOrderedRequests)
@@ -166,7 +166,7 @@ import Testing
         #expect(throws: HTTPAuthError.self) { try work.run().get() }
     }
 
-    @Test("HA-006, HA-012, HA-048: what Negotiate needs") func traits() {
+    @Test("HA-006, HA-012, HA-048: the traits of Negotiate") func traits() {
         #expect(scheme().traits.requiresUserNameAndPassword && scheme().traits.requiresAccountDomain)
         let password = scheme {
             $0.allowsNTLM = false

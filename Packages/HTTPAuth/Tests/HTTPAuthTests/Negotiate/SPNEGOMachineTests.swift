@@ -41,7 +41,7 @@ import Testing
         #expect(machine.isComplete && machine.isServerProven)
     }
 
-    /// The server takes the second mechanism: the list must be signed by both, or somebody may have shortened it.
+    /// If the server chooses the second mechanism, both sides must sign the list, because it may have been shortened.
     @Test func otherChoiceIsSigned() throws {
         let ntlm = ScriptedMechanism(.ntlm, [4], [5])
         var machine = SPNEGOMachine([ScriptedMechanism(.kerberos, [1], nil), ntlm])
@@ -92,7 +92,7 @@ import Testing
         var machine = SPNEGOMachine([ScriptedMechanism(.kerberos, [1], nil)])
         _ = try machine.start()
         #expect(failure(of: { _ = try machine.receive(reply(.reject)) })?.code == .exchangeRefused)
-        // With a token, the mechanism knows why.
+        // The mechanism finds the reason in the token.
         let kerberos = ScriptedMechanism(.kerberos, [1], nil)
         var other = SPNEGOMachine([kerberos])
         _ = try other.start()
@@ -110,11 +110,12 @@ import Testing
                 for reply in replies { _ = try machine.receive(reply) }
             })?.code
         }
-        // A token of the first mechanism after the second was chosen, a change of mind, more after the end.
+        // A token for the first mechanism after the second was chosen, another mechanism later, and a reply after the
+        // end.
         #expect(afterOpening(reply(.acceptIncomplete, .ntlm, token: [1])) == .malformedToken)
         #expect(afterOpening(reply(.acceptIncomplete, .ntlm), reply(.acceptIncomplete, .kerberos)) == .malformedToken)
         #expect(afterOpening(reply(.acceptCompleted, token: [1]), reply(.acceptCompleted)) == .outOfOrder)
-        // Nothing to say and nothing to wait for, a signature too early, an opening, garbage.
+        // No token and nothing to wait for, an early signature, an initial token, and invalid bytes.
         #expect(afterOpening(reply(.acceptIncomplete, .kerberos, token: [1])) == .malformedToken)
         #expect(
             afterOpening(reply(.acceptIncomplete, .ntlm, signature: [1])) == .malformedToken)
@@ -130,7 +131,7 @@ import Testing
         #expect(failure(of: { _ = try machine.receive(reply(.acceptIncomplete, token: [1])) })?.code == .tooManyRounds)
     }
 
-    /// NTLM inside, against the server's side of the login: both signatures are right.
+    /// With NTLM inside, both signatures are verified against the server side.
     @Test func ntlmInside() throws {
         let acceptor = NTLMAcceptor()
         let account = try NTLMAccount(user: "alice", domain: nil, proof: .password(Secret("open sesame")))

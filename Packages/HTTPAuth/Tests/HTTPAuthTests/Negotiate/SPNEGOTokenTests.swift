@@ -24,7 +24,7 @@ import Testing
     @Test func goBothWays() throws {
         #expect(try SPNEGOToken(opening.bytes) == .initial(opening))
         #expect(try SPNEGOToken(reply.bytes) == .reply(reply))
-        // Some servers leave GSSAPI's frame out.
+        // Some servers omit the GSSAPI frame.
         #expect(try SPNEGOToken(Array(opening.bytes.dropFirst(10))) == .initial(opening))
         let empty = SPNEGOReplyToken(state: nil, token: nil, signature: nil)
         #expect(try SPNEGOToken(empty.bytes) == .reply(empty))
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// What Windows servers send unasked: hints in the place of the signature.
+    /// Windows servers send hints in place of the signature.
     @Test func hints() throws {
         let hint = DERWriter.value(DERTag.generalString, Array("not_defined_in_RFC4178@please_ignore".utf8))
         let contents =
@@ -87,7 +87,7 @@ import Testing
         #expect(identifier.dotted == text)
     }
 
-    /// Damaged tokens, the same in every run: read or refused.
+    /// Damaged tokens, identical in every run, are parsed or rejected.
     @Test(arguments: 0..<4)
     func damagedTokens(_ seed: Int) {
         var damage = Damage(seed: UInt64(seed) + 7)

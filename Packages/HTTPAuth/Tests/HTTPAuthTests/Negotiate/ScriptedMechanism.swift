@@ -1,6 +1,6 @@
 @testable import HTTPAuth
 
-/// A mechanism that says what it is told to: tokens in order, then done.
+/// A mechanism that returns scripted tokens in order and is then complete.
 final class ScriptedMechanism: SecurityMechanism {
     let identifier: MechanismIdentifier
     private var answers: [[UInt8]?]

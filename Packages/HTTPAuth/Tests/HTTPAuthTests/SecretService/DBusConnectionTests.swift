@@ -3,11 +3,11 @@ import Testing
 
 @testable import HTTPAuth
 
-/// A connection whose other end is the test.
+/// Tests a connection whose peer is the test.
 @Suite struct DBusConnectionTests {
     private let call = DBusMessage.call("Ping", "test.Peer", at: "/", of: "test")
 
-    /// Both ends of a connection; ours has been logged in.
+    /// Returns an authenticated connection and the descriptor of its peer.
     private func ends() -> (DBusConnection, Int32) {
         var pair: [Int32] = [-1, -1]
         socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair)
@@ -31,7 +31,7 @@ import Testing
         defer { close(other) }
         let signal = message(.signal, [.path: .path("/p"), .member: .string("Completed")], [.boolean(true)])
         let stray = message(.signal, [.path: .path("/q"), .member: .string("Completed")], [.boolean(false)])
-        var unknown = reply(1, "of a kind that is unknown")
+        var unknown = reply(1, "of an unknown type")
         unknown[1] = 9
         let all = stray + reply(77, "of another call") + unknown + signal + reply(1, "one") + reply(2, "two")
         #expect(write(other, all, all.count) == all.count)
@@ -40,7 +40,7 @@ import Testing
         #expect(try bus.signal("Completed", from: "/p", until: soon) == [.boolean(true)])
     }
 
-    /// A reply that comes in two pieces, cut anywhere.
+    /// A reply that arrives in two parts, split at every byte.
     @Test func everySplit() async throws {
         let whole = reply(1, "hello")
         for cut in 0...whole.count {
@@ -49,7 +49,7 @@ import Testing
             #expect(write(other, Array(whole[..<cut]), cut) == cut)
             async let rest: Void = {
                 var piece = [UInt8](repeating: 0, count: 4096)
-                while read(other, &piece, piece.count) <= 0 { await Task.yield() }  // the call
+                while read(other, &piece, piece.count) <= 0 { await Task.yield() }  // reads the call
                 let rest = Array(whole[cut...])
                 _ = write(other, rest, rest.count)
             }()
@@ -77,24 +77,25 @@ import Testing
         let signals = (0..<200).flatMap { _ in message(.signal, [.path: .path("/p"), .member: .string("S")]) }
         #expect(write(other, signals + reply(2, "x"), signals.count + reply(2, "x").count) > 0)
         _ = try bus.call(call, until: soon)
-        // Only so many are kept.
+        // The number of stored signals is limited.
         for _ in 0..<DBusConnection.signalLimit { _ = try bus.signal("S", from: "/p", until: soon) }
         #expect(failure(of: { _ = try bus.signal("S", from: "/p", until: .now) })?.code == .timedOut)
     }
 
-    /// A bus that always has something to say, and never the answer: there is always something to read, and no wait that ends.
+    /// A bus that sends without end, but never the reply, does not block the caller: data is always available, so no
+    /// wait checks the deadline.
     @Test func whoTalksWithoutEndHoldsUpNobody() throws {
         let (bus, other) = ends()
         defer { close(other) }
         let signal = message(.signal, [.path: .path("/p"), .member: .string("S")])
         #expect(write(other, signal + signal, 2 * signal.count) == 2 * signal.count)
         shutdown(other, Int32(SHUT_WR))
-        // Who went on reading would come to the end.
+        // Reading on would reach the end of the stream.
         #expect(failure(of: { _ = try bus.call(call, until: .now) })?.code == .timedOut)
         #expect(failure(of: { _ = try bus.signal("T", from: "/p", until: .now) })?.code == .timedOut)
     }
 
-    /// Descriptors that a message brings along are closed by the kernel, as there is no room for them.
+    /// The kernel closes descriptors attached to a message, because the connection provides no space for them.
     @Test func takesNoDescriptors() throws {
         let (bus, other) = ends()
         defer { close(other) }
@@ -121,7 +122,7 @@ import Testing
         #expect(sent == bytes.count)
         close(pipe[1])
         #expect(try bus.call(call, until: soon) == [.string("with a descriptor")])
-        // Nobody has the other end any more.
+        // No descriptor of the other end is open any more.
         var byte: UInt8 = 0
         #expect(read(pipe[0], &byte, 1) == 0)
     }

@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPAuth
 
 @Suite struct DBusInputTests {
-    /// Puts bytes in, in pieces of a size.
+    /// Fills a buffer in parts of a given size.
     private func fill(_ input: inout DBusInput, _ bytes: [UInt8], inPiecesOf size: Int) {
         var rest = bytes[...]
         while !rest.isEmpty {

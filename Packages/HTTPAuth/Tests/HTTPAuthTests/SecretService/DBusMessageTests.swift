@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPAuth
 
-/// Messages as the Python package jeepney writes them.
+/// Messages written by the Python package jeepney.
 @Suite struct DBusMessageTests {
     static let call = """
         6c01000134000000070000009300000001016f00180000002f6f72672f667265656465736b746f702f736563726574730000000000000000
@@ -41,7 +41,7 @@ import Testing
         #expect(values[4].isTrue == true)
     }
 
-    /// What is cut off throws, wherever; and nobody traps at what is damaged.
+    /// A truncated message throws, and a damaged one never traps.
     @Test func damaged() throws {
         var damage = Damage(seed: 5)
         for message in [bytes(Self.call), bytes(Self.bigEndianReply)] {
@@ -76,14 +76,14 @@ import Testing
         for signature in ["", "aay", "a{sv}(oayays)xdb", "a{o(oayays)}", "((((y))))v"] {
             #expect(try DBusType.parse(signature).map(\.text).joined() == signature)
         }
-        // Variants within variants: each has two bytes of signature, and a NUL.
+        // Nested variants: each has a signature of two bytes and a NUL.
         var nested: [UInt8] = []
         for _ in 0..<100 { nested += [1, UInt8(ascii: "v"), 0] }
         var reader = DBusReader(nested[...], isBigEndian: false)
         #expect(failure(of: { _ = try reader.value(.variant) })?.detail?.contains("nested too deeply") == true)
     }
 
-    /// Values that the specification forbids, and that somebody else may read in another way.
+    /// Values that the specification forbids and that other implementations may interpret differently.
     @Test func refusesWhatIsNoValue() throws {
         func read(_ type: DBusType, _ bytes: [UInt8]) -> HTTPAuthError? {
             var reader = DBusReader(bytes[...], isBigEndian: false)
@@ -98,7 +98,7 @@ import Testing
         #expect(read(.number(.boolean), [2, 0, 0, 0]) != nil)
         #expect(read(.structure([.byte, .number(.uint32)]), [1, 0, 0, 0, 2, 0, 0, 0]) == nil)
         #expect(read(.structure([.byte, .number(.uint32)]), [1, 0, 9, 0, 2, 0, 0, 0]) != nil)
-        // 64 MiB in eight bytes; and the most of small things that fit.
+        // 64 MiB announced in eight bytes, with elements of different sizes.
         #expect(read(.array(.variant), [0, 0, 0, 4, 0, 0, 0, 0]) != nil)
         #expect(read(.array(.byte), [0, 0, 0, 4, 0, 0, 0, 0]) != nil)
     }

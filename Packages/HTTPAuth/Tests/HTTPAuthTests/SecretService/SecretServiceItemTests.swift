@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "HA-062: which entries may be used",
+        "HA-062: matching entries",
         arguments: [
             ([:], true), (["port": "443"], true), (["port": "80"], false), (["domain": "r"], true),
             (["domain": "s"], false), (["domain": ""], false), (["server": "H"], false), (["protocol": "http"], false),
@@ -29,7 +29,7 @@ import Testing
         #expect(!item([:]).fits(CredentialQuery(query.space, user: "ann")))
     }
 
-    /// No description of what goes over the bus shows a secret.
+    /// No description of a bus message shows a secret.
     @Test func secretsAreNotShown() {
         let value = DBusValue.structure([.bytes(Secret("hunter2"))])
         let message = DBusMessage(kind: .reply, body: [value])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPAuth
 
-/// The numbers are those of the Python package secretstorage.
+/// The expected values come from the Python package secretstorage.
 @Suite struct SecretServiceSessionTests {
     private static let random = Secret(bytes: bytes(String(repeating: "1234567890abcdef", count: 16)))
     private static let ours = """
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Numbers that would make a key that anybody knows.
+    /// Public keys that would lead to a key known to everyone.
     @Test func refusesKeysThatAreNone() throws {
         let exchange = try SecretServiceSession.Exchange(random: Self.random)
         var less = bytes(Self.prime)

@@ -1,6 +1,6 @@
 import HTTPAuth
 
-/// A request to, and responses from, places that tests share.
+/// Requests, responses and protection spaces that the tests share.
 enum Exchange {
     static let origin = ProtectionSpace(.origin, scheme: "http", host: "example.org", port: 80)
     static let proxy = ProtectionSpace(.proxy, scheme: "http", host: "proxy.example", port: 3128)
@@ -24,7 +24,7 @@ enum Exchange {
         try response(.unauthorized, values.map { (.wwwAuthenticate, $0) })
     }
 
-    /// An object of the origin, made of these challenges.
+    /// Creates an object for the origin from these challenges.
     static func authentication(
         _ values: String..., policy: AuthenticationPolicy = .init()
     ) throws -> HTTPAuthentication {
@@ -34,7 +34,7 @@ enum Exchange {
 }
 
 extension HTTPRequest {
-    /// The scheme and parameters of the credentials it carries.
+    /// The scheme and parameters of the request's credentials.
     var credentials: Challenge? {
         guard let field = fields.first(where: { $0.name == .authorization || $0.name == .proxyAuthorization }) else {
             return nil

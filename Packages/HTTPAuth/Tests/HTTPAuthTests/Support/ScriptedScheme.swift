@@ -1,6 +1,6 @@
 import HTTPAuth
 
-/// A scheme that does what its test says: so many legs, work that blocks, a failure to start.
+/// A scheme controlled by a test: a number of legs, blocking work, or a failure to start.
 struct ScriptedScheme: AuthenticationScheme {
     var traits = SchemeTraits(requiresUserNameAndPassword: false)
     var name = "Script"
@@ -38,7 +38,7 @@ struct ScriptedScheme: AuthenticationScheme {
 
     mutating func disconnected() { leg = 0 }
 
-    /// A method of this name whose conversations a test sets up.
+    /// Returns a method of this name whose conversations the test configures.
     static func method(
         _ name: String = "Script", _ change: @escaping @Sendable (inout ScriptedScheme) -> Void = { _ in }
     ) -> AuthenticationMethod {

@@ -24,12 +24,12 @@ import Testing
         let third = try AuthenticationToken(text: text(bytes)).description
         #expect(third.contains("user: alice") && third.contains("NTLMv2") && third.contains("integrity code: yes"))
         #expect(third.contains("target service: HTTP/localhost"))
-        // What passwords could be tried on stays out.
+        // The description excludes data that allows password guessing.
         let proof = try NTLMAuthenticateMessage(bytes).ntResponse.prefix(16)
         #expect(!third.contains(String(decoding: Hexadecimal.encode(proof), as: UTF8.self)))
     }
 
-    /// Whatever is wrong, what was given is not said again: it may be a password.
+    /// Errors never repeat the input, which may be a password.
     @Test(arguments: [
         ("Authorization: Basic am9lOmh1bnRlcjI=", "the scheme Basic has no tokens"),
         ("am9lOmh1bnRlcjI=", "not an NTLM, SPNEGO or Kerberos token"),
@@ -52,7 +52,7 @@ import Testing
         #expect(refusal.contains("signature: 2 bytes"))
     }
 
-    /// RFC 4120 sections 5.5.1 and 5.9.1, with the frame of RFC 4121 section 4.1.
+    /// RFC 4120 sections 5.5.1 and 5.9.1, in the frame of RFC 4121 section 4.1.
     @Test func kerberos() throws {
         func field(_ number: UInt8, _ contents: [UInt8]) -> [UInt8] {
             DERWriter.value(DERTag.context(number), contents)
