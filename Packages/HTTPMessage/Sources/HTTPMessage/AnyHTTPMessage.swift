@@ -74,18 +74,18 @@ public struct AnyHTTPMessage: Sendable {
     /// Replaces `CFHTTPMessageAppendBytes`.
     public mutating func append(_ bytes: some Collection<UInt8>) throws(HTTPMessageError) {
         switch content {
-        case .parsing(var parser, var held):
-            content = .failed  // Remains if an error is thrown. Also releases the second reference to `held`.
-            held += bytes
-            guard case .complete(let count) = try parser.parse(held.span.bytes) else {
-                content = .parsing(parser, held)
+        case .parsing(var parser, var buffer):
+            content = .failed  // Remains if an error is thrown. Also releases the second reference to `buffer`.
+            buffer += bytes
+            guard case .complete(let count) = try parser.parse(buffer.span.bytes) else {
+                content = .parsing(parser, buffer)
                 return
             }
-            let rest = count < held.count || bytes.isEmpty ? Array(held[count...]) : []
+            let rest = count < buffer.count || bytes.isEmpty ? Array(buffer[count...]) : []
             content =
                 isRequest
-                ? .request(try parser.makeRequest(from: held.span.bytes))
-                : .response(try parser.makeResponse(from: held.span.bytes))
+                ? .request(try parser.makeRequest(from: buffer.span.bytes))
+                : .response(try parser.makeResponse(from: buffer.span.bytes))
             departures = parser.departures
             isParsed = true
             if let earlyBody = earlyBody.take() { body = earlyBody }

@@ -48,8 +48,8 @@ public struct BodyDecoder: Sendable {
     private var state: State
     private var extensionBytes = 0
     private var wireCount = 0
-    private var heldTrailers: [UInt8] = []
-    private var heldCount = 0
+    private var trailerBytes: [UInt8] = []
+    private var bufferedTrailerCount = 0
     private var trailerParser: HeadParser?
 
     private enum State {
@@ -118,7 +118,7 @@ public struct BodyDecoder: Sendable {
         } catch {
             // Offsets of trailers are relative to their section, which may have begun in an earlier input.
             var error = error
-            error.offset = wireCount + position - start + (error.offset.map { $0 - heldCount } ?? 0)
+            error.offset = wireCount + position - start + (error.offset.map { $0 - bufferedTrailerCount } ?? 0)
             throw error
         }
     }
@@ -132,7 +132,7 @@ public struct BodyDecoder: Sendable {
         precondition(count >= 0 && Int64(count) <= payloadAhead, "the count is negative or exceeds payloadAhead")
         let before = state
         state = .failed
-        state = try afterPayload(before, count)
+        state = try countPayload(before, count)
         wireCount += count
     }
 
@@ -188,11 +188,11 @@ extension BodyDecoder {
             case .payload(let remaining):
                 let count = Int(Swift.min(Int64(Swift.min(input.byteCount - position, limit)), remaining))
                 guard count > 0 else { return (.needMore, state) }
-                state = try afterPayload(state, count)
+                state = try countPayload(state, count)
                 position += count
                 return (.payload(position - count..<position), state)
             case .chunkLine(var line):
-                let ended = try take(&line, input, &position)
+                let ended = try parseChunkLine(&line, input, &position)
                 guard ended else { return (.needMore, .chunkLine(line)) }
                 state = line.size > 0 ? .payload(remaining: line.size) : .trailers
             case .chunkEnd(let awaitsLineFeed):
@@ -204,13 +204,14 @@ extension BodyDecoder {
                 position += 1
                 state = awaitsLineFeed ? .chunkLine(ChunkLine()) : .chunkEnd(awaitsLineFeed: true)
             case .trailers:
-                guard try takeTrailers(input, &position) else { return (.needMore, state) }
+                guard try parseTrailers(input, &position) else { return (.needMore, state) }
                 state = .complete
             }
         }
     }
 
-    private mutating func afterPayload(_ state: State, _ count: Int) throws(HTTPMessageError) -> State {
+    /// Counts decoded payload. Returns the state that follows it.
+    private mutating func countPayload(_ state: State, _ count: Int) throws(HTTPMessageError) -> State {
         guard case .payload(let remaining) = state else { return state }
         guard Int64(count) <= limits.bodyLength - payloadCount else { throw HTTPMessageError(.bodyTooLong) }
         payloadCount += Int64(count)
@@ -222,12 +223,13 @@ extension BodyDecoder {
         }
     }
 
-    private mutating func take(
+    /// Parses the bytes of a chunk's size line. Returns true once the line is complete.
+    private mutating func parseChunkLine(
         _ line: inout ChunkLine, _ input: RawSpan, _ position: inout Int
     ) throws(HTTPMessageError) -> Bool {
         while position < input.byteCount {
             let byte = input.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
-            let ended = try line.take(byte, allowsWhitespace: allowsWhitespace, extensionBytes: &extensionBytes)
+            let ended = try line.parse(byte, allowsWhitespace: allowsWhitespace, extensionBytes: &extensionBytes)
             if extensionBytes > limits.chunkExtensionLength { throw HTTPMessageError(.chunkExtensionsTooLong) }
             position += 1
             if ended { return true }
@@ -236,29 +238,29 @@ extension BodyDecoder {
     }
 
     /// Buffers the trailer section, which may arrive in pieces. Returns true once it is complete.
-    private mutating func takeTrailers(_ input: RawSpan, _ position: inout Int) throws(HTTPMessageError) -> Bool {
+    private mutating func parseTrailers(_ input: RawSpan, _ position: inout Int) throws(HTTPMessageError) -> Bool {
         guard position < input.byteCount else { return false }
         var parser = trailerParser.take() ?? HeadParser(.trailers, limits: limits)
-        heldCount = heldTrailers.count
-        let room = Swift.max(0, limits.effectiveHeadLength + 1 - heldCount)
-        let offered = Swift.min(input.byteCount, position + room)
+        bufferedTrailerCount = trailerBytes.count
+        let capacity = Swift.max(0, limits.effectiveHeadLength + 1 - bufferedTrailerCount)
+        let end = Swift.min(input.byteCount, position + capacity)
         var section: [UInt8] = []
-        swap(&section, &heldTrailers)
-        input.extracting(position..<offered).withUnsafeBytes { section.append(contentsOf: $0) }
+        swap(&section, &trailerBytes)
+        input.extracting(position..<end).withUnsafeBytes { section.append(contentsOf: $0) }
         guard case .complete(let count) = try parser.parse(section.span.bytes) else {
-            heldTrailers = section
+            trailerBytes = section
             trailerParser = parser
-            position = offered
+            position = end
             return false
         }
         let fields = try parser.makeTrailers(from: section.span.bytes)
-        try sort(fields)
-        position += count - heldCount
+        try storeTrailers(fields)
+        position += count - bufferedTrailerCount
         return true
     }
 
     /// Stores the trailer fields. Throws for forbidden ones, or stores them apart if the leniency drops them.
-    private mutating func sort(_ fields: HTTPFields) throws(HTTPMessageError) {
+    private mutating func storeTrailers(_ fields: HTTPFields) throws(HTTPMessageError) {
         guard let first = fields.first(where: { HTTPFieldName.forbiddenInTrailers.contains($0.name) }) else {
             trailers = fields
             return

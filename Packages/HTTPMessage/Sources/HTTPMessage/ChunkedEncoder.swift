@@ -42,7 +42,7 @@ public enum ChunkedEncoder {
     public static func writeEnd(trailers: HTTPFields = HTTPFields(), into output: inout [UInt8])
         throws(HTTPMessageError)
     {
-        if trailers.contains(where: { HTTPFieldName.unsentInTrailers.contains($0.name) }) {
+        if trailers.contains(where: { HTTPFieldName.neverSentInTrailers.contains($0.name) }) {
             throw HTTPMessageError(.invalidFieldName, fault: .caller)
         }
         output.append(UInt8(ascii: "0"))

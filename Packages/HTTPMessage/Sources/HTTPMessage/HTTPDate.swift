@@ -61,7 +61,7 @@ extension HTTPDate: Comparable, CustomStringConvertible {
     /// The date in the current format, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var description: String {
         let (days, second) = Self.floorDivide(Int(secondsSinceEpoch), 86400)
-        let (year, month, day) = Self.civil(days)
+        let (year, month, day) = Self.civilDate(days)
         let weekday = Self.weekdays[Self.floorDivide(days + 4, 7).remainder].prefix(3)
         func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
         let padding = String(repeating: "0", count: 4 - String(year).count)
@@ -102,7 +102,7 @@ extension HTTPDate {
 
     private static func fullYear(_ year: Int, _ now: HTTPDate?) -> Int {
         guard let now else { return year < 70 ? 2000 + year : 1900 + year }
-        let current = civil(floorDivide(Int(now.secondsSinceEpoch), 86400).quotient).0
+        let current = civilDate(floorDivide(Int(now.secondsSinceEpoch), 86400).quotient).0
         let candidate = current / 100 * 100 + year
         if candidate > current + 50 { return candidate - 100 }
         return candidate < current - 50 ? candidate + 100 : candidate
@@ -127,7 +127,7 @@ extension HTTPDate {
     }
 
     /// The year, month and day that are `days` after 1970-01-01; the inverse of ``daysSinceEpoch(_:_:_:)``.
-    private static func civil(_ days: Int) -> (Int, Int, Int) {
+    private static func civilDate(_ days: Int) -> (Int, Int, Int) {
         let (era, dayOfEra) = floorDivide(days + 719_468, 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)

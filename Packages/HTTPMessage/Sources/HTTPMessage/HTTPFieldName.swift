@@ -149,5 +149,7 @@ extension HTTPFieldName {
     /// The fields that are never sent as trailers: the forbidden ones, those that describe the content, and `Trailer`.
     ///
     /// The latter are useless to a recipient that has already read the content.
-    static let unsentInTrailers = forbiddenInTrailers.union([.contentEncoding, .contentType, .contentRange, .trailer])
+    static let neverSentInTrailers = forbiddenInTrailers.union([
+        .contentEncoding, .contentType, .contentRange, .trailer,
+    ])
 }

@@ -103,11 +103,11 @@ public struct HTTPFields {
     /// Folds become spaces. A proxy should normalize fields that were accepted with line endings or folds that RFC 9112
     /// forbids.
     public mutating func normalize() {
-        var plain = HTTPFields()
+        var normalized = HTTPFields()
         for index in indices {
-            plain.insertLine(self[index].name, storage.value(index)[...], at: index)
+            normalized.insertLine(self[index].name, storage.value(index)[...], at: index)
         }
-        self = plain
+        self = normalized
     }
 }
 
@@ -181,9 +181,9 @@ extension HTTPFields {
     func indices(of name: HTTPFieldName) -> [Int] {
         var found: [Int] = []
         var index = firstIndex(of: name)
-        while let place = index {
-            found.append(place)
-            index = firstIndex(of: name, from: place + 1)
+        while let match = index {
+            found.append(match)
+            index = firstIndex(of: name, from: match + 1)
         }
         return found
     }
@@ -197,7 +197,7 @@ extension HTTPFields {
 
     private mutating func insertLine(_ name: HTTPFieldName, _ value: ArraySlice<UInt8>, at index: Int) {
         let length = name.name.utf8.count + 2 + value.count + 2
-        makeRoom(slots: 1, bytes: length)
+        makeUnique(addingSlots: 1, bytes: length)
         let storage = storage
         let layout = storage.layout
         let start = index < layout.fieldCount ? Int(storage.slots[index].nameStart) : layout.fieldsEnd
@@ -228,7 +228,7 @@ extension HTTPFields {
     }
 
     private mutating func removeLine(_ index: Int) {
-        makeRoom(slots: 0, bytes: 0)
+        makeUnique(addingSlots: 0, bytes: 0)
         let storage = storage
         let layout = storage.layout
         let line = storage.line(index)
@@ -243,7 +243,7 @@ extension HTTPFields {
     }
 
     /// Ensures that this value has the only reference to its storage and that the storage has this additional capacity.
-    private mutating func makeRoom(slots: Int, bytes: Int) {
+    private mutating func makeUnique(addingSlots slots: Int, bytes: Int) {
         let layout = storage.layout
         let fits = layout.fieldCount + slots <= layout.slotCapacity && layout.byteCount + bytes <= layout.byteCapacity
         if !fits || !isKnownUniquelyReferenced(&storage) {

@@ -77,7 +77,7 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     public static let forbiddenTrailers = HTTPLeniency(rawValue: 1 << 17)
 
     /// The flags for deviations in syntax, which serialization corrects.
-    static let forms: HTTPLeniency = [
+    static let syntax: HTTPLeniency = [
         .bareLineFeed, .bareCarriageReturn, .foldedLines, .whitespaceBeforeColon, .extraSpacesInStartLine,
         .controlCharactersInValues,
     ]

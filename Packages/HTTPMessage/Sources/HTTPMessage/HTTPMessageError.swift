@@ -41,8 +41,8 @@ public struct HTTPMessageError: Error, Hashable, Sendable {
 extension HTTPMessageError: CustomStringConvertible {
     /// The error, its position and the violated rule in one phrase.
     public var description: String {
-        let place = offset.map { " at byte \($0)" } ?? ""
-        return "\(code.sentence)\(place) (\(code.rule))"
+        let position = offset.map { " at byte \($0)" } ?? ""
+        return "\(code.sentence)\(position) (\(code.rule))"
     }
 
     /// The violated rule: a section of an RFC, or the name of a limit.

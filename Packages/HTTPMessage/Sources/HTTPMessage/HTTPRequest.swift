@@ -80,7 +80,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// The fields in order.
     public var fields: HTTPFields {
         @inline(__always)
-        get { head.ownFields }
+        get { head.storedFields }
         _modify { yield &head.fields }
         set { head.fields = newValue }
     }
@@ -133,10 +133,10 @@ public struct HTTPRequest: Hashable, Sendable {
         head.writeOpen(to: &output)
     }
 
-    func hasMethod(_ method: StaticString) -> Bool { head.isFirst(method) }
+    func hasMethod(_ method: StaticString) -> Bool { head.hasMethod(method) }
 
     private static func check(_ method: HTTPMethod, _ target: RequestTarget) throws(HTTPMessageError) {
-        guard let form = target.form, RequestTarget.form(form, goesWith: method.name.utf8) else {
+        guard let form = target.form, RequestTarget.isForm(form, allowedFor: method.name.utf8) else {
             throw HTTPMessageError(.invalidTarget, fault: .caller)
         }
     }

@@ -64,7 +64,7 @@ public struct HTTPResponse: Hashable, Sendable {
     /// The fields in order.
     public var fields: HTTPFields {
         @inline(__always)
-        get { head.ownFields }
+        get { head.storedFields }
         _modify { yield &head.fields }
         set { head.fields = newValue }
     }

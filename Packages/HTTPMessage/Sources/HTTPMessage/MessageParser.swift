@@ -46,7 +46,7 @@ public struct MessageParser: Sendable {
     private let limits: HTTPLimits
     private let leniency: HTTPLeniency
     private var head: HeadParser
-    private var held: [UInt8] = []
+    private var buffer: [UInt8] = []
     private var position = 0
     private var state = State.head
     private var isLast = false
@@ -87,11 +87,11 @@ public struct MessageParser: Sendable {
     /// Throws ``HTTPMessageError/Code/parserFinished`` after an error.
     public mutating func append(_ bytes: some Collection<UInt8>) throws(HTTPMessageError) {
         if case .failed = state { throw HTTPMessageError(.parserFinished, fault: .caller) }
-        if position > 0, position == held.count || position > 64 * 1024 {
-            held.removeFirst(position)
+        if position > 0, position == buffer.count || position > 64 * 1024 {
+            buffer.removeFirst(position)
             position = 0
         }
-        held += bytes
+        buffer += bytes
     }
 
     /// Returns the next event, or nil if more bytes are needed or the last message of the connection has ended.
@@ -138,24 +138,24 @@ public struct MessageParser: Sendable {
 
     /// Whether the parser is between two messages and all bytes have been parsed.
     public var isBetweenMessages: Bool {
-        if case .head = state { held[position...].isEmpty } else { false }
+        if case .head = state { buffer[position...].isEmpty } else { false }
     }
 
     /// The appended bytes that do not belong to any message returned so far.
     ///
     /// After a `CONNECT` or an upgrade, these are the first bytes of the other protocol.
-    public var surplus: [UInt8] { Array(held[position...]) }
+    public var surplus: [UInt8] { Array(buffer[position...]) }
 }
 
 extension MessageParser {
     private mutating func advance(_ before: State) throws(HTTPMessageError) -> (Event?, State) {
-        let held = held
+        let buffer = buffer
         switch before {
         case .failed:
             throw HTTPMessageError(.parserFinished, fault: .caller)
         case .finished(let isTunnel):
             if !isTunnel, !leniency.contains(.dataAfterLastMessage),
-                held[position...].contains(where: { $0 != HTTPGrammar.cr && $0 != HTTPGrammar.lf })
+                buffer[position...].contains(where: { $0 != HTTPGrammar.cr && $0 != HTTPGrammar.lf })
             {
                 throw HTTPMessageError(.dataAfterLastMessage)
             }
@@ -163,9 +163,9 @@ extension MessageParser {
         case .head:
             return try advanceHead()
         case .body(var decoder):
-            switch try decoder.next(in: held.span.bytes, at: &position) {
+            switch try decoder.next(in: buffer.span.bytes, at: &position) {
             case .needMore: return (nil, .body(decoder))
-            case .payload(let range): return (.body(Array(held[range])), .body(decoder))
+            case .payload(let range): return (.body(Array(buffer[range])), .body(decoder))
             case .end: return (.end(trailers: decoder.trailers), afterMessage)
             }
         }
@@ -176,9 +176,9 @@ extension MessageParser {
     }
 
     private mutating func advanceHead() throws(HTTPMessageError) -> (Event?, State) {
-        guard position < held.count else { return (nil, .head) }
-        let held = held
-        let bytes = held.span.bytes.extracting(droppingFirst: position)
+        guard position < buffer.count else { return (nil, .head) }
+        let buffer = buffer
+        let bytes = buffer.span.bytes.extracting(droppingFirst: position)
         guard case .complete(let count) = try head.parse(bytes) else { return (nil, .head) }
         let event: Event
         let framing: BodyFraming

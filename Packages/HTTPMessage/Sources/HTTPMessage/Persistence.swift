@@ -1,13 +1,13 @@
 extension HTTPRequest {
     /// Whether the client keeps the connection open after this request, according to its fields (RFC 9112 §9.3).
-    public var isPersistent: Bool { fields.keepConnection(version) }
+    public var isPersistent: Bool { fields.isPersistent(in: version) }
 }
 
 extension HTTPResponse {
     /// Whether the server keeps the connection open after this response, according to its fields (RFC 9112 §9.3).
     ///
     /// The connection cannot persist if its close delimits the body: see ``BodyFraming/untilClose``.
-    public var isPersistent: Bool { fields.keepConnection(version) }
+    public var isPersistent: Bool { fields.isPersistent(in: version) }
 }
 
 extension HTTPFields {
@@ -26,7 +26,7 @@ extension HTTPFields {
     ///
     /// `close` takes precedence over `keep-alive`. `Proxy-Connection: close` is obeyed if `Connection` has neither option,
     /// because closing is always safe. A message with ambiguous framing is the last one (RFC 9112 §6.1, §6.3).
-    func keepConnection(_ version: HTTPVersion) -> Bool {
+    func isPersistent(in version: HTTPVersion) -> Bool {
         if storage.firstIndex(of: "transfer-encoding") != nil {
             if version < .http11 || storage.firstIndex(of: "content-length") != nil { return false }
         }
@@ -45,16 +45,16 @@ extension HeadStorage {
         var next = firstIndex(of: name)
         while let index = next {
             if layout.hasFolds {
-                value(index).withUnsafeBufferPointer { Self.look(for: first, second, in: $0, &found) }
+                value(index).withUnsafeBufferPointer { Self.search(for: first, second, in: $0, &found) }
             } else {
-                Self.look(for: first, second, in: slice(slots[index].value), &found)
+                Self.search(for: first, second, in: slice(slots[index].value), &found)
             }
             next = firstIndex(of: name, from: index + 1)
         }
         return found
     }
 
-    private static func look(
+    private static func search(
         for first: StaticString, _ second: StaticString, in list: UnsafeBufferPointer<UInt8>,
         _ found: inout (Bool, Bool)
     ) {

@@ -77,10 +77,10 @@ public struct RequestTarget: Hashable, Sendable {
     public var form: Form? { Self.form(of: bytes) }
 
     /// The path of a target in origin or absolute form, without the query. Nil for the other forms.
-    public var path: String? { split.map { HTTPGrammar.text($0.path) } }
+    public var path: String? { components.map { HTTPGrammar.text($0.path) } }
 
     /// The query: the text after the `?`. Nil if the target has no query.
-    public var query: String? { split?.query.map { HTTPGrammar.text($0) } }
+    public var query: String? { components?.query.map { HTTPGrammar.text($0) } }
 
     /// The host and port of a target in absolute or authority form, as written. Nil for the other forms.
     public var authority: String? {
@@ -133,7 +133,7 @@ extension RequestTarget {
     }
 
     /// Returns whether a method allows a form: `host:port` is for `CONNECT` only, `*` for `OPTIONS` only (RFC 9112 §3.2).
-    static func form(_ form: Form, goesWith method: some Collection<UInt8>) -> Bool {
+    static func isForm(_ form: Form, allowedFor method: some Collection<UInt8>) -> Bool {
         switch form {
         case .authority: method.elementsEqual("CONNECT".utf8)
         case .asterisk: method.elementsEqual("OPTIONS".utf8)
@@ -148,7 +148,7 @@ extension RequestTarget {
         var rest = bytes[...]
         if rest.first == UInt8(ascii: "[") {
             guard let close = rest.firstIndex(of: UInt8(ascii: "]")),
-                isLiteral(rest[rest.startIndex..<close].dropFirst())
+                isIPLiteral(rest[rest.startIndex..<close].dropFirst())
             else { return false }
             rest = rest[rest.index(after: close)...]
         } else {
@@ -187,7 +187,7 @@ extension RequestTarget {
 
     /// Returns whether the bytes are an IP literal without its brackets (RFC 3986 §3.2.2): an IPv6 address with an optional
     /// zone, or an address of a future version.
-    private static func isLiteral(_ literal: some BidirectionalCollection<UInt8>) -> Bool {
+    private static func isIPLiteral(_ literal: some BidirectionalCollection<UInt8>) -> Bool {
         let address = literal.prefix { $0 != UInt8(ascii: "%") }
         let zone = literal.dropFirst(address.count)
         return address.count > 1 && address.allSatisfy { $0 == HTTPGrammar.colon || HTTPGrammar.isHostName($0) }
@@ -211,7 +211,7 @@ extension RequestTarget {
     }
 
     /// The path and query of a target in origin or absolute form, without the fragment.
-    private var split: (path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?)? {
+    private var components: (path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?)? {
         var rest: ArraySlice<UInt8>
         switch form {
         case .origin: rest = bytes[...]

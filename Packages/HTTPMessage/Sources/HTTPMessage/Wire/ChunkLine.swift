@@ -17,7 +17,7 @@ struct ChunkLine {
     /// Parses one byte. Returns true if it was the last of the line.
     ///
     /// `extensionBytes` accumulates the length of extensions over all lines of a body.
-    mutating func take(
+    mutating func parse(
         _ byte: UInt8, allowsWhitespace: Bool, extensionBytes: inout Int
     ) throws(HTTPMessageError) -> Bool {
         switch state {

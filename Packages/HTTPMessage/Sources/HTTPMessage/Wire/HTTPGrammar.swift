@@ -95,10 +95,10 @@ enum HTTPGrammar {
         var i = 0
         if count >= 8 {
             while i &+ 8 <= count {
-                guard lowercased(eightAt: a + i) == lowercased(eightAt: b + i) else { return false }
+                guard lowercased(eightBytesAt: a + i) == lowercased(eightBytesAt: b + i) else { return false }
                 i &+= 8
             }
-            return lowercased(eightAt: a + (count &- 8)) == lowercased(eightAt: b + (count &- 8))
+            return lowercased(eightBytesAt: a + (count &- 8)) == lowercased(eightBytesAt: b + (count &- 8))
         }
         while i < count,
             lowercased(a.load(fromByteOffset: i, as: UInt8.self))
@@ -111,8 +111,8 @@ enum HTTPGrammar {
 
     /// Loads eight bytes and converts them to lower case by setting bit 0x20 in the bytes from `A` to `Z`.
     @inline(__always)
-    private static func lowercased(eightAt place: UnsafeRawPointer) -> UInt64 {
-        let bytes = place.loadUnaligned(as: UInt64.self)
+    private static func lowercased(eightBytesAt pointer: UnsafeRawPointer) -> UInt64 {
+        let bytes = pointer.loadUnaligned(as: UInt64.self)
         let low = bytes & 0x7f7f_7f7f_7f7f_7f7f
         let isAtLeastA = low &+ 0x3f3f_3f3f_3f3f_3f3f
         let isBeyondZ = low &+ 0x2525_2525_2525_2525
@@ -132,17 +132,17 @@ enum HTTPGrammar {
     }
 
     /// Returns `bytes` with each control character replaced by a space (RFC 9110 §5.5).
-    static func withoutControls(_ bytes: [UInt8]) -> [UInt8] {
+    static func replacingControls(_ bytes: [UInt8]) -> [UInt8] {
         bytes.allSatisfy(isFieldByte) ? bytes : bytes.map { isFieldByte($0) ? $0 : space }
     }
 
     /// Decodes bytes as UTF-8 or, if they are not valid UTF-8, as ISO 8859-1, the historical encoding (RFC 9110 §5.5).
     static func text(_ bytes: some Collection<UInt8>) -> String {
         // Nearly all text is ASCII, which needs no general validation.
-        let plain = bytes.withContiguousStorageIfAvailable { bytes in
+        let ascii = bytes.withContiguousStorageIfAvailable { bytes in
             bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
         }
-        if let text = (plain ?? nil) ?? String(validating: bytes, as: UTF8.self) { return text }
+        if let text = (ascii ?? nil) ?? String(validating: bytes, as: UTF8.self) { return text }
         return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 

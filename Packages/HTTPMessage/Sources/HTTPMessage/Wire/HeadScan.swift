@@ -20,49 +20,49 @@ extension HeadParser {
         ///
         /// The precedence makes the error independent of how the line was split.
         @inline(never)
-        func failure(_ code: HTTPMessageError.Code, at place: Int, line: Int) -> HTTPMessageError {
-            place - line > lineLimit
-                ? HTTPMessageError(.lineTooLong, offset: line + lineLimit) : HTTPMessageError(code, offset: place)
+        func failure(_ code: HTTPMessageError.Code, at offset: Int, line: Int) -> HTTPMessageError {
+            offset - line > lineLimit
+                ? HTTPMessageError(.lineTooLong, offset: line + lineLimit) : HTTPMessageError(code, offset: offset)
         }
 
         @inline(__always)
-        func checkLength(of line: Int, to place: Int) throws(HTTPMessageError) {
-            if place &- line > lineLimit { throw HTTPMessageError(.lineTooLong, offset: line + lineLimit) }
+        func checkLength(of line: Int, to offset: Int) throws(HTTPMessageError) {
+            if offset &- line > lineLimit { throw HTTPMessageError(.lineTooLong, offset: line + lineLimit) }
         }
 
-        /// Returns the start of the next line if a line ends at `place`, or nil if the bytes run out.
+        /// Returns the start of the next line if a line ends at `offset`, or nil if the bytes run out.
         @inline(__always)
         func lineEnd(
-            at place: Int, line: Int, otherwise code: HTTPMessageError.Code, noting departures: inout HTTPLeniency
+            at offset: Int, line: Int, otherwise code: HTTPMessageError.Code, recording departures: inout HTTPLeniency
         ) throws(HTTPMessageError) -> Int? {
-            if byte(place) == HTTPGrammar.cr {
-                if place &+ 1 >= end { return nil }
-                if byte(place &+ 1) == HTTPGrammar.lf {
-                    try checkLength(of: line, to: place)
-                    return place &+ 2
+            if byte(offset) == HTTPGrammar.cr {
+                if offset &+ 1 >= end { return nil }
+                if byte(offset &+ 1) == HTTPGrammar.lf {
+                    try checkLength(of: line, to: offset)
+                    return offset &+ 2
                 }
             }
-            return try otherLineEnd(at: place, line: line, otherwise: code, noting: &departures)
+            return try lenientLineEnd(at: offset, line: line, otherwise: code, recording: &departures)
         }
 
         @inline(never)
-        private func otherLineEnd(
-            at place: Int, line: Int, otherwise code: HTTPMessageError.Code, noting departures: inout HTTPLeniency
+        private func lenientLineEnd(
+            at offset: Int, line: Int, otherwise code: HTTPMessageError.Code, recording departures: inout HTTPLeniency
         ) throws(HTTPMessageError) -> Int? {
-            switch byte(place) {
+            switch byte(offset) {
             case HTTPGrammar.lf:
-                guard leniency.contains(.bareLineFeed) else { throw failure(.bareLineFeed, at: place, line: line) }
+                guard leniency.contains(.bareLineFeed) else { throw failure(.bareLineFeed, at: offset, line: line) }
                 departures.insert(.bareLineFeed)
             case HTTPGrammar.cr:
                 guard leniency.contains(.bareCarriageReturn) else {
-                    throw failure(.bareCarriageReturn, at: place, line: line)
+                    throw failure(.bareCarriageReturn, at: offset, line: line)
                 }
                 departures.insert(.bareCarriageReturn)
             default:
-                throw failure(code, at: place, line: line)
+                throw failure(code, at: offset, line: line)
             }
-            try checkLength(of: line, to: place)
-            return place + 1
+            try checkLength(of: line, to: offset)
+            return offset + 1
         }
 
         /// Parses the field lines up to and including the empty line (RFC 9112 §5).
@@ -78,7 +78,7 @@ extension HeadParser {
 
             scan: while true {
                 if stage == .fieldName, i == line {
-                    count = plainFields(slots, from: count, to: Swift.min(capacity, fieldLimit), &line)
+                    count = strictFields(slots, from: count, to: Swift.min(capacity, fieldLimit), &line)
                     i = line
                 }
                 if stage == .fieldName {
@@ -90,7 +90,7 @@ extension HeadParser {
                         valueStart = i
                         stage = .fieldValue
                     } else {
-                        switch try afterName(line: line, at: i, isFirst: count == 0, noting: &state.departures) {
+                        switch try afterName(line: line, at: i, isFirst: count == 0, recording: &state.departures) {
                         case .value(let start):
                             state.departures.insert(.whitespaceBeforeColon)
                             nameEnd = i
@@ -123,7 +123,7 @@ extension HeadParser {
                 }
                 guard
                     let next = try lineEnd(
-                        at: i, line: line, otherwise: .invalidFieldValue, noting: &state.departures)
+                        at: i, line: line, otherwise: .invalidFieldValue, recording: &state.departures)
                 else { break scan }
 
                 if stage == .fold {
@@ -165,7 +165,7 @@ extension HeadParser {
         /// Stops at the first line that is incomplete or has another syntax, which the caller parses. Returns the new number of
         /// fields.
         @inline(never)
-        private func plainFields(
+        private func strictFields(
             _ slots: UnsafeMutablePointer<FieldSlot>, from first: Int, to capacity: Int, _ line: inout Int
         ) -> Int {
             let base = base
@@ -184,11 +184,11 @@ extension HeadParser {
                 {
                     valueStart &+= 1
                 }
-                let place = HTTPGrammar.endOfValue(base, from: valueStart, to: end)
-                guard place &+ 1 < end, place &- start <= lineLimit,
-                    UInt16(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt16.self)) == 0x0A0D
+                let offset = HTTPGrammar.endOfValue(base, from: valueStart, to: end)
+                guard offset &+ 1 < end, offset &- start <= lineLimit,
+                    UInt16(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt16.self)) == 0x0A0D
                 else { break }
-                var valueEnd = place
+                var valueEnd = offset
                 while valueEnd > valueStart,
                     HTTPGrammar.isSpaceOrTab(base.load(fromByteOffset: valueEnd &- 1, as: UInt8.self))
                 {
@@ -198,7 +198,7 @@ extension HeadParser {
                     name: Range(uncheckedBounds: (start, nameEnd)),
                     value: Range(uncheckedBounds: (valueStart, valueEnd)))
                 count &+= 1
-                start = place &+ 2
+                start = offset &+ 2
             }
             line = start
             return count
@@ -214,12 +214,12 @@ extension HeadParser {
         /// Examines a line whose name does not end in a colon: the empty line, a fold, a deviation or an error.
         @inline(never)
         private func afterName(
-            line: Int, at i: Int, isFirst: Bool, noting departures: inout HTTPLeniency
+            line: Int, at i: Int, isFirst: Bool, recording departures: inout HTTPLeniency
         ) throws(HTTPMessageError) -> AfterName {
             switch byte(i) {
             case HTTPGrammar.cr where i == line, HTTPGrammar.lf where i == line:
                 guard
-                    let next = try lineEnd(at: i, line: line, otherwise: .invalidFieldName, noting: &departures)
+                    let next = try lineEnd(at: i, line: line, otherwise: .invalidFieldName, recording: &departures)
                 else { return .needMore }
                 return .endOfHead(next: next)
             case HTTPGrammar.cr, HTTPGrammar.lf:

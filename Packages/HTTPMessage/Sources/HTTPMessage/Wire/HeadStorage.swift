@@ -27,7 +27,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
 
         /// Whether the bytes conform to the strict syntax of RFC 9112 and can be sent unchanged.
         @inline(__always)
-        var isStrict: Bool { departures.isDisjoint(with: .forms) }
+        var isStrict: Bool { departures.isDisjoint(with: .syntax) }
 
         /// The size of the tail in bytes: slots and bytes together.
         @inline(__always)
@@ -45,7 +45,7 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
 
     /// Whether ``fill(copying:slots:count:fieldsStart:fieldsEnd:departures:)`` can store this many slots and bytes.
     @inline(__always)
-    func hasRoom(slots: Int, bytes: Int) -> Bool {
+    func hasCapacity(slots: Int, bytes: Int) -> Bool {
         slots &* MemoryLayout<FieldSlot>.stride &+ bytes <= layout.size
     }
 
@@ -133,18 +133,18 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         if layout.isStrict {
             output.append(contentsOf: slice(layout.fieldsStart..<layout.fieldsEnd))
         } else {
-            writePlainLines(to: &output)
+            writeStrictLines(to: &output)
         }
     }
 
     /// Appends each field as `Name: value CR LF`. Each fold and each control character becomes a space.
     @inline(never)
-    private func writePlainLines(to output: inout [UInt8]) {
+    private func writeStrictLines(to output: inout [UInt8]) {
         for index in 0..<layout.fieldCount {
             output.append(contentsOf: slice(slots[index].name))
             output.append(HTTPGrammar.colon)
             output.append(HTTPGrammar.space)
-            output.append(contentsOf: HTTPGrammar.withoutControls(value(index)))
+            output.append(contentsOf: HTTPGrammar.replacingControls(value(index)))
             output.append(HTTPGrammar.cr)
             output.append(HTTPGrammar.lf)
         }

@@ -7,19 +7,19 @@ struct MessageHead {
     /// The start line with its line ending. Nil while the start line is in the storage of the fields.
     private var startBytes: [UInt8]?
     /// The fields, for reading. Use ``fields`` to change them.
-    private(set) var ownFields: HTTPFields
+    private(set) var storedFields: HTTPFields
 
     @inline(__always)
     init(startLine: StartLine, fields: HTTPFields) {
         self.startLine = startLine
         startBytes = nil
-        ownFields = fields
+        storedFields = fields
     }
 
     /// Creates a head without fields. The start line is the three parts, separated by spaces.
     init(_ parts: some Collection<some Collection<UInt8>>, startLine: StartLine) {
         self.startLine = startLine
-        ownFields = HTTPFields()
+        storedFields = HTTPFields()
         startBytes = []
         setStartLine(parts, startLine)
     }
@@ -44,39 +44,39 @@ struct MessageHead {
     /// The fields. Any access but reading moves the start line to its own bytes.
     var fields: HTTPFields {
         @inline(__always)
-        get { ownFields }
+        get { storedFields }
         _modify {
             detachStartLine()
-            yield &ownFields
+            yield &storedFields
         }
         set {
             detachStartLine()
-            ownFields = newValue
+            storedFields = newValue
         }
     }
 
     /// Returns the bytes of a part of the start line.
     func bytes(_ range: StartLine.ByteRange) -> [UInt8] {
         if let startBytes { return Array(startBytes[range.range]) }
-        return Array(ownFields.storage.slice(range.range))
+        return Array(storedFields.storage.slice(range.range))
     }
 
     /// Returns a part of the start line as a string.
     func text(_ range: StartLine.ByteRange) -> String {
         if let startBytes { return HTTPGrammar.text(startBytes[range.range]) }
-        return HTTPGrammar.text(ownFields.storage.slice(range.range))
+        return HTTPGrammar.text(storedFields.storage.slice(range.range))
     }
 
     /// Returns whether the first part of the start line, the method, is `method`.
-    func isFirst(_ method: StaticString) -> Bool {
+    func hasMethod(_ method: StaticString) -> Bool {
         let expected = UnsafeBufferPointer(start: method.utf8Start, count: method.utf8CodeUnitCount)
         if let startBytes { return startBytes[startLine.first.range].elementsEqual(expected) }
-        return ownFields.storage.slice(startLine.first.range).elementsEqual(expected)
+        return storedFields.storage.slice(startLine.first.range).elementsEqual(expected)
     }
 
     /// The number of bytes that ``write(to:)`` appends.
     var byteCount: Int {
-        let layout = ownFields.storage.layout
+        let layout = storedFields.storage.layout
         return startBytes.map { $0.count + layout.byteCount - layout.fieldsStart } ?? layout.byteCount
     }
 
@@ -85,9 +85,9 @@ struct MessageHead {
     /// This takes one or two memory copies, regardless of the number of fields, unless the received syntax must be corrected.
     @inline(__always)
     func write(to output: inout [UInt8]) {
-        let layout = ownFields.storage.layout
+        let layout = storedFields.storage.layout
         if startBytes == nil, layout.isStrict {
-            output.append(contentsOf: ownFields.storage.slice(0..<layout.byteCount))
+            output.append(contentsOf: storedFields.storage.slice(0..<layout.byteCount))
         } else {
             writeOpen(to: &output)
             if !isHeaderless {
@@ -100,16 +100,16 @@ struct MessageHead {
     /// Appends the head in strict syntax, without the empty line that ends it.
     @inline(__always)
     func writeOpen(to output: inout [UInt8]) {
-        let layout = ownFields.storage.layout
+        let layout = storedFields.storage.layout
         if let startBytes {
             output.append(contentsOf: startBytes)
         } else if layout.isStrict {
-            output.append(contentsOf: ownFields.storage.slice(0..<layout.fieldsEnd))
+            output.append(contentsOf: storedFields.storage.slice(0..<layout.fieldsEnd))
             return
         } else {
-            output.append(contentsOf: plainStartLine())
+            output.append(contentsOf: strictStartLine())
         }
-        ownFields.storage.writeLines(to: &output)
+        storedFields.storage.writeLines(to: &output)
     }
 
     /// Whether this is an HTTP/0.9 response, which has no head.
@@ -117,17 +117,17 @@ struct MessageHead {
 
     /// Returns the start line in strict syntax, with its line ending.
     @inline(never)
-    private func plainStartLine() -> [UInt8] {
+    private func strictStartLine() -> [UInt8] {
         if isHeaderless { return [] }
         var head = MessageHead(startLine: startLine, fields: HTTPFields())
-        head.setStartLine(plainParts, startLine)
+        head.setStartLine(strictParts, startLine)
         return head.startBytes ?? []
     }
 
     /// The parts of the start line without tolerated whitespace and control characters.
-    private var plainParts: [[UInt8]] {
+    private var strictParts: [[UInt8]] {
         let version = Array(startLine.version.description.utf8)
-        let second = HTTPGrammar.withoutControls(bytes(startLine.second))
+        let second = HTTPGrammar.replacingControls(bytes(startLine.second))
         guard let status = startLine.status else { return [bytes(startLine.first), second, version] }
         return [version, Array("\(status)".utf8), Array(HTTPGrammar.trimmed(second))]
     }
@@ -135,11 +135,11 @@ struct MessageHead {
     /// Copies the start line from the storage of the fields to its own bytes.
     private mutating func detachStartLine() {
         guard startBytes == nil else { return }
-        let layout = ownFields.storage.layout
+        let layout = storedFields.storage.layout
         if layout.isStrict || isHeaderless {
-            startBytes = Array(ownFields.storage.slice(0..<layout.fieldsStart))
+            startBytes = Array(storedFields.storage.slice(0..<layout.fieldsStart))
         } else {
-            setStartLine(plainParts, startLine)
+            setStartLine(strictParts, startLine)
         }
     }
 }

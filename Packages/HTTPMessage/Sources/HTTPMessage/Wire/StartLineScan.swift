@@ -12,7 +12,7 @@ extension HeadParser.Scan {
         var i = state.scan
         if state.stage == .method {
             i = HTTPGrammar.endOfToken(base, from: i, to: end)
-            if i >= end { return try stop(&state, i) }
+            if i >= end { return try suspend(&state, i) }
             guard byte(i) == HTTPGrammar.space, i > line else { throw failure(.invalidMethod, at: i, line: line) }
             state.startLine.first = .init(line, i)
             i &+= 1
@@ -21,7 +21,7 @@ extension HeadParser.Scan {
         }
         if state.stage == .target {
             if leniency.contains(.extraSpacesInStartLine), i == state.valueStart {
-                i = skipSpaces(from: i, noting: &state.departures)
+                i = skipSpaces(from: i, recording: &state.departures)
                 state.valueStart = i
             }
             i = HTTPGrammar.endOfTarget(base, from: i, to: end)
@@ -29,7 +29,7 @@ extension HeadParser.Scan {
                 state.departures.insert(.nonASCIITarget)
                 i = HTTPGrammar.endOfTarget(base, from: i + 1, to: end)
             }
-            if i >= end { return try stop(&state, i) }
+            if i >= end { return try suspend(&state, i) }
             guard byte(i) == HTTPGrammar.space, i > state.valueStart else {
                 let endsEarly = byte(i) == HTTPGrammar.space || byte(i) == HTTPGrammar.cr || byte(i) == HTTPGrammar.lf
                 throw failure(endsEarly ? .malformedStartLine : .invalidTarget, at: i, line: line)
@@ -40,15 +40,15 @@ extension HeadParser.Scan {
             state.stage = .version
         }
         if leniency.contains(.extraSpacesInStartLine), i == state.valueStart {
-            i = skipSpaces(from: i, noting: &state.departures)
+            i = skipSpaces(from: i, recording: &state.departures)
             state.valueStart = i
         }
-        guard let version = try version(at: i, line: line, noting: &state.departures), i &+ 8 < end,
-            let next = try lineEnd(at: i &+ 8, line: line, otherwise: .malformedVersion, noting: &state.departures)
-        else { return try stop(&state, i) }
+        guard let version = try version(at: i, line: line, recording: &state.departures), i &+ 8 < end,
+            let next = try lineEnd(at: i &+ 8, line: line, otherwise: .malformedVersion, recording: &state.departures)
+        else { return try suspend(&state, i) }
         state.startLine.version = version
         state.startLine.line = .init(line, i &+ 8)
-        try checkTarget(state.startLine, line: line, noting: &state.departures)
+        try checkTarget(state.startLine, line: line, recording: &state.departures)
         endStartLine(&state, next)
     }
 
@@ -66,7 +66,7 @@ extension HeadParser.Scan {
         if state.stage == .version {
             guard let version = try versionOrHeaderless(&state) else { return }
             i &+= 8
-            if i >= end { return try stop(&state, line) }
+            if i >= end { return try suspend(&state, line) }
             guard byte(i) == HTTPGrammar.space else { throw failure(.malformedStartLine, at: i, line: line) }
             i &+= 1
             state.startLine.version = version
@@ -75,16 +75,16 @@ extension HeadParser.Scan {
         }
         if state.stage == .status {
             i = state.valueStart
-            if leniency.contains(.extraSpacesInStartLine) { i = skipSpaces(from: i, noting: &state.departures) }
+            if leniency.contains(.extraSpacesInStartLine) { i = skipSpaces(from: i, recording: &state.departures) }
             guard let status = try status(at: i, line: line), i &+ 3 < end else {
-                return try stop(&state, state.valueStart)
+                return try suspend(&state, state.valueStart)
             }
             i &+= 3
             if byte(i) == HTTPGrammar.space {
                 i &+= 1
                 if leniency.contains(.extraSpacesInStartLine) {
-                    i = skipSpaces(from: i, noting: &state.departures)
-                    if i >= end { return try stop(&state, state.valueStart) }
+                    i = skipSpaces(from: i, recording: &state.departures)
+                    if i >= end { return try suspend(&state, state.valueStart) }
                 }
             } else if byte(i) != HTTPGrammar.cr, byte(i) != HTTPGrammar.lf {
                 throw failure(.invalidStatusCode, at: i, line: line)
@@ -98,11 +98,11 @@ extension HeadParser.Scan {
             state.departures.insert(.controlCharactersInValues)
             i = HTTPGrammar.endOfValue(base, from: i + 1, to: end)
         }
-        if i >= end { return try stop(&state, i) }
+        if i >= end { return try suspend(&state, i) }
         guard
-            let next = try lineEnd(at: i, line: line, otherwise: .invalidReasonPhrase, noting: &state.departures)
+            let next = try lineEnd(at: i, line: line, otherwise: .invalidReasonPhrase, recording: &state.departures)
         else {
-            return try stop(&state, i)
+            return try suspend(&state, i)
         }
         state.startLine.second = .init(state.valueStart, i)
         state.startLine.line = .init(line, i)
@@ -119,7 +119,7 @@ extension HeadParser.Scan {
 
     /// Skips the tolerated spaces after the required one. Returns the offset of the next byte.
     @inline(never)
-    private func skipSpaces(from start: Int, noting departures: inout HTTPLeniency) -> Int {
+    private func skipSpaces(from start: Int, recording departures: inout HTTPLeniency) -> Int {
         var i = start
         while i < end, byte(i) == HTTPGrammar.space { i += 1 }
         if i > start { departures.insert(.extraSpacesInStartLine) }
@@ -127,7 +127,7 @@ extension HeadParser.Scan {
     }
 
     /// Saves the offset at which to continue when more bytes have arrived.
-    private func stop(_ state: inout State, _ i: Int) throws(HTTPMessageError) {
+    private func suspend(_ state: inout State, _ i: Int) throws(HTTPMessageError) {
         try checkLength(of: state.start, to: i)
         state.scan = i
     }
@@ -143,7 +143,7 @@ extension HeadParser.Scan {
             }
             guard
                 let next = try lineEnd(
-                    at: state.scan, line: state.scan, otherwise: .malformedStartLine, noting: &state.departures)
+                    at: state.scan, line: state.scan, otherwise: .malformedStartLine, recording: &state.departures)
             else { return false }
             if state.emptyLines >= limit { throw HTTPMessageError(.tooManyEmptyLines, offset: state.scan) }
             state.emptyLines += 1
@@ -155,26 +155,26 @@ extension HeadParser.Scan {
     /// Parses `HTTP/digit.digit` (RFC 9112 §2.3). Returns nil if the bytes run out.
     @inline(__always)
     private func version(
-        at i: Int, line: Int, noting departures: inout HTTPLeniency
+        at i: Int, line: Int, recording departures: inout HTTPLeniency
     ) throws(HTTPMessageError) -> HTTPVersion? {
         if i &+ 8 <= end {
             let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
             if word == 0x312E_312F_5054_5448 { return .http11 }  // "HTTP/1.1"
             if word == 0x302E_312F_5054_5448 { return .http10 }
         }
-        return try otherVersion(at: i, line: line, noting: &departures)
+        return try uncommonVersion(at: i, line: line, recording: &departures)
     }
 
     @inline(never)
-    private func otherVersion(
-        at i: Int, line: Int, noting departures: inout HTTPLeniency
+    private func uncommonVersion(
+        at i: Int, line: Int, recording departures: inout HTTPLeniency
     ) throws(HTTPMessageError) -> HTTPVersion? {
         let pattern: StaticString = "HTTP/0.0"
         for k in 0..<8 {
             if i + k >= end { return nil }
             let found = byte(i + k)
-            let isRight = k == 5 || k == 7 ? HTTPGrammar.isDigit(found) : found == pattern.utf8Start[k]
-            if !isRight { throw failure(.malformedVersion, at: i + k, line: line) }
+            let matches = k == 5 || k == 7 ? HTTPGrammar.isDigit(found) : found == pattern.utf8Start[k]
+            if !matches { throw failure(.malformedVersion, at: i + k, line: line) }
         }
         let version = HTTPVersion(unchecked: byte(i + 5) - UInt8(ascii: "0"), byte(i + 7) - UInt8(ascii: "0"))
         if version == .http10 || version == .http11 { return version }
@@ -206,8 +206,8 @@ extension HeadParser.Scan {
                 return nil
             }
         }
-        let version = try version(at: line, line: line, noting: &state.departures)
-        if version == nil { try stop(&state, line) }
+        let version = try version(at: line, line: line, recording: &state.departures)
+        if version == nil { try suspend(&state, line) }
         return version
     }
 
@@ -227,12 +227,12 @@ extension HeadParser.Scan {
     /// Checks that the target has a form that the method allows (RFC 9112 §3.2).
     @inline(__always)
     private func checkTarget(
-        _ startLine: StartLine, line: Int, noting departures: inout HTTPLeniency
+        _ startLine: StartLine, line: Int, recording departures: inout HTTPLeniency
     ) throws(HTTPMessageError) {
         if byte(Int(startLine.second.start)) == UInt8(ascii: "/"), startLine.first.range.count != 7 { return }
         let method = UnsafeRawBufferPointer(rebasing: buffer[startLine.first.range])
         let target = UnsafeRawBufferPointer(rebasing: buffer[startLine.second.range])
-        if let form = RequestTarget.form(of: target), RequestTarget.form(form, goesWith: method) { return }
+        if let form = RequestTarget.form(of: target), RequestTarget.isForm(form, allowedFor: method) { return }
         guard leniency.contains(.anyTargetForm) else {
             throw failure(.invalidTarget, at: Int(startLine.second.start), line: line)
         }
