@@ -1,7 +1,7 @@
 internal import HostResolver
 
 /// One lookup of a ``ScriptedResolver``, which delivers events until its end.
-final class ScriptedPerformance: Sendable {
+final class ScriptedLookup: Sendable {
     typealias Handler = @Sendable (AddressEvent) -> Void
 
     /// Nil after the end, so that remaining appointments do not keep alive the objects that the handler holds.
@@ -11,7 +11,7 @@ final class ScriptedPerformance: Sendable {
         self.handler = Locked(handler)
     }
 
-    func perform(_ event: AddressEvent) {
+    func deliver(_ event: AddressEvent) {
         let handler = handler.withLock { handler in
             if case .finished = event { handler.take() } else { handler }
         }

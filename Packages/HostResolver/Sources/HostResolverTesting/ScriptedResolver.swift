@@ -86,7 +86,7 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
         }
         let unknown = [Step.fail(.hostNotFound)]
         let literal = request.name.address.map { [Step.batch(["\($0)"], families: .all), .finish()] }
-        return play(literal ?? steps ?? unknown, until: request.deadline) { event in
+        return run(literal ?? steps ?? unknown, until: request.deadline) { event in
             switch event {
             case .finished(let error?): handler(.finished(ResolverError(error.code, name: name)))
             case .batch(var batch):
@@ -104,32 +104,32 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
         let answer = state.withLock { $0.names[subject] } ?? .failure(ResolverError(.hostNotFound, name: "\(subject)"))
-        return play([.finish()], until: deadline) { event in
+        return run([.finish()], until: deadline) { event in
             if case .finished(let error?) = event { handler(.failure(error)) } else { handler(answer) }
         }
     }
 
-    private func play(
+    private func run(
         _ steps: [Step], until deadline: ContinuousClock.Instant?, _ handler: @escaping @Sendable (AddressEvent) -> Void
     ) -> LookupToken {
-        let performance = ScriptedPerformance(handler)
+        let lookup = ScriptedLookup(handler)
         if let clock {
             for step in steps {
-                clock.schedule(at: clock.now + step.delay) { performance.perform(step.event) }
+                clock.schedule(at: clock.now + step.delay) { lookup.deliver(step.event) }
             }
             if let deadline {
-                clock.schedule(at: deadline) { performance.perform(.finished(ResolverError(.timedOut))) }
+                clock.schedule(at: deadline) { lookup.deliver(.finished(ResolverError(.timedOut))) }
             }
         } else {
-            EventLoop.shared.execute { for step in steps { performance.perform(step.event) } }
+            EventLoop.shared.execute { for step in steps { lookup.deliver(step.event) } }
             if let deadline {
                 EventLoop.shared.schedule(at: Moment(deadline)) {
-                    performance.perform(.finished(ResolverError(.timedOut)))
+                    lookup.deliver(.finished(ResolverError(.timedOut)))
                 }
             }
         }
         return LookupToken { [self] in
-            let ended = performance.end()
+            let ended = lookup.end()
             if ended { state.withLock { $0.cancelled += 1 } }
             return ended
         }

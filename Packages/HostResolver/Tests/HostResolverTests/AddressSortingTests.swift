@@ -2,7 +2,7 @@ import HostResolver
 import Testing
 
 @Suite struct AddressSortingTests {
-    /// RFC 6724 §10.2, and one case of our own for each rule. Destinations with their sources, `-` for none.
+    /// The examples of RFC 6724 §10.2, and one case for each rule. Each destination has its source address, or `-`.
     @Test(arguments: [
         ("rule 1: unusable last", "2001:db8:1::1>- 198.51.100.121>198.51.100.117", "198.51.100.121 2001:db8:1::1"),
         ("rule 1: both unusable stay", "2001:db8::2>- 192.0.2.1>-", "2001:db8::2 192.0.2.1"),
@@ -59,7 +59,7 @@ import Testing
         #expect(AddressSorting().sorted([old, new]) == [new.address, old.address])
     }
 
-    /// The order must be one: sorting any permutation gives the same result where no two are equal.
+    /// The order is total: all permutations of unequal addresses give the same result.
     @Test func theOrderDoesNotDependOnTheInput() {
         var random = SeededRandom(seed: 5)
         let destinations: [AddressSorting.Destination] = [
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func gaiConfChangesThePreference() {
-        // What people write to prefer IPv4.
+        // A common way to prefer IPv4.
         let policy = AddressPolicy(
             parsing:
                 "# comment\nprecedence ::ffff:0:0/96 100\nprecedence ::/0 40\nlabel x y\nscopev4 ::ffff:0:0/96 14\n")

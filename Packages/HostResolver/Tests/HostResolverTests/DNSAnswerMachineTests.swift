@@ -40,7 +40,7 @@ import Testing
         #expect(!answer.isAuthenticated)
     }
 
-    @Test func asksOnWhereTheChainBreaksOff() {
+    @Test func queriesTheEndOfAnIncompleteChain() {
         var machine = DNSAnswerMachine(question, trustsAuthenticatedData: true)
         let step = machine.received(message([alias("www.example.org", "b.example")]), servers: [])
         #expect(step == .ask(DNSQuestion(DNSName("b.example")!, .a)))
@@ -51,8 +51,8 @@ import Testing
         #expect(answer.aliases == [DNSName("www.example.org")!] && answer.isAuthenticated)
     }
 
-    /// CVE-2025-40778 of BIND: records that nobody asked for.
-    @Test func unsolicitedRecordsAreNoAnswer() {
+    /// CVE-2025-40778 of BIND: unsolicited records.
+    @Test func ignoresUnsolicitedRecords() {
         var machine = DNSAnswerMachine(question, trustsAuthenticatedData: false)
         var foreignClass = address("www.example.org")
         foreignClass.recordClass = 3
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func chainsOverManyMessagesAreBoundedToo() {
+    @Test func boundsChainsOverManyMessages() {
         var machine = DNSAnswerMachine(question, trustsAuthenticatedData: false)
         var name = question.name
         for index in 0..<100 {
@@ -92,7 +92,7 @@ import Testing
         Issue.record("never refused")
     }
 
-    @Test func aLoopOverMessagesIsALoop() {
+    @Test func detectsALoopOverSeveralMessages() {
         var machine = DNSAnswerMachine(question, trustsAuthenticatedData: false)
         _ = machine.received(message([alias("www.example.org", "b.example")]), servers: [])
         guard case .failed = machine.received(message([alias("b.example", "www.example.org")]), servers: []) else {
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func negativeAnswersSayHowLong() {
+    @Test func negativeAnswersHaveACacheTime() {
         for (soa, time) in [
             (("example.org", 60, 30), 30), (("example.org", 20, 30), 20), (("other.example", 20, 30), nil), (nil, nil),
         ] as [((zone: String, time: UInt32, minimum: UInt32)?, UInt32?)] {

@@ -18,7 +18,7 @@ import Testing
         cache.answer(to: question(name), now: now)
     }
 
-    @Test func countsDownAndForgets() throws {
+    @Test func reducesTimesAndExpires() throws {
         var cache = DNSCache(limit: 10)
         cache.store(answer("a.example", 30), negativeTime: nil, to: question("a.example"), now: start)
         let known = cache.answer(to: question("A.EXAMPLE"), now: start + .seconds(10))
@@ -28,7 +28,7 @@ import Testing
         #expect(cache.statistics == DNSCache.Statistics(hits: 1, misses: 1, count: 0))
     }
 
-    @Test func keepsNegativeAnswersAsLongAsTheZoneSays() {
+    @Test func cachesNegativeAnswersForTheZonesTime() {
         var cache = DNSCache(limit: 10)
         let failure: Result<DNSAnswer, ResolverError> = .failure(ResolverError(.hostNotFound))
         cache.store(failure, negativeTime: nil, to: question("a.example"), now: start)
@@ -55,7 +55,7 @@ import Testing
         #expect(cache.statistics.count == 0)
     }
 
-    @Test func boundsTimesAndKeepsNothingForZero() {
+    @Test func boundsTimesAndCachesNothingForZero() {
         var cache = DNSCache(limit: 3)
         cache.store(answer("a.example", .max), negativeTime: nil, to: question("a.example"), now: start)
         #expect(look(&cache, "a.example", start + DNSCache.longestTime) == nil)

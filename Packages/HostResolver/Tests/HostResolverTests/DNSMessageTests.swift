@@ -5,7 +5,7 @@ import Testing
 @Suite struct DNSMessageTests {
     private static let name = DNSName("www.example.org")!
 
-    /// One record of each kind, in a message as a server sends it.
+    /// A message like a server's, with one record of each type.
     static let rich = DNSMessage(
         header: DNSHeader(id: 0xBEEF, bits: 0x8580),
         questions: [DNSQuestion(name, .a)],
@@ -33,15 +33,15 @@ import Testing
         ],
         additionals: [DNSRecord(.root, type: .opt, recordClass: 1232, timeToLive: 0, .other(.opt, []))])
 
-    @Test func writesAndReadsEverything() throws {
+    @Test func encodesAndDecodesAllRecordTypes() throws {
         let bytes = try Self.rich.wireForm()
         #expect(try DNSMessage(wire: bytes) == Self.rich)
         #expect(try DNSMessage(wire: bytes).wireForm() == bytes)
-        // Compression is worth something: "example.org" stands there once.
+        // Compression works: "example.org" occurs only once.
         #expect(bytes.count < 400)
     }
 
-    @Test func tellsAddressesOnly() {
+    @Test func addressIsNilForOtherTypes() {
         #expect(Self.rich.answers.compactMap(\.data.address) == [IPAddress("192.0.2.1")!, IPAddress("2001:db8::1")!])
     }
 
@@ -61,14 +61,14 @@ import Testing
     }
 
     @Test(arguments: [[0, 0], [0, 33], [0, 2, 1], [1, 1, 1, 0, 1, 1], [0]])
-    func refusesBitMapsThatMakeNoSense(map: [UInt8]) throws {
+    func rejectsInvalidBitMaps(map: [UInt8]) throws {
         let whole = DNSMessage(
             header: DNSHeader(id: 0), answers: [DNSRecord(DNSName("a")!, timeToLive: 1, .other(.nsec, [0] + map))])
         let bytes = try whole.wireForm()
         #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
     }
 
-    @Test func skipsDataThatMakeNoSenseIfAskedTo() throws {
+    @Test func skipsInvalidDataOnRequest() throws {
         let good = DNSRecord(DNSName("a")!, timeToLive: 1, .a(IPv4Address(rawValue: 1)))
         let bad = DNSRecord(DNSName("a")!, timeToLive: 1, .other(.nsec, [0, 0, 0]))
         let message = DNSMessage(
@@ -77,14 +77,14 @@ import Testing
         #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
         let read = try DNSMessage(wire: bytes, skipsUnreadable: true)
         #expect([read.answers, read.authorities, read.additionals] == [[good], [good], [good]])
-        // A record that goes beyond the end hides what would follow: that is no fault of its data.
+        // A record that extends beyond the end is always an error.
         for length in 0..<bytes.count {
             let start = Array(bytes.prefix(length))
             #expect(throws: ResolverError.self) { try DNSMessage(wire: start, skipsUnreadable: true) }
         }
     }
 
-    @Test func writesAQueryAsTheStandardSays() throws {
+    @Test func encodesAQuery() throws {
         let query = DNSMessage(query: DNSQuestion(DNSName("a.b")!, .aaaa), id: 0x1234, payloadSize: 1232)
         #expect(
             try query.wireForm() == [
@@ -94,7 +94,7 @@ import Testing
             ])
     }
 
-    @Test func everyPrefixIsRefused() throws {
+    @Test func rejectsEveryPrefix() throws {
         let bytes = try Self.rich.wireForm()
         for length in 0..<bytes.count {
             #expect(throws: ResolverError.self, "\(length) bytes") { try DNSMessage(wire: Array(bytes.prefix(length))) }
@@ -102,7 +102,7 @@ import Testing
         #expect(try DNSMessage(wire: bytes + [1, 2, 3]) == Self.rich)
     }
 
-    @Test func everyChangedByteIsReadOrRefused() throws {
+    @Test func survivesEveryChangedByte() throws {
         let bytes = try Self.rich.wireForm()
         for place in bytes.indices {
             for value: UInt8 in [0, 1, 0x3F, 0x40, 0x80, 0xC0, 0xFF, bytes[place] ^ 1] {
@@ -118,7 +118,7 @@ import Testing
         var random = SeededRandom(seed: 3)
         for _ in 0..<20_000 {
             var bytes = random.bytes(upTo: 120)
-            // Small counts, else nearly all of them ask for too many records.
+            // Small counts; otherwise nearly all messages would claim too many records.
             for place in stride(from: 4, to: min(12, bytes.count), by: 2) { bytes[place] = 0 }
             if let message = try? DNSMessage(wire: bytes) { _ = try? message.wireForm() }
             if let message = try? DNSMessage(wire: bytes, skipsUnreadable: true) { _ = try? message.wireForm() }
@@ -132,14 +132,14 @@ import Testing
     @Test(arguments: [
         [0xC0, 12], [0xC0, 13, 0], [0xC0, 0xFF], [1, 97, 0xC0, 12], [0x40, 97, 0], [0x80, 97, 0], [0xC0],
     ])
-    func refusesLoopsAndStrangeLabels(name: [UInt8]) {
+    func rejectsLoopsAndInvalidLabels(name: [UInt8]) {
         #expect(throws: ResolverError.self) { try DNSMessage(wire: Self.question(name)) }
     }
 
-    /// Names built of many pointers burn CPU (CVE-2023-4408 of BIND, FreeBSD eed1a411): the jumps are bounded.
+    /// CVE-2023-4408 of BIND, FreeBSD eed1a411: names with many pointers waste processor time.
     @Test func boundsThePointersOfAName() throws {
         func message(pointers: Int) -> [UInt8] {
-            // An unknown record whose data is a chain: a root, then pointers that each lead to the one before.
+            // A record of unknown type whose data are a root and a chain of pointers, each to the previous one.
             var data: [UInt8] = [0]
             let start = 12 + 11
             for index in 0..<pointers {
@@ -155,7 +155,7 @@ import Testing
         #expect(throws: ResolverError.self) { try DNSMessage(wire: message(pointers: DNSDecoder.mostPointers)) }
     }
 
-    @Test func refusesNamesThatAreTooLongThroughPointers() {
+    @Test func rejectsNamesThatPointersMakeTooLong() {
         let label = [63] + [UInt8](repeating: 97, count: 63)
         let longest = label + label + label + [61] + [UInt8](repeating: 98, count: 61) + [0]
         #expect(throws: Never.self) { try DNSMessage(wire: Self.question(longest)) }
@@ -166,7 +166,7 @@ import Testing
 
     /// CVE-2020-22217 of c-ares: data read past the record's end.
     @Test(arguments: [DNSRecordType.a, .aaaa, .mx, .srv, .soa, .ns, .ptr, .cname, .txt])
-    func everyOtherDataLengthIsRefused(type: DNSRecordType) throws {
+    func rejectsEveryOtherDataLength(type: DNSRecordType) throws {
         let records = Self.rich.answers + Self.rich.authorities
         let record = try #require(records.first { $0.type == type })
         let message = DNSMessage(header: DNSHeader(id: 1, bits: 0x8000), answers: [record])
@@ -177,7 +177,7 @@ import Testing
             var wrong = bytes + [UInt8](repeating: 0, count: 256)
             wrong[lengthPlace + 1] = UInt8(length)
             if type == .txt, (try? DNSMessage(wire: wrong)) != nil {
-                // Any whole number of texts is a TXT record; the zeros behind are empty texts.
+                // A TXT record has any number of texts; the zeros after it are empty texts.
                 #expect(length > right || length == 4 || length == 5 || length == 0)
             } else {
                 #expect(throws: ResolverError.self, "\(length)") { try DNSMessage(wire: wrong) }
@@ -195,7 +195,7 @@ import Testing
         #expect(throws: ResolverError.self) { try DNSMessage(wire: bytes) }
     }
 
-    @Test func refusesToWriteTooMuch() {
+    @Test func rejectsMessagesThatAreTooLarge() {
         let text = DNSRecord(
             .root, timeToLive: 0, .txt(Array(repeating: [UInt8](repeating: 1, count: 255), count: 200)))
         let message = DNSMessage(header: DNSHeader(id: 1), answers: [text, text])

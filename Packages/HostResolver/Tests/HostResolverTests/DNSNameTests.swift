@@ -9,25 +9,25 @@ import Testing
         ("_http._tcp.local", "_http._tcp.local."),
         ("My\\032Printer", "My\\032Printer."), ("a\\.", "a\\.."),
     ])
-    func readsAndWrites(text: String, written: String) throws {
+    func parsesAndPrints(text: String, written: String) throws {
         let name = try #require(DNSName(text))
         #expect(name.description == written)
         #expect(DNSName(written) == name)
         #expect(DNSName(labels: name.labels) == name)
     }
 
-    /// The escaped final dot is CVE-2016-5180 of c-ares: one byte past the end.
+    /// CVE-2016-5180 of c-ares: an escaped final dot caused a write one byte past the end.
     @Test func anEscapedFinalDotIsPartOfTheLabel() throws {
         #expect(try #require(DNSName("a\\.")).labels == [Array("a.".utf8)])
         #expect(try #require(DNSName("a\\..")).labels == [Array("a.".utf8)])
     }
 
     @Test(arguments: ["", "..", "a..b", ".a", "a..", "a\\", "a\\1", "a\\12", "a\\256", "a\\1x2"])
-    func refuses(text: String) {
+    func rejects(text: String) {
         #expect(DNSName(text) == nil)
     }
 
-    @Test func keepsTheLimits() throws {
+    @Test func enforcesTheLimits() throws {
         let label = String(repeating: "a", count: 63)
         #expect(DNSName(label) != nil)
         #expect(DNSName(label + "a") == nil)
@@ -38,10 +38,10 @@ import Testing
         #expect(DNSName(String(repeating: "\\046", count: 100_000)) == nil)
     }
 
-    @Test func caseDoesNotCount() {
+    @Test func ignoresCase() {
         #expect(DNSName("EXAMPLE.org") == DNSName("example.ORG"))
         #expect(Set([DNSName("A.b"), DNSName("a.B")]).count == 1)
-        // Only letters: these differ by the same bit.
+        // Only letters are folded: `[` and `{` differ by the same bit.
         #expect(DNSName("a[b") != DNSName("a{b"))
     }
 
@@ -49,7 +49,7 @@ import Testing
         ("192.0.2.7", "7.2.0.192.in-addr.arpa."),
         ("2001:db8::567:89ab", "b.a.9.8.7.6.5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa."),
     ])
-    func reverses(address: String, name: String) {
+    func makesReverseNames(address: String, name: String) {
         #expect(DNSName(reverse: IPAddress(address)!).description == name)
     }
 }

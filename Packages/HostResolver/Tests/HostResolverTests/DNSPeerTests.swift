@@ -3,7 +3,7 @@ import Testing
 
 @testable import HostResolver
 
-/// The wire resolver against two name servers that others have written.
+/// The wire resolver against two widely used name servers.
 @Suite(.serialized) struct DNSPeerTests {
     private static let dnsmasqPath = "/usr/sbin/dnsmasq"
     private static let unboundPath = "/usr/sbin/unbound"
@@ -24,7 +24,7 @@ import Testing
         defer { withExtendedLifetime(peer) {} }
         let resolver = try await PeerProcess.resolver(port: port, answeringFor: "a.mq.test")
         try await checkCommonRecords(resolver)
-        // It serves no other names: REFUSED.
+        // dnsmasq serves no other names and answers REFUSED.
         await #expect {
             _ = try await resolver.records(.a, of: "www.example.org")
         } throws: {
@@ -70,7 +70,7 @@ import Testing
         defer { withExtendedLifetime(peer) {} }
         let resolver = try await PeerProcess.resolver(port: port, answeringFor: "a.mq.test")
         try await checkCommonRecords(resolver)
-        // 30 texts of 150 bytes do not fit in 1232: they come over TCP.
+        // 30 texts of 150 bytes do not fit into 1232 bytes, so they arrive over TCP.
         #expect(try await resolver.records(.txt, of: "big.mq.test").records.count == 30)
     }
 

@@ -6,7 +6,7 @@ import Testing
     private static let question = DNSQuestion(DNSName("www.example.org")!, .a)
     private static let servers = [SocketAddress("192.0.2.1:53")!, SocketAddress("[2001:db8::1]:53")!]
 
-    /// A machine with its time and its random numbers.
+    /// A machine with a clock and a random source.
     private final class Rig {
         var machine: DNSQueryMachine
         var random = SeededRandom(seed: 6)
@@ -28,12 +28,13 @@ import Testing
 
         func next() -> DNSQueryMachine.Action { machine.next(now: now, using: &random) }
 
-        /// The transmission that is due; nil if something else is.
+        /// The next action, if it is a transmission; otherwise nil.
         func sent() -> DNSQueryMachine.Transmission? {
             if case .send(let transmission) = next() { transmission } else { nil }
         }
 
-        /// Moves the time to the end of the wait that is due.
+        /// Advances the time to the end of the machine's wait, and returns its length; nil if the next action is not a
+        /// wait.
         func passTime() -> Duration? {
             guard case .wait(let time) = next() else { return nil }
             defer { now = time }
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    /// A good answer, changed.
+    /// The bytes of a correct answer after `change`.
     private static func reply(
         to transmission: DNSQueryMachine.Transmission, _ change: (inout DNSMessage) -> Void
     ) -> [UInt8] {
@@ -72,7 +73,7 @@ import Testing
         return (try? message.wireForm()) ?? []
     }
 
-    @Test func asksAndTakesTheAnswer() throws {
+    @Test func queriesAndAcceptsTheAnswer() throws {
         let rig = Rig()
         let sent = try #require(rig.sent())
         #expect(sent.server == Self.servers[0] && sent.transport == .udp)
@@ -91,12 +92,13 @@ import Testing
             rig.machine.outcomes == [ServerOutcome(server: Self.servers[0], result: .answered, elapsed: .seconds(1))])
     }
 
-    /// The names of an answer that lead into the question have the letters that were asked for, not the random ones that were sent.
+    /// Compressed names that point into the question have the case of the original question, not the random case of the
+    /// query.
     @Test(arguments: [false, true]) func hidesItsRandomCase(usesTCP: Bool) throws {
         let rig = Rig { $0.usesTCPOnly = usesTCP }
         let sent = try #require(rig.sent())
         let asked = try DNSMessage(wire: sent.bytes).questions[0].name
-        #expect(asked.wire != Self.question.name.wire, "the seed is one that changes a letter")
+        #expect(asked.wire != Self.question.name.wire, "the seed changes at least one letter")
         rig.receive(sent) { message in
             let mail = DNSName(labels: [Array("mAil".utf8)] + asked.labels.dropFirst())!
             message.answers.append(DNSRecord(asked, timeToLive: 60, .cname(mail)))
@@ -110,8 +112,8 @@ import Testing
         #expect(target.description == "mAil.example.org.")
     }
 
-    /// What an off-path attacker may try (RFC 5452; ldns 2026, FreeBSD fc0c7763): none of it counts, and none of it keeps
-    /// the true answer from counting afterwards.
+    /// The attempts of an off-path attacker (RFC 5452; ldns 2026, FreeBSD fc0c7763) are ignored, and the true answer is
+    /// accepted afterwards.
     @Test(arguments: [
         "wrong id", "wrong server", "wrong port", "wrong question", "wrong type", "wrong class", "two questions",
         "no question",
@@ -142,7 +144,7 @@ import Testing
         #expect(rig.isFinished)
     }
 
-    @Test func numbersAndCaseAreDrawnAnew() throws {
+    @Test func eachTransmissionHasANewIDAndCase() throws {
         let rig = Rig { $0.attempts = 5 }
         var seen: Set<[UInt8]> = []
         for _ in 0..<10 {
@@ -155,22 +157,22 @@ import Testing
         #expect(Set(seen.map { $0[12..<29] }).count == 10)
     }
 
-    @Test func anotherCaseIsSettledOverTCP() throws {
+    @Test func aChangedCaseIsVerifiedOverTCP() throws {
         let rig = Rig()
         let sent = try #require(rig.sent())
         let folded = DNSName(wire: Self.question.name.wireForm.map { (65...90).contains($0) ? $0 | 32 : $0 })
         rig.receive(sent) { $0.questions[0].name = folded }
         let overTCP = try #require(rig.sent())
         #expect(overTCP.transport == .tcp && overTCP.server == sent.server)
-        // A forger cannot make it send again and again.
+        // A second forgery does not cause another transmission.
         rig.receive(sent) { $0.questions[0].name = folded }
         #expect(rig.sent() == nil)
-        // Over TCP, a server that folds the case is believed.
+        // Over TCP, the answer of a server that folds the case is accepted.
         rig.receive(overTCP) { $0.questions[0].name = folded }
         #expect(rig.isFinished)
     }
 
-    @Test func whatWasCutIsFetchedOverTCP() throws {
+    @Test func aTruncatedAnswerIsFetchedOverTCP() throws {
         let rig = Rig()
         let sent = try #require(rig.sent())
         rig.receive(sent) { $0.header.isTruncated = true }
@@ -181,7 +183,7 @@ import Testing
         #expect(try #require(rig.sent()).server == Self.servers[1])
     }
 
-    @Test func serversWithoutExtensionsAreAskedWithout() throws {
+    @Test func serversWithoutEDNSAreQueriedWithoutIt() throws {
         for code: UInt8 in [1, 4] {
             for hasQuestion in [true, false] {
                 let rig = Rig()
@@ -195,7 +197,7 @@ import Testing
                 let plain = try #require(rig.sent())
                 #expect(plain.server == sent.server && plain.transport == .udp)
                 #expect(try DNSMessage(wire: plain.bytes).additionals.isEmpty)
-                // The same refusal now is about the query itself.
+                // Without EDNS, the same response code rejects the query itself.
                 rig.receive(plain) { $0.header.shortResponseCode = code }
                 #expect(rig.machine.outcomes.map(\.result) == [.notUnderstood])
             }
@@ -219,7 +221,7 @@ import Testing
         #expect(try #require(rig.sent()).server == Self.servers[1])
     }
 
-    @Test func nothingFoundIsAnAnswer() throws {
+    @Test func aNegativeAnswerIsAnAnswer() throws {
         for code: UInt8 in [0, 3] {
             let rig = Rig()
             let sent = try #require(rig.sent())
@@ -239,7 +241,7 @@ import Testing
         #expect(rig.machine.outcomes.map(\.result) == [.malformed])
     }
 
-    @Test func everyCutOfAnAnswerIsSurvived() throws {
+    @Test func survivesEveryTruncation() throws {
         let rig = Rig()
         let sent = try #require(rig.sent())
         let bytes = Self.reply(to: sent) { _ in }
@@ -251,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func goesThroughTheServersAndGivesUp() throws {
+    @Test func triesAllServersAndGivesUp() throws {
         let rig = Rig { $0.attempts = 3 }
         var waits: [Duration] = []
         var servers: [SocketAddress] = []
@@ -267,13 +269,13 @@ import Testing
         #expect(error.servers[0].elapsed == .seconds(4))
     }
 
-    @Test func aLateAnswerStillCounts() throws {
+    @Test func aLateAnswerIsAccepted() throws {
         let rig = Rig()
         let first = try #require(rig.sent())
         _ = rig.passTime()
         let second = try #require(rig.sent())
         #expect(second.server == Self.servers[1])
-        // The first server's late failure is no news; its late answer ends the question.
+        // The first server's late failure is ignored; its late answer ends the query.
         rig.receive(first) { $0.header.shortResponseCode = 2 }
         #expect(rig.machine.outcomes.map(\.result) == [.timedOut])
         rig.receive(first)
@@ -282,7 +284,7 @@ import Testing
         #expect(rig.machine.outcomes.map(\.result) == [.timedOut, .answered])
     }
 
-    @Test func whatAServerSaidCountsMoreThanSilence() throws {
+    @Test func reportedFailuresTakePrecedenceOverTimeouts() throws {
         let rig = Rig { $0.attempts = 1 }
         rig.receive(try #require(rig.sent())) { $0.header.shortResponseCode = 2 }
         _ = try #require(rig.sent())
@@ -293,13 +295,13 @@ import Testing
         #expect(error.description.contains("192.0.2.1:53 SERVFAIL, [2001:db8::1]:53 timed out"))
     }
 
-    @Test func unreachableServersAreNotWaitedFor() throws {
+    @Test func doesNotWaitForUnreachableServers() throws {
         let rig = Rig { $0.attempts = 1 }
         while let sent = rig.sent() { rig.machine.failed(sent.number, .unreachable, now: rig.now) }
         #expect(try #require(rig.error()).code == .temporaryFailure)
     }
 
-    @Test func rotatesWhenTold() throws {
+    @Test func rotatesIfConfigured() throws {
         for first in 0..<4 {
             let rotating = Rig({ $0.rotatesServers = true }, firstServer: first)
             #expect(try #require(rotating.sent()).server == Self.servers[first % 2])
@@ -308,12 +310,12 @@ import Testing
         }
     }
 
-    @Test func usesTCPOnlyWhenTold() throws {
+    @Test func usesTCPOnlyIfConfigured() throws {
         let rig = Rig { $0.usesTCPOnly = true }
         #expect(try #require(rig.sent()).transport == .tcp)
     }
 
-    @Test func withoutServersThereIsNothingToDo() {
+    @Test func failsWithoutServers() {
         let rig = Rig { $0.servers = [] }
         #expect(rig.error()?.code == .noServers)
     }
@@ -339,7 +341,7 @@ import Testing
         }
     }
 
-    /// As many forged datagrams as there may be: they are dropped as they come, and the true answer finds its room.
+    /// Forged datagrams, however many, are dropped on receipt and leave room for the true answer.
     @Test func forgedDatagramsDoNotDisplaceTheAnswer() throws {
         let rig = Rig()
         let sent = try #require(rig.sent())
@@ -364,8 +366,8 @@ import Testing
         }
     }
 
-    /// A server that repeats itself fills the mailbox; that a transmission failed is still told.
-    @Test func failuresAreToldWhateverWaits() {
+    /// A server that repeats its answer fills the mailbox, which still accepts the failure of a transmission.
+    @Test func failuresReachAFullMailbox() {
         let mailbox = DNSMailbox()
         for _ in 0..<2 * DNSMailbox.limit { mailbox.post(.received([], number: 0)) }
         mailbox.post(.failed(.unreachable, number: 1))

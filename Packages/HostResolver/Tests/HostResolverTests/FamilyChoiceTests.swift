@@ -3,7 +3,7 @@ import Testing
 
 @testable import HostResolver
 
-/// HR-021: families that this machine has no address of are left out, but never everything.
+/// HR-021: families of which this machine has no address are omitted, but never all of them.
 @Suite struct FamilyChoiceTests {
     @Test(
         arguments: [
@@ -15,16 +15,16 @@ import Testing
             (.v6, .v4, .v6, []),
             (.v6, .all, .v6, []),
         ] as [(AddressFamilies, AddressFamilies, AddressFamilies, AddressFamilies)])
-    func leavesOutWhatTheMachineLacks(
-        wanted: AddressFamilies, configured: AddressFamilies, first: AddressFamilies, otherwise: AddressFamilies
+    func omitsFamiliesWithoutAddresses(
+        wanted: AddressFamilies, configured: AddressFamilies, first: AddressFamilies, fallback: AddressFamilies
     ) {
         let choice = FamilyChoice(wanted: wanted, configured: configured)
         #expect(choice.first == first)
-        #expect(choice.otherwise == otherwise)
+        #expect(choice.fallback == fallback)
     }
 
     @Test(arguments: [(.v4, "a.example4"), (.v6, "a.example6"), ([], "a.example")] as [(AddressFamilies, String)])
-    func asksForTheFamiliesOfTheMachineOnly(configured: AddressFamilies, call: String) async throws {
+    func looksUpTheMachinesFamiliesOnly(configured: AddressFamilies, call: String) async throws {
         let system = HeldSystem(configured: configured)
         let answer = [IPAddress("192.0.2.1")!]
         system.release(.success(answer))
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [ResolverError.Code.noData, .hostNotFound])
-    func findsAHostThatHasTheOtherFamilyOnly(code: ResolverError.Code) async throws {
+    func findsAHostWithTheOmittedFamilyOnly(code: ResolverError.Code) async throws {
         let answer = [IPAddress("2001:db8::1")!]
         let system = HeldSystem(configured: .v4)
         system.release(.failure(ResolverError(code)), for: "a.example4")
@@ -42,7 +42,7 @@ import Testing
         #expect(system.calls == ["a.example4", "a.example6"])
     }
 
-    @Test func aFailingServerIsNotTakenForAHostWithoutAddresses() async throws {
+    @Test func aServerFailureDoesNotTryTheOmittedFamily() async throws {
         let system = HeldSystem(configured: .v4)
         system.release(.failure(ResolverError(.temporaryFailure)))
         await #expect(throws: ResolverError(.temporaryFailure, name: "a.example")) {
@@ -51,7 +51,7 @@ import Testing
         #expect(system.calls == ["a.example4"])
     }
 
-    @Test func thereIsNoRaceWithAFamilyLeftOut() async throws {
+    @Test func anOmittedFamilyHasNoBatchOfItsOwn() async throws {
         let system = HeldSystem(configured: .v4)
         let answer = [IPAddress("192.0.2.1")!]
         system.release(.success(answer))
@@ -61,8 +61,8 @@ import Testing
         #expect(system.calls == ["a.example4"])
     }
 
-    /// A request for one family is the caller's own choice: the machine is not asked at all.
-    @Test func aFamilyAskedForByNameIsAskedFor() async throws {
+    /// A request for one family is the caller's own choice, whatever addresses the machine has.
+    @Test func aSingleRequestedFamilyIsNeverOmitted() async throws {
         let system = HeldSystem(configured: .v4)
         let answer = [IPAddress("2001:db8::1")!]
         system.release(.success(answer))

@@ -2,11 +2,11 @@ import EventLoops
 
 @testable import HostResolver
 
-/// A system's resolver whose calls hang until the test releases them.
+/// A ``SystemResolver`` whose calls block until the test releases them.
 final class HeldSystem: Sendable {
     private struct State {
         var answer: Result<[IPAddress], ResolverError>?
-        /// Those of single calls.
+        /// The answers of particular calls.
         var answers: [String: Result<[IPAddress], ResolverError>] = [:]
         var calls: [String] = []
     }
@@ -16,12 +16,12 @@ final class HeldSystem: Sendable {
     let resolver: SystemResolver
 
     init(
-        configured: AddressFamilies = .all, threadLimit: Int = 16, longestLine: Int = 4096,
+        configured: AddressFamilies = .all, threadLimit: Int = 16, longestQueue: Int = 4096,
         idleTime: Duration = .seconds(10), reverseLimit: Duration = SystemResolver.reverseLimit
     ) {
         let held = WaitableState(State())
         self.held = held
-        threads = LookupThreads(limit: threadLimit, longestLine: longestLine, idleTime: idleTime)
+        threads = LookupThreads(limit: threadLimit, longestQueue: longestQueue, idleTime: idleTime)
         @Sendable func call(_ text: String) -> Result<[IPAddress], ResolverError> {
             held.withLock { $0.calls.append(text) }
             return held.wait(atMost: nil) { $0.answers[text] ?? $0.answer } ?? .success([])
@@ -39,19 +39,19 @@ final class HeldSystem: Sendable {
     /// The calls made so far.
     var calls: [String] { held.withLock { $0.calls } }
 
-    /// Lets all calls, now and later, return this.
+    /// Makes all calls, present and future, return `answer`.
     func release(_ answer: Result<[IPAddress], ResolverError>) {
         held.withLock { $0.answer = answer }
-        // One wake-up each for the calls that hang.
+        // Each signal wakes one blocked call.
         for _ in 0..<64 { held.withLock(wakes: true) { _ in } }
     }
 
-    /// Lets the call `text` return this.
+    /// Makes the call `text` return `answer`.
     func release(_ answer: Result<[IPAddress], ResolverError>, for text: String) {
         held.withLock { $0.answers[text] = answer }
     }
 
-    /// Waits until `count` calls hang.
+    /// Waits until `count` calls have been made.
     func untilCalls(_ count: Int) async {
         while calls.count < count { await Task.yield() }
     }

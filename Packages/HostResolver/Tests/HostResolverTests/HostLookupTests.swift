@@ -16,18 +16,18 @@ import Testing
         return resolver
     }
 
-    /// Starts a look-up and waits for the client.
-    private func told(_ host: HostLookup, _ kind: HostLookup.Kind) async throws -> ResolverError? {
+    /// Starts a lookup and returns the error that the client gets.
+    private func clientError(_ host: HostLookup, _ kind: HostLookup.Kind) async throws -> ResolverError? {
         try await withCheckedThrowingContinuation { done in
-            host.setClient { _, told, error in
-                #expect(told == kind)
+            host.setClient { _, reported, error in
+                #expect(reported == kind)
                 done.resume(returning: error)
             }
             do { try host.start(kind) } catch { done.resume(throwing: error) }
         }
     }
 
-    @Test func aNameIsKnownBeforeItIsLookedUp() {
+    @Test func hasItsNameBeforeTheLookup() {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         #expect(host.names == Fetched(value: ["www.example.org"], hasBeenResolved: false))
         #expect(host.addresses == Fetched(value: nil, hasBeenResolved: false))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1:0", "[::1]:0", "[fe80::1%lo]:80"])
-    func anAddressIsKnownBeforeItIsLookedUp(text: String) throws {
+    func hasItsAddressBeforeTheLookup(text: String) throws {
         let address = SocketAddress(text)!
         let host = try HostLookup(sockaddr: address.sockaddrBytes, resolver: scripted())
         #expect(host.addresses == Fetched(value: [.ip(address.ipAddress!, port: 0)], hasBeenResolved: false))
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [[], [2, 0], [1, 0, 47, 0]] as [[UInt8]])
-    func foreignAddressesAreRefused(bytes: [UInt8]) {
+    func rejectsOtherAddressFamilies(bytes: [UInt8]) {
         #expect(throws: ResolverError(.invalidAddress)) { try HostLookup(sockaddr: bytes) }
     }
 
@@ -73,7 +73,7 @@ import Testing
         #expect(result.withLock { $0 } == .success(2))
     }
 
-    /// HR-008: a blocking look-up is cancelled from another thread, and has a deadline.
+    /// HR-008: a blocking lookup can be cancelled from another thread, and has a deadline.
     @Test func blockingEndsByCancelAndByDeadline() async throws {
         let resolver = scripted()
         let host = HostLookup(name: "silent.example.org", resolver: resolver)
@@ -94,35 +94,36 @@ import Testing
         #expect(codes.withLock { $0 } == [.cancelled, .timedOut])
     }
 
-    @Test func theClientIsToldOnItsQueueOnce() async throws {
+    @Test func callsTheClientOnceOnItsQueue() async throws {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         host.schedule(on: .queue(queue))
-        #expect(try await told(host, .addresses) == nil)
-        #expect(try await told(host, .names) != nil)
+        #expect(try await clientError(host, .addresses) == nil)
+        #expect(try await clientError(host, .names) != nil)
         #expect(host.names == Fetched(value: nil, hasBeenResolved: true))
     }
 
-    /// HR-007 and opencfnetwork's dead-locks: numeric, cached and failing names all come later, on the target.
+    /// HR-007, and opencfnetwork's deadlocks: the results of numeric, cached and failing names all arrive later, on the
+    /// target.
     @Test(arguments: ["127.0.0.1", "::1", "www.example.org", "unknown.example.org"])
-    func neverTellsFromInsideStart(name: String) async throws {
+    func neverCallsTheClientFromInsideStart(name: String) async throws {
         let host = HostLookup(name: name, resolver: scripted())
         host.schedule(on: .queue(queue))
         let order = Locked<[String]>([])
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
             host.setClient { _, _, _ in
-                order.withLock { $0.append("told") }
+                order.withLock { $0.append("called") }
                 done.resume()
             }
-            // The queue is busy with this: nothing can be told before it has ended.
+            // This block occupies the queue, so the client can be called only after it.
             queue.sync {
                 do { try host.start(.addresses) } catch { done.resume(throwing: error) }
                 order.withLock { $0.append("started") }
             }
         }
-        #expect(order.withLock { $0 } == ["started", "told"])
+        #expect(order.withLock { $0 } == ["started", "called"])
     }
 
-    @Test func oneAtATime() async throws {
+    @Test func rejectsASecondLookup() async throws {
         let clock = ManualClock()
         let resolver = scripted(clock: clock)
         let host = HostLookup(name: "www.example.org", resolver: resolver)
@@ -145,7 +146,7 @@ import Testing
         #expect(calls.withLock { $0.map { $0?.code } } == [nil, .cancelled])
     }
 
-    @Test func cancellingTellsOnceAndOtherKindsAreLeftAlone() async throws {
+    @Test func cancellingCallsTheClientOnceAndAffectsOneKind() async throws {
         let resolver = scripted()
         let host = HostLookup(name: "silent.example.org", resolver: resolver)
         host.schedule(on: .queue(queue))
@@ -163,7 +164,7 @@ import Testing
         #expect(calls.withLock { $0 } == [ResolverError(.cancelled, name: "silent.example.org")])
     }
 
-    @Test func withoutAClientNothingIsToldAndTheLookUpEnds() throws {
+    @Test func removingTheClientCancelsTheLookup() throws {
         let resolver = scripted()
         let host = HostLookup(name: "silent.example.org", resolver: resolver)
         host.schedule(on: .queue(queue))
@@ -176,7 +177,7 @@ import Testing
         #expect(calls.withLock { $0 } == 0)
     }
 
-    @Test func whatEndedBeforeItWasScheduledIsToldThen() async throws {
+    @Test func schedulingDeliversAnEarlierResult() async throws {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         let calls = Locked(0)
         host.setClient { _, _, _ in calls.withLock { $0 += 1 } }
@@ -199,7 +200,7 @@ import Testing
         for name in ["a\0b", "user@host", ""] {
             let host = HostLookup(name: name, resolver: scripted())
             #expect(host.names.value == [name])
-            host.setClient { _, _, _ in Issue.record("told") }
+            host.setClient { _, _, _ in Issue.record("the client was called") }
             #expect(throws: ResolverError.self) { try host.start(.addresses) }
             await #expect {
                 try await host.addresses()
@@ -212,7 +213,7 @@ import Testing
     @Test func aCopyHasTheResultsAndNothingElse() async throws {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         host.schedule(on: .queue(queue))
-        host.setClient { _, _, _ in Issue.record("told") }
+        host.setClient { _, _, _ in Issue.record("the client was called") }
         _ = try await host.addresses()
         let copy = host.copy()
         #expect(copy.addresses == host.addresses && copy.names == host.names)
@@ -220,13 +221,13 @@ import Testing
         #expect(host.reachability == Fetched(value: nil, hasBeenResolved: false))
     }
 
-    /// HR-025: let go at any time, with a client and a look-up that runs.
-    @Test func lettingGoEndsTheLookUp() throws {
+    /// HR-025: the host is released with a client and a running lookup.
+    @Test func releasingCancelsTheLookup() throws {
         let resolver = scripted()
         for _ in 1...1000 {
             let host = HostLookup(name: "silent.example.org", resolver: resolver)
             host.schedule(on: .queue(queue))
-            host.setClient { _, _, _ in Issue.record("told") }
+            host.setClient { _, _, _ in Issue.record("the client was called") }
             try host.start(.addresses)
         }
         #expect(resolver.cancelledCount == 1000)
@@ -263,7 +264,7 @@ import Testing
         #expect(host.addresses.value?.count == 2)
     }
 
-    @Test func aTaskThatIsCancelledLeavesTheHostFree() async throws {
+    @Test func aCancelledTaskEndsTheLookup() async throws {
         let resolver = scripted()
         let host = HostLookup(name: "silent.example.org", resolver: resolver)
         let task = Task { try await host.addresses() }
@@ -276,7 +277,7 @@ import Testing
         }
     }
 
-    /// Calls the host when it ends, as an object that belongs to a client may.
+    /// An object that calls the host from its deinitializer, as an object held by a client may do.
     private final class Owner: Sendable {
         private let end: @Sendable () -> Void
 
@@ -288,7 +289,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
-    func theFormerClientIsLetGoOutsideTheLock(_ isReplaced: Bool) {
+    func releasesTheFormerClientOutsideTheLock(_ isReplaced: Bool) {
         let host = HostLookup(name: "www.example.org", resolver: scripted())
         let ends = Locked(0)
         func makeOwner() -> Owner {

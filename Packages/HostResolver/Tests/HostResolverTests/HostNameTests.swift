@@ -9,7 +9,7 @@ import Testing
         ("xn--bcher-kva.example", "xn--bcher-kva.example", false), ("a", "a", false),
         ("1.2.3.4.in-addr.arpa", "1.2.3.4.in-addr.arpa", false), ("0xg", "0xg", false),
     ])
-    func takesNames(text: String, ascii: String, isFullyQualified: Bool) throws {
+    func acceptsNames(text: String, ascii: String, isFullyQualified: Bool) throws {
         let name = try HostName(text)
         #expect(name.ascii == ascii)
         #expect(name.isFullyQualified == isFullyQualified)
@@ -25,15 +25,15 @@ import Testing
         #expect(name.ascii == IPAddress(text)?.description)
     }
 
-    /// A name is never more than a name: no user information, port, path, control bytes (CVE-2020-8169 of curl), and no
-    /// number that `inet_aton` would take for an address.
+    /// A name contains no user information, port, path or control bytes (CVE-2020-8169 of curl), and is not a number
+    /// that `inet_aton` would accept as an address.
     @Test(arguments: [
         "", ".", "..", "a..b", ".a", "a..", "-a.example", "a-.example", "user@host", "user:password@host", "host:80",
         "host/path", "a b", "a\0b", "a\nb", "a%00b", "[::1]", "*.example", "127.1", "0x7f000001", "0x7F.1",
         "2130706433",
         "1.2.3.4.5", "256.256.256.256", "a.0x", "0177.0.0.1", "example.123",
     ])
-    func refusesWhatIsNoName(text: String) {
+    func rejectsInvalidNames(text: String) {
         #expect {
             try HostName(text)
         } throws: {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func keepsTheLimits() throws {
+    @Test func enforcesTheLimits() throws {
         let label = String(repeating: "a", count: HostName.longestLabel)
         #expect(try HostName(label).ascii == label)
         #expect(throws: ResolverError.self) { try HostName(label + "a") }
@@ -52,7 +52,7 @@ import Testing
         #expect(throws: ResolverError.self) { try HostName(String(repeating: "ü.", count: 5000)) }
     }
 
-    /// RFC 5891; libidn2 is in every image that can build this package, so its absence is a failure.
+    /// RFC 5891. The test fails without libidn2, which is present on every machine that can build this package.
     @Test(arguments: [
         ("Bücher.example", "xn--bcher-kva.example"), ("straße.example", "xn--strae-oqa.example"),
         ("日本語.example", "xn--wgv71a119e.example"), ("例。テスト", "xn--fsq.xn--zckzah"),
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: ["a\u{200B}\u{FFFF}b.example", "ü\0.example", "xn--ü.example"])
-    func refusesWhatCannotBeConverted(text: String) {
+    func rejectsUnconvertibleNames(text: String) {
         #expect(throws: ResolverError.self) { try HostName(text) }
     }
 }

@@ -5,7 +5,7 @@ import Testing
     @Test(arguments: [
         ("0.0.0.0", 0 as UInt32), ("127.0.0.1", 0x7F00_0001), ("255.255.255.255", .max), ("192.0.2.7", 0xC000_0207),
     ])
-    func readsAndWritesIPv4(text: String, value: UInt32) throws {
+    func parsesAndPrintsIPv4(text: String, value: UInt32) throws {
         let address = try #require(IPv4Address(text))
         #expect(address.rawValue == value)
         #expect(address.description == text)
@@ -17,11 +17,11 @@ import Testing
         "1.2.3.00", "0x7f.0.0.1", "127.1", "1.2.3.4 ", " 1.2.3.4", "1.2.3.-4", "1.2.3.+4", "١.2.3.4", "1.2.3.4\0",
         "99999999999999999999.1.1.1",
     ])
-    func refusesIPv4(text: String) {
+    func rejectsInvalidIPv4(text: String) {
         #expect(IPv4Address(text) == nil)
     }
 
-    /// RFC 4291 §2.2 and RFC 5952 §4: what is read, and the one form that is written.
+    /// The accepted forms (RFC 4291 §2.2), each with its canonical form (RFC 5952 §4).
     @Test(arguments: [
         ("::", "::"), ("::1", "::1"), ("1::", "1::"), ("2001:DB8::0001", "2001:db8::1"),
         ("2001:0db8:0000:0000:0001:0000:0000:0001", "2001:db8::1:0:0:1"),
@@ -32,7 +32,7 @@ import Testing
         ("1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:102:304"), ("::1.2.3.4", "::102:304"),
         ("fe80::1%eth0", "fe80::1%eth0"), ("fe80::1%2", "fe80::1%2"), ("ff02::fb%wlan0.5", "ff02::fb%wlan0.5"),
     ])
-    func readsAndWritesIPv6(text: String, canonical: String) throws {
+    func parsesAndPrintsIPv6(text: String, canonical: String) throws {
         let address = try #require(IPv6Address(text))
         #expect(address.description == canonical)
         #expect(IPv6Address(canonical) == address)
@@ -44,7 +44,7 @@ import Testing
         "::01.2.3.4", "[::1]", "::1/64", "fe80::1%", "fe80::1%a%b", "fe80::1%a/b", "fe80::1%eth 0",
         "fe80::1%sixteencharsname", "::1 ", "::12345.1.1.1", "::1.2.3.4:5", "fe80::1%é",
     ])
-    func refusesIPv6(text: String) {
+    func rejectsInvalidIPv6(text: String) {
         #expect(IPv6Address(text) == nil)
     }
 
@@ -63,12 +63,12 @@ import Testing
     }
 
     @Test(arguments: [("10.1.1.1", true), ("172.31.0.1", true), ("172.32.0.1", false), ("192.168.0.1", true)])
-    func knowsPrivateNetworks(text: String, isPrivate: Bool) {
+    func recognizesPrivateNetworks(text: String, isPrivate: Bool) {
         #expect(IPv4Address(text)?.isPrivate == isPrivate)
     }
 
     @Test(arguments: [UInt128](arrayLiteral: 0, 1, 1 << 63, 1 << 64, .max, 0xFE80 << 112 | 0x1234_5678_9ABC_DEF0))
-    func isItsNumber(_ number: UInt128) {
+    func keepsItsNumber(_ number: UInt128) {
         #expect(IPv6Address(rawValue: number).rawValue == number)
         #expect(IPv6Address(rawValue: number, zone: "eth0")?.rawValue == number)
         var address = IPv6Address.loopback
@@ -85,7 +85,7 @@ import Testing
         #expect(IPv6Address(octets: [1, 2, 3]) == nil)
     }
 
-    /// Any bytes at all: never a trap, and whatever is read is read the same after being written.
+    /// Random text never traps. A parsed address survives printing and parsing.
     @Test func survivesRandomText() {
         var random = SeededRandom(seed: 1)
         let alphabet = Array("0123456789abcdefABCDEF:::..%g/ ")

@@ -2,40 +2,40 @@ import Testing
 
 @testable import HostResolver
 
-/// Flights and threads, in orders of events that are rare.
+/// Flights and threads, with rare orders of events.
 struct LookupFlightsTests {
     private typealias Flights = LookupFlights<String, Int>
 
-    @Test func theAnswerOfALaunchThatWasTakenBackIsDropped() {
+    @Test func dropsTheAnswerOfACancelledLaunch() {
         let launches = Locked<[Flights.Handler]>([])
-        let flights = Flights { _, land in
-            launches.withLock { $0.append(land) }
+        let flights = Flights { _, complete in
+            launches.withLock { $0.append(complete) }
             return LookupToken { true }
         }
-        #expect(flights.ask("q", until: nil) { _ in Issue.record("told") }.cancel())
+        #expect(flights.ask("q", until: nil) { _ in Issue.record("the handler was called") }.cancel())
         let answers = Locked<[Result<Int, ResolverError>]>([])
         _ = flights.ask("q", until: nil) { answer in answers.withLock { $0.append(answer) } }
-        let lands = launches.withLock { $0 }
-        lands[0](.failure(ResolverError(.cancelled)))
+        let completions = launches.withLock { $0 }
+        completions[0](.failure(ResolverError(.cancelled)))
         #expect(answers.withLock { $0 }.isEmpty && flights.waitingCount == 1)
-        lands[1](.success(7))
+        completions[1](.success(7))
         #expect(answers.withLock { $0 } == [.success(7)] && flights.waitingCount == 0)
     }
 
-    /// The first launch is answered, and the question asked again, before its token has come back.
-    @Test func aLateTokenIsNotTheNextFlights() throws {
+    /// Before the first launch returns its token, it is answered and the same question is asked again.
+    @Test func aLateTokenDoesNotAffectTheNextFlight() throws {
         let own = Locked<Flights?>(nil)
         let second = Locked<LookupToken?>(nil)
         let launches = Locked(0)
         let cancelled = Locked<[Int]>([])
-        let flights = Flights { _, land in
+        let flights = Flights { _, complete in
             let number = launches.withLock { count in
                 count += 1
                 return count
             }
             if number == 1 {
-                land(.success(1))
-                let token = own.withLock { $0 }?.ask("q", until: nil) { _ in Issue.record("told") }
+                complete(.success(1))
+                let token = own.withLock { $0 }?.ask("q", until: nil) { _ in Issue.record("the handler was called") }
                 second.withLock { $0 = token }
             }
             return LookupToken {
@@ -52,7 +52,7 @@ struct LookupFlightsTests {
 
     // MARK: Threads
 
-    /// What became of jobs.
+    /// A log of refused jobs.
     private final class Log: Sendable {
         private let refused = Locked<[String: CInt]>([:])
 
@@ -70,12 +70,12 @@ struct LookupFlightsTests {
         }
     }
 
-    /// Each counts on the other's thread, and the system gives neither.
-    @Test(.timeLimit(.minutes(1))) func everyJobIsRefusedWhenNoThreadCanBeMade() async {
+    /// Each job relies on the other's thread, and the system creates neither.
+    @Test(.timeLimit(.minutes(1))) func refusesAllJobsIfNoThreadCanBeCreated() async {
         let log = Log()
         let own = Locked<LookupThreads?>(nil)
         let isInside = Locked(false)
-        let threads = LookupThreads(limit: 2, longestLine: 4, idleTime: .zero) { _ in
+        let threads = LookupThreads(limit: 2, longestQueue: 4, idleTime: .zero) { _ in
             let isFirst = isInside.withLock { isInside in
                 defer { isInside = true }
                 return !isInside
@@ -90,12 +90,13 @@ struct LookupFlightsTests {
         own.withLock { $0 = nil }
     }
 
-    /// The first job is withdrawn while its thread is made; the second takes that thread for granted, and it is not given.
-    @Test(.timeLimit(.minutes(1))) func aJobThatCountsOnAThreadThatIsNotGivenIsRefused() async {
+    /// The first job is withdrawn while its thread is being created. The second relies on that thread, whose creation
+    /// fails.
+    @Test(.timeLimit(.minutes(1))) func refusesAJobWhoseExpectedThreadIsNotCreated() async {
         let log = Log()
         let first = log.job("first")
         let own = Locked<LookupThreads?>(nil)
-        let threads = LookupThreads(limit: 2, longestLine: 4, idleTime: .zero) { _ in
+        let threads = LookupThreads(limit: 2, longestQueue: 4, idleTime: .zero) { _ in
             let threads = own.withLock { $0 }
             #expect(threads?.withdraw(first) == true)
             threads?.run(log.job("second"))
@@ -110,7 +111,7 @@ struct LookupFlightsTests {
 
     // MARK: Deadlines
 
-    @Test func aDeadlineTakesThePlaceOfTheLimitOfTheSystemsReverseLookups() async throws {
+    @Test func aDeadlineReplacesTheSystemResolversReverseLimit() async throws {
         let system = HeldSystem(reverseLimit: .milliseconds(1))
         let subject = NameSubject.host(try HostName("www.example.org"))
         async let patient = system.resolver.names(of: subject, until: .now + .seconds(3600))
@@ -123,7 +124,7 @@ struct LookupFlightsTests {
         #expect(try await patient == ["192.0.2.1"])
     }
 
-    @Test func aDeadlineTakesThePlaceOfTheLimitOfOurOwnReverseLookups() async throws {
+    @Test func aDeadlineReplacesTheWireResolversReverseLimit() async throws {
         let mayAnswer = Locked(false)
         let server = try LoopbackDNSServer { query, _ in
             mayAnswer.withLock { $0 } ? .answer(query.answered([.ptr(DNSName("www.example.org")!)])) : .silence

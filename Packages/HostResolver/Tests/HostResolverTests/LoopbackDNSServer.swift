@@ -2,17 +2,17 @@ import Glibc
 
 @testable import HostResolver
 
-/// A name server on loopback that does as the test says, over UDP and TCP on one port.
+/// A scripted name server on loopback, over UDP and TCP on one port.
 final class LoopbackDNSServer: Sendable {
-    /// What the server does with one query.
+    /// The server's reaction to one query.
     enum Reaction: Sendable {
-        /// Says this.
+        /// Sends a message.
         case answer(DNSMessage)
-        /// Sends these bytes.
+        /// Sends bytes.
         case bytes([UInt8])
-        /// Sends bytes from another socket, then the true answer.
+        /// Sends forged bytes, optionally from another port, then the true answer.
         case answerAfter(forged: [UInt8], fromOtherPort: Bool, DNSMessage)
-        /// Says nothing.
+        /// Sends nothing.
         case silence
         /// Closes the TCP connection.
         case hangUp
@@ -29,7 +29,7 @@ final class LoopbackDNSServer: Sendable {
     /// Starts a server.
     init(_ behaviour: @escaping Behaviour) throws {
         let any = SocketAddress("127.0.0.1:0")!
-        // The port that TCP gets may be taken in UDP: then another one.
+        // The port that the kernel chooses for TCP may be in use for UDP; then try another one.
         var sockets: (udp: CInt, tcp: CInt, address: SocketAddress)?
         for _ in 0..<50 where sockets == nil {
             let tcp = Self.socket(SOCK_STREAM, any)
@@ -43,24 +43,24 @@ final class LoopbackDNSServer: Sendable {
         udp = WaitPoint(descriptor: sockets.udp, ownership: .owned)
         tcp = WaitPoint(descriptor: sockets.tcp, ownership: .owned)
         self.behaviour = behaviour
-        // Not on the pool that all tests share: a test that waits there must not make this server a slow one.
+        // Not on the concurrency pool, where tests that block a thread would delay the server.
         Task(executorPreference: EventLoop.shared) { await self.serveDatagrams() }
         Task(executorPreference: EventLoop.shared) { await self.acceptConnections() }
     }
 
-    /// Ends it.
+    /// Stops the server.
     func stop() {
         udp.close()
         tcp.close()
     }
 
-    /// What was asked so far.
+    /// The questions so far.
     var questions: [DNSQuestion] { seen.withLock { $0.map(\.question) } }
 
-    /// How often it was asked over TCP.
+    /// The number of queries over TCP.
     var tcpCount: Int { seen.withLock { $0.count { $0.isTCP } } }
 
-    /// A configuration that asks this server only.
+    /// Returns a configuration with this server only.
     func configuration(_ change: (inout ResolverConfiguration) -> Void = { _ in }) -> ResolverConfiguration {
         var configuration = ResolverConfiguration(servers: [address])
         configuration.attempts = 1
@@ -139,7 +139,7 @@ final class LoopbackDNSServer: Sendable {
         case .hangUp: return
         }
         let framed = [UInt8(reply.count >> 8), UInt8(reply.count & 255)] + reply
-        // In two pieces, so that the reader meets a length without its message.
+        // In two pieces, so that the reader receives an incomplete length first.
         for piece in [framed.prefix(1), framed.dropFirst(1)] {
             _ = piece.withUnsafeBytes {
                 Glibc.send(connection.descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
@@ -168,7 +168,7 @@ final class LoopbackDNSServer: Sendable {
 }
 
 extension DNSMessage {
-    /// An answer to this query with these records.
+    /// Returns an answer to this query, with the given records.
     func answered(_ data: [DNSRecordData], timeToLive: UInt32 = 60, code: UInt8 = 0) -> DNSMessage {
         var message = self
         message.header.isResponse = true

@@ -6,22 +6,22 @@ import Testing
 @Suite struct NetworkMonitorTests {
     private let start = ContinuousClock.now
 
-    @Test func changesInShortOrderAreOne() {
+    @Test func combinesChangesInQuickSuccession() {
         var machine = ChangeDebounceMachine(quietTime: .seconds(1))
         #expect(machine.deadline == nil && machine.report(now: start) == nil)
-        machine.noted([], now: start)
+        machine.record([], now: start)
         #expect(machine.deadline == nil)
-        machine.noted(.links, now: start)
-        machine.noted(.routes, now: start + .milliseconds(900))
+        machine.record(.links, now: start)
+        machine.record(.routes, now: start + .milliseconds(900))
         #expect(machine.deadline == start + .milliseconds(1900))
         #expect(machine.report(now: start + .milliseconds(1899)) == nil)
         #expect(machine.report(now: start + .milliseconds(1900)) == [.links, .routes])
         #expect(machine.report(now: start + .seconds(9)) == nil && machine.deadline == nil)
     }
 
-    @Test func aNetworkThatNeverRestsIsReported() {
+    @Test func reportsContinuousChanges() {
         var machine = ChangeDebounceMachine(quietTime: .seconds(1))
-        for tenth in 0..<200 { machine.noted(.routes, now: start + .milliseconds(tenth * 100)) }
+        for tenth in 0..<200 { machine.record(.routes, now: start + .milliseconds(tenth * 100)) }
         #expect(machine.deadline == start + .seconds(ChangeDebounceMachine.longestFactor))
     }
 
@@ -30,7 +30,7 @@ import Testing
             (16, NetworkChange.links), (17, .links), (20, .addresses), (21, .addresses), (24, .routes), (25, .routes),
             (99, []),
         ] as [(UInt16, NetworkChange)])
-    func messagesMeanChanges(type: UInt16, change: NetworkChange) {
+    func classifiesMessages(type: UInt16, change: NetworkChange) {
         #expect(NetworkChange([NetlinkMessage(type: type, flags: 0, sequence: 0, payload: [])]) == change)
     }
 
@@ -55,7 +55,7 @@ import Testing
         _ = await task.value
     }
 
-    @Test func aHubTellsEverybodyAndMerges() async {
+    @Test func theHubReachesAllListenersAndCombinesChanges() async {
         let hub = ChangeHub()
         let (one, other) = (hub.listen(), hub.listen())
         hub.publish(.links)
@@ -70,24 +70,24 @@ import Testing
     @Test func callsOnTheTarget() async {
         let hub = ChangeHub()
         let listener = hub.listen()
-        let bells = Locked<[any DeliverySignal]>([])
+        let signals = Locked<[any DeliverySignal]>([])
         hub.publish(.addresses)
         await withCheckedContinuation { done in
-            let bell = LoopTarget().makeSignal {
+            let signal = LoopTarget().makeSignal {
                 let change = listener.take()
                 #expect(change == .addresses && EventLoop.shared.isCurrent)
                 done.resume()
             }
-            listener.ring(bell)
-            bells.withLock { $0.append(bell) }
+            listener.notify(signal)
+            signals.withLock { $0.append(signal) }
         }
-        // The signal holds the listener that holds it.
-        for bell in bells.withLock({ $0 }) { bell.cancel() }
+        // The signal and the listener hold each other.
+        for signal in signals.withLock({ $0 }) { signal.cancel() }
     }
 
-    /// A kernel that watches no more descriptors, a loop that ends: reading again at once would go on for ever.
+    /// The kernel watches no more descriptors, or the event loop ends. Reading again at once would never end.
     @Test(arguments: [Wake.failed(28), .busy, .closed, .cancelled])
-    func aWaitThatDoesNotTakePlaceEndsTheWatch(_ wake: Wake) async {
+    func aFailedWaitEndsTheWatch(_ wake: Wake) async {
         let waits = Locked(0)
         let watch = NetworkWatch(quietTime: .zero) {
             .nothing

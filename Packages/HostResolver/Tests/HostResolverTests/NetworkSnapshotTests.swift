@@ -47,7 +47,7 @@ import Testing
         return NetlinkMessage(type: RouteNetlink.newNeighbor, flags: 2, sequence: 30, payload: payload)
     }
 
-    @Test func readsLinksWithTheirAddresses() {
+    @Test func parsesLinksWithTheirAddresses() {
         var snapshot = NetworkSnapshot()
         snapshot.receive([
             link(7, "eth0", flags: 0x1_0043), link(1, "lo", flags: 0x1_0049), link(9, "eth1", flags: 0x1003),
@@ -70,23 +70,24 @@ import Testing
             ])
     }
 
-    /// 30 s of what were 600 are left; without a time to live, or one of a strange size, there is no lease.
-    @Test func readsHowLongAnAddressWasGivenFor() {
-        func given(_ times: [UInt32]) -> AddressLease? {
+    /// A lease of 600 s with 30 s remaining. An address without a lifetime, or with one of the wrong size, has no
+    /// lease.
+    @Test func parsesLeases() {
+        func lease(_ times: [UInt32]) -> AddressLease? {
             var message = address(7, "192.0.2.7", prefix: 24, flags: 0)
             var bytes: [UInt8] = []
             for time in times { bytes.appendNative(time) }
             message.payload.appendAttribute(RouteNetlink.addressTimes, bytes)
             return InterfaceAddress.read(message, upTime: .seconds(1000))?.1.lease
         }
-        let lease = given([20, 30, 0, 43_000])
-        #expect(lease == AddressLease(total: .seconds(600), remaining: .seconds(30)))
-        #expect(lease?.isOverdue == true)
-        #expect(given([.max, 75, 0, 47_500])?.isOverdue == false)
-        #expect(given([.max, .max, 0, 0]) == nil)
-        #expect(given([20, 30]) == nil)
-        // A renewal in the future is none.
-        #expect(given([20, 30, 0, .max])?.total == .seconds(30))
+        let old = lease([20, 30, 0, 43_000])
+        #expect(old == AddressLease(total: .seconds(600), remaining: .seconds(30)))
+        #expect(old?.isOverdue == true)
+        #expect(lease([.max, 75, 0, 47_500])?.isOverdue == false)
+        #expect(lease([.max, .max, 0, 0]) == nil)
+        #expect(lease([20, 30]) == nil)
+        // A renewal in the future is ignored.
+        #expect(lease([20, 30, 0, .max])?.total == .seconds(30))
     }
 
     @Test func thePreferredDefaultRouteComesFirst() {
@@ -105,14 +106,14 @@ import Testing
             (0x01, Neighbor.State.resolving), (0x02, .reachable), (0x04, .stale), (0x10, .stale), (0x20, .failed),
             (0x80, .reachable), (0x40, nil), (0x00, nil),
         ] as [(UInt16, Neighbor.State?)])
-    func readsNeighbors(number: UInt16, state: Neighbor.State?) {
+    func parsesNeighbors(number: UInt16, state: Neighbor.State?) {
         var snapshot = NetworkSnapshot()
         snapshot.receive([neighbor("192.0.2.1", state: number)])
         let expected = state.map { Neighbor(IPAddress("192.0.2.1")!, interfaceIndex: 7, state: $0) }
         #expect(snapshot.neighbors == [expected].compactMap(\.self))
     }
 
-    @Test func whatIsCutShortIsLeftOut() {
+    @Test func survivesTruncatedMessages() {
         for message in [
             link(7, "eth0", flags: 1), address(7, "192.0.2.7", prefix: 24, flags: 0),
             defaultRoute(gateway: "192.0.2.1", metric: 1), neighbor("192.0.2.1", state: 2),
@@ -126,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func theKernelTellsOfLoopback() throws {
+    @Test func theKernelReportsLoopback() throws {
         let network = try NetworkSnapshot.current()
         let loopback = try #require(network.interfaces.first { $0.isLoopback })
         #expect(loopback.name == "lo")

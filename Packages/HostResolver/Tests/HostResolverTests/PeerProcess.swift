@@ -2,17 +2,17 @@ import Glibc
 
 @testable import HostResolver
 
-/// A server of somebody else's, started for one test and ended with it.
+/// The process of a third-party server, which lives as long as this object.
 final class PeerProcess {
     private let identifier: pid_t
 
-    /// The program is not installed: the test fails, as one that skips itself is soon one that never runs.
+    /// The error if the program is not installed. The test fails, because a test that skips itself soon never runs.
     struct Missing: Error, CustomStringConvertible {
         let program: String
         var description: String { "\(program) is missing: Scripts/bootstrap installs it." }
     }
 
-    /// Starts `program`, its output thrown away.
+    /// Starts `program` and discards its output.
     init(_ program: String, _ arguments: [String]) throws {
         guard access(program, X_OK) == 0 else { throw Missing(program: program) }
         var actions = posix_spawn_file_actions_t()
@@ -21,7 +21,7 @@ final class PeerProcess {
         for descriptor: CInt in [1, 2] {
             posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
         }
-        // Threads of the concurrency pool block all signals, and a child inherits that.
+        // Threads of the concurrency pool block all signals, and a child process inherits their mask.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -43,7 +43,7 @@ final class PeerProcess {
         waitpid(identifier, &status, 0)
     }
 
-    /// A port of 127.0.0.1 that nobody uses now.
+    /// Returns an unused port of 127.0.0.1.
     static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, CInt(SOCK_DGRAM.rawValue), 0)
         defer { close(descriptor) }
@@ -53,7 +53,7 @@ final class PeerProcess {
         return port
     }
 
-    /// A resolver that asks the server on `port`, once it answers for `name`.
+    /// Returns a resolver that queries the server on `port`, as soon as it answers for `name`.
     static func resolver(port: UInt16, answeringFor name: String) async throws -> WireResolver {
         var configuration = ResolverConfiguration(servers: [SocketAddress("127.0.0.1:\(port)")!])
         configuration.search = [DNSName("mq.test")!]
@@ -64,7 +64,7 @@ final class PeerProcess {
                 _ = try await resolver.records(.a, of: name, until: deadline)
                 return resolver
             } catch {
-                // Nobody listens yet.
+                // The server does not listen yet.
                 guard error.code == .temporaryFailure, .now < deadline else { throw error }
             }
         }

@@ -2,7 +2,7 @@ import HostResolver
 import Testing
 
 @Suite struct ResolverConfigurationTests {
-    @Test func readsAFullFile() {
+    @Test func parsesACompleteFile() {
         let configuration = ResolverConfiguration(
             parsing: """
                 # made by hand
@@ -41,11 +41,11 @@ import Testing
         ("ndots:99", 15), ("ndots:-1", 1), ("ndots:0", 0), ("ndots:", 1), ("ndots", 1),
         ("ndots:99999999999999999999", 1),
     ])
-    func holdsDotsToTheirLimits(option: String, dots: Int) {
+    func clampsDots(option: String, dots: Int) {
         #expect(ResolverConfiguration(parsing: "options " + option).dotsBeforeSearch == dots)
     }
 
-    @Test func holdsTimesToTheirLimits() {
+    @Test func clampsTimes() {
         let configuration = ResolverConfiguration(parsing: "options timeout:900 attempts:900")
         #expect(configuration.timeout == .seconds(30) && configuration.attempts == 5)
     }
@@ -58,14 +58,14 @@ import Testing
         #expect(configuration.search.count == ResolverConfiguration.mostSearchDomains)
     }
 
-    @Test func theHostsDomainIsTheLastResort() {
+    @Test func usesTheHostsDomainWithoutASearchList() {
         #expect(ResolverConfiguration(parsing: "", hostName: "pc.example.net").search == [DNSName("example.net")!])
         #expect(ResolverConfiguration(parsing: "", hostName: "pc").search.isEmpty)
         #expect(ResolverConfiguration(parsing: "search .", hostName: "pc.example.net").search.isEmpty)
         #expect(ResolverConfiguration(parsing: "search a b\ndomain c").search == [DNSName("c")!])
     }
 
-    @Test func theEnvironmentGoesBeforeTheFile() {
+    @Test func theEnvironmentOverridesTheFile() {
         let configuration = ResolverConfiguration(
             parsing: "search file.example\noptions ndots:2 timeout:9", localDomain: "env.example", options: "ndots:4")
         #expect(configuration.search == [DNSName("env.example")!])
@@ -84,13 +84,13 @@ import Testing
         #expect(configuration.candidates(for: try HostName(host)).map(\.description) == names)
     }
 
-    @Test func singleLabelsNeedNotGoToTheRoot() throws {
+    @Test func canSkipTopLevelQueries() throws {
         var configuration = ResolverConfiguration(servers: [], search: [DNSName("a")!])
         configuration.skipsTopLevelQueries = true
         #expect(configuration.candidates(for: try HostName("www")).map(\.description) == ["www.a."])
     }
 
-    /// CVE-2024-25629 of c-ares: a line of the file read before its beginning.
+    /// CVE-2024-25629 of c-ares: a read before the beginning of a line.
     @Test func survivesRandomFiles() {
         var random = SeededRandom(seed: 4)
         let words = [

@@ -2,11 +2,11 @@ import Testing
 
 @testable import HostResolver
 
-/// Each option changes what a resolver does. An option without a row here fails the tests.
+/// Each option changes a resolver's behaviour. The tests fail for an option without a row here.
 struct ResolverOptionTests {
     private static let servers = [SocketAddress("192.0.2.1:53")!, SocketAddress("192.0.2.2:53")!]
 
-    /// What is asked for a short and a longer name, and how, until every server has been silent.
+    /// The candidates of a short and a longer name, and the queries for one question, until every server has timed out.
     private static func outcome(_ change: (inout ResolverConfiguration) -> Void) throws -> [String] {
         var configuration = ResolverConfiguration(servers: servers, search: [DNSName("example.org")!])
         change(&configuration)
@@ -47,27 +47,28 @@ struct ResolverOptionTests {
     ]
 
     @Test(arguments: rows.keys.sorted())
-    func anOptionChangesWhatIsAsked(_ name: String) throws {
+    func eachOptionChangesTheQueries(_ name: String) throws {
         #expect(try Self.outcome(#require(Self.rows[name])) != Self.outcome { _ in })
     }
 
     @Test func everyOptionHasARow() {
-        // Not an option: says what the text lacked.
-        let told: Set = ["isFallback"]
+        // Not an option, but a property of the parsed text.
+        let derived: Set = ["isFallback"]
         let configuration = ResolverConfiguration(servers: [])
         #expect(
-            Set(Self.rows.keys) == Set(Mirror(reflecting: configuration).children.compactMap(\.label)).subtracting(told)
+            Set(Self.rows.keys)
+                == Set(Mirror(reflecting: configuration).children.compactMap(\.label)).subtracting(derived)
         )
     }
 
     // MARK: Requests
 
-    @Test func eachPartOfARequestChangesWhatTheSystemIsAsked() async throws {
+    @Test func eachPropertyOfARequestChangesTheResult() async throws {
         func outcome(_ change: (inout AddressRequest) -> Void) async throws -> [String] {
             let system = HeldSystem()
             var request = AddressRequest(try HostName("www.example.org"))
             change(&request)
-            // One that is out of time is not waited for.
+            // A request that has timed out gets no answer.
             if request.deadline == nil { system.release(.success([IPAddress("192.0.2.1")!])) }
             var lines: [String] = []
             do throws(ResolverError) {
@@ -92,12 +93,12 @@ struct ResolverOptionTests {
         #expect(Set(rows.keys) == Set(Mirror(reflecting: request).children.compactMap(\.label)))
     }
 
-    // MARK: Our own resolver
+    // MARK: The wire resolver
 
-    @Test func eachOptionOfOurOwnResolverChangesItsAnswers() async throws {
+    @Test func eachOptionOfTheWireResolverChangesItsAnswers() async throws {
         let server = try LoopbackDNSServer { query, _ in .answer(query.answered([.a(IPv4Address("192.0.2.1")!)])) }
         defer { server.stop() }
-        /// What two look-ups of a name give, and how often the server is asked.
+        /// The results of two lookups of a name, and the number of queries.
         func outcome(
             _ configuration: ResolverConfiguration, _ hosts: String = "", cacheLimit: Int = 0
         ) async throws -> [String] {
@@ -120,7 +121,7 @@ struct ResolverOptionTests {
         #expect(try await outcome(usual, cacheLimit: 10) == ["192.0.2.1", "192.0.2.1", "asked 1"])
         #expect(try await outcome(usual, "192.0.2.9 www.example.org") == ["192.0.2.9", "192.0.2.9", "asked 0"])
         #expect(try await outcome(ResolverConfiguration(servers: [])).last == "asked 0")
-        // A new property needs a line above. The configuration and the cache are the client's.
+        // A new property needs a line above. The configuration and the cache belong to the client.
         let parts = Mirror(reflecting: WireResolver()).children.compactMap(\.label)
         #expect(Set(parts) == ["client", "fixedHosts", "reverseLimit", "flights"])
     }

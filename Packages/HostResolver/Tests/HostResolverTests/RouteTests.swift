@@ -30,7 +30,7 @@ import Testing
         var random = SeededRandom(seed: 8)
         for _ in 0..<20_000 {
             var bytes = random.bytes(upTo: 100)
-            // Lengths that nearly fit, else nothing gets past them.
+            // Plausible lengths; otherwise no message would pass the check of its length.
             if bytes.count > 16 { bytes.replaceSubrange(0..<4, with: [UInt8(bytes.count), 0, 0, 0]) }
             if bytes.count > 30 { bytes.replaceSubrange(4..<6, with: [24, 0]) }
             for message in NetlinkMessage.messages(in: bytes) {
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func readsTheKernelsAnswer() throws {
+    @Test func parsesTheKernelsAnswer() throws {
         var payload: [UInt8] = [2, 32, 0, 0, 254, 0, 0, 1, 0, 0, 0, 0]
         payload.appendAttribute(RouteNetlink.destination, [198, 51, 100, 1])
         payload.appendAttribute(RouteNetlink.outputInterface, [4, 0, 0, 0])
@@ -61,7 +61,7 @@ import Testing
             (Route(kind: .refused), "unreachable"), (Route(kind: .unicast, isDead: true), "unreachable"),
             (Route(kind: .broadcast), "reachable, direct"),
         ] as [(Route?, String)])
-    func routesMeanFlags(route: Route?, flags: String) {
+    func makesFlagsFromRoutes(route: Route?, flags: String) {
         #expect(ReachabilityFlags(route).description == flags)
     }
 
@@ -80,7 +80,7 @@ import Testing
         #expect(try ReachabilityFlags(of: [IPAddress(address)!]) == [.reachable, .isLocalAddress, .isDirect])
     }
 
-    @Test func anUnknownInterfaceLeadsNowhere() throws {
+    @Test func anUnknownInterfaceHasNoRoute() throws {
         #expect(try Route.to(IPAddress("fe80::1%nosuchif")!) == nil)
         #expect(try ReachabilityFlags(of: [IPAddress("fe80::1%nosuchif")!]) == [])
         #expect(try ReachabilityFlags(of: []) == [])

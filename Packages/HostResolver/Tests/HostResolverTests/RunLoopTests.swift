@@ -7,20 +7,20 @@ import Testing
 
 @testable import HostResolver
 
-/// HR-012: a client on a run loop, as `CFHostScheduleWithRunLoop` has it.
+/// HR-012: a client on a run loop, as with `CFHostScheduleWithRunLoop`.
 @Suite struct RunLoopTests {
     private static let mode = RunLoop.Mode("org.example.host")
 
     @Test(arguments: [RunLoop.Mode.default, mode])
-    func tellsTheClientOnTheThreadOfTheLoopInItsMode(mode: RunLoop.Mode) async {
-        let told = Locked<[(isOnThread: Bool, error: ResolverError?, count: Int?)]>([])
+    func callsTheClientOnTheLoopsThreadInItsMode(mode: RunLoop.Mode) async {
+        let reports = Locked<[(isOnThread: Bool, error: ResolverError?, count: Int?)]>([])
         await onThread {
             let thread = pthread_self()
             let host = HostLookup(name: "localhost")
             let target = RunLoopTarget.current(mode: mode)
             host.schedule(on: target)
             host.setClient { host, _, error in
-                told.withLock {
+                reports.withLock {
                     $0.append((pthread_equal(thread, pthread_self()) != 0, error, host.addresses.value?.count))
                 }
             }
@@ -30,33 +30,33 @@ import Testing
                 Issue.record(error)
                 return
             }
-            // Each turn ends when a source has fired; the limit is for a target that never tells.
+            // Each turn ends when a source has fired. The limit is for a client that is never called.
             let limit = Date(timeIntervalSinceNow: 60)
-            while told.withLock({ $0.isEmpty }), RunLoop.current.run(mode: mode, before: limit), limit > Date() {}
+            while reports.withLock({ $0.isEmpty }), RunLoop.current.run(mode: mode, before: limit), limit > Date() {}
             host.unschedule(from: target)
-            // Nothing is left on the loop: it returns at once, and says so.
+            // No source is left on the run loop: it returns false at once.
             #expect(!RunLoop.current.run(mode: mode, before: .distantPast))
         }
-        let calls = told.withLock { $0 }
+        let calls = reports.withLock { $0 }
         #expect(calls.count == 1)
         #expect(calls.first?.isOnThread == true && calls.first?.error == nil && (calls.first?.count ?? 0) > 0)
     }
 
     @Test func anotherModeIsNotServed() async {
-        let isTold = Atomic(false)
+        let isCalled = Atomic(false)
         await onThread {
             let host = HostLookup(name: "127.0.0.1")
             host.schedule(on: RunLoopTarget.current(mode: Self.mode))
-            host.setClient { _, _, _ in isTold.store(true, ordering: .relaxed) }
+            host.setClient { _, _, _ in isCalled.store(true, ordering: .relaxed) }
             do throws(ResolverError) { try host.start(.addresses) } catch { Issue.record(error) }
-            // Found, but told only where the loop runs in the mode that was asked for.
+            // The lookup has ended, but the client is called only when the loop runs in the scheduled mode.
             while !host.addresses.hasBeenResolved {}
             _ = RunLoop.current.run(mode: .default, before: .distantPast)
-            let isToldInVain = isTold.load(ordering: .relaxed)
-            #expect(!isToldInVain)
-            while !isTold.load(ordering: .relaxed), RunLoop.current.run(mode: Self.mode, before: .distantFuture) {}
-            let isToldAtLast = isTold.load(ordering: .relaxed)
-            #expect(isToldAtLast)
+            let wasCalledInDefaultMode = isCalled.load(ordering: .relaxed)
+            #expect(!wasCalledInDefaultMode)
+            while !isCalled.load(ordering: .relaxed), RunLoop.current.run(mode: Self.mode, before: .distantFuture) {}
+            let wasCalled = isCalled.load(ordering: .relaxed)
+            #expect(wasCalled)
         }
     }
 }

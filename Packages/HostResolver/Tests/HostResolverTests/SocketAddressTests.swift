@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: [
         "", ":", "1.2.3.4", "1.2.3.4:", "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:+1", "::1:80", "[::1]", "[1.2.3.4]:1",
     ])
-    func refusesText(text: String) {
+    func rejectsInvalidText(text: String) {
         #expect(SocketAddress(text) == nil)
     }
 
@@ -24,7 +24,7 @@ import Testing
         #expect(bytes == [UInt8(AF_INET), 0, 1, 2, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0])
     }
 
-    @Test func refusesShortAndLongSockAddrs() {
+    @Test func rejectsShortAndLongSockAddrs() {
         for text in ["1.2.3.4:5", "[::1]:5"] {
             let whole = SocketAddress(text)!.sockaddrBytes
             for length in 0..<whole.count {
@@ -34,7 +34,7 @@ import Testing
         #expect(throws: ResolverError.self) { try SocketAddress(sockaddr: [UInt8](repeating: 3, count: 129)) }
     }
 
-    @Test func keepsForeignFamilies() throws {
+    @Test func keepsOtherFamilies() throws {
         let bytes: [UInt8] = [UInt8(AF_NETLINK), 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
         let address = try SocketAddress(sockaddr: bytes)
         #expect(address == .other(bytes))
@@ -79,13 +79,13 @@ import Testing
     }
 
     @Test(arguments: [0, 108, 4000])
-    func refusesUnixNamesThatDoNotFit(length: Int) {
+    func rejectsUnixNamesThatDoNotFit(length: Int) {
         let name = String(repeating: "x", count: length)
         #expect(throws: ResolverError.self) { try UnixSocketAddress(path: name) }
         #expect(throws: ResolverError.self) { try UnixSocketAddress(abstractName: name) }
     }
 
-    @Test func takesTheLongestUnixNames() throws {
+    @Test func acceptsTheLongestUnixNames() throws {
         let name = String(repeating: "x", count: UnixSocketAddress.longestName)
         for address in [try UnixSocketAddress(path: name), try UnixSocketAddress(abstractName: name)] {
             #expect(try SocketAddress(sockaddr: SocketAddress.unix(address).sockaddrBytes) == .unix(address))

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: ["x.invalid", "X.y.Onion.", "invalid"])
-    func asksNobodyForWhatNobodyMayHearOf(text: String) async throws {
+    func makesNoCallForPrivateNames(text: String) async throws {
         let system = HeldSystem()
         let name = try HostName(text)
         await #expect(throws: ResolverError(.hostNotFound, name: name.description)) {
@@ -36,7 +36,7 @@ import Testing
         #expect(system.calls.isEmpty)
     }
 
-    @Test func blocksForNobodyEither() throws {
+    @Test func makesNoBlockingCallForPrivateNames() throws {
         let system = HeldSystem()
         #expect(throws: ResolverError(.hostNotFound, name: "x.onion")) {
             try system.resolver.blockingAddresses(AddressRequest(HostName("x.onion")))
@@ -44,7 +44,7 @@ import Testing
         #expect(system.calls.isEmpty)
     }
 
-    @Test func refusesTheOtherFamilyOfANumericName() async throws {
+    @Test func rejectsTheOtherFamilyOfANumericName() async throws {
         let request = AddressRequest(try HostName("::1"), families: .v4)
         await #expect(throws: ResolverError(.noData, name: "::1")) {
             try await SystemResolver.shared.addresses(request)
@@ -66,7 +66,7 @@ import Testing
         #expect(!calledInside)
     }
 
-    @Test func equalLookupsInFlightAreOne() async throws {
+    @Test func equalConcurrentLookupsShareOneCall() async throws {
         let system = HeldSystem()
         let name = try HostName("one.example")
         try await withThrowingTaskGroup(of: [IPAddress].self) { group in
@@ -77,12 +77,12 @@ import Testing
             for try await found in group { #expect(found == answer) }
         }
         #expect(system.calls.count == 1)
-        // Nothing is cached: the next lookup is a call of its own.
+        // Nothing is cached: the next lookup makes another call.
         _ = try await system.resolver.addresses(of: name)
         #expect(system.calls.count == 2)
     }
 
-    @Test func aCallOnItsCallersThreadTakesPassengersToo() async throws {
+    @Test func aCallOnItsCallersThreadIsShared() async throws {
         let system = HeldSystem()
         let name = try HostName("one.example")
         let blocking = Locked<[[IPAddress]?]>([])
@@ -117,7 +117,7 @@ import Testing
         system.release(.success(answer))
     }
 
-    @Test func cancellingBeforeTheStartAsksNothing() async throws {
+    @Test func cancellingBeforeTheStartMakesNoCall() async throws {
         let system = HeldSystem()
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -140,8 +140,8 @@ import Testing
         system.release(.success(answer))
     }
 
-    @Test func abandonedCallsAreBoundedAndTheLineIsToo() async throws {
-        let system = HeldSystem(threadLimit: 3, longestLine: 2)
+    @Test func boundsAbandonedCallsAndTheQueue() async throws {
+        let system = HeldSystem(threadLimit: 3, longestQueue: 2)
         let names = try (0..<6).map { try HostName("n\($0).example") }
         let codes = Locked<[ResolverError.Code]>([])
         let tokens = names.map { name in
@@ -153,7 +153,7 @@ import Testing
         #expect(system.threads.threadCount == 3)
         while codes.withLock({ $0.isEmpty }) { await Task.yield() }
         #expect(codes.withLock { $0 } == [.busy])
-        // Those in line leave it; those in the system are left alone and their threads come back.
+        // Queued lookups are withdrawn. Running calls continue, and their threads become available again.
         for token in tokens.dropLast() { #expect(token.cancel()) }
         #expect(!tokens[5].cancel())
         system.release(.success(answer))
@@ -162,7 +162,7 @@ import Testing
         #expect(codes.withLock { $0 } == [.busy])
     }
 
-    @Test func idleThreadsLeave() async throws {
+    @Test func idleThreadsExit() async throws {
         let system = HeldSystem(idleTime: .milliseconds(1))
         system.release(.success(answer))
         _ = try await system.resolver.addresses(of: "a.example")
@@ -170,7 +170,7 @@ import Testing
         #expect(try await system.resolver.addresses(of: "b.example") == answer)
     }
 
-    @Test func familiesComeApartWhenAsked() async throws {
+    @Test func deliversFamiliesSeparatelyOnRequest() async throws {
         let system = HeldSystem()
         system.release(.success(answer))
         var families: AddressFamilies = []
@@ -183,7 +183,7 @@ import Testing
         #expect(system.calls.sorted() == ["a.example4", "a.example6"])
     }
 
-    @Test func failuresOfBothFamiliesAreOne() async throws {
+    @Test func combinesTheFailuresOfBothFamilies() async throws {
         let system = HeldSystem()
         system.release(.failure(ResolverError(.temporaryFailure)))
         await #expect(throws: ResolverError(.temporaryFailure, name: "a.example")) {
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    /// CVE-2025-31498 and CVE-2026-33630 of c-ares: a callback that cancels frees what its caller still uses.
+    /// CVE-2025-31498 and CVE-2026-33630 of c-ares: a callback that cancels freed memory that its caller still used.
     @Test func cancellingFromInsideTheCallbackIsHarmless() async throws {
         let system = HeldSystem()
         system.release(.success(answer))
@@ -212,8 +212,8 @@ import Testing
         }
     }
 
-    /// The token in the handler's reach, as above, is a cycle that the end of the lookup must break.
-    @Test(.timeLimit(.minutes(1))) func anEndedLookupLetsItsHandlerGo() async throws {
+    /// A handler that holds its token, as above, forms a cycle, which the end of the lookup must break.
+    @Test(.timeLimit(.minutes(1))) func anEndedLookupReleasesItsHandler() async throws {
         let system = HeldSystem()
         system.release(.success(answer))
         let name = try HostName("a.example")
@@ -238,7 +238,7 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    @Test func givesTheMainNameOfAName() async throws {
+    @Test func findsTheCanonicalNameOfAName() async throws {
         #expect(try await SystemResolver.shared.names(of: .host(HostName("localhost"))).contains("localhost"))
     }
 
@@ -247,7 +247,7 @@ import Testing
         (-4, "serverFailed", 12, 4),
         (-9, "noData", 12, 1), (-11, "system", 1, 24), (-10, "system", 12, 6), (-77, "system", 12, 4),
     ])
-    func speaksDarwinsNumbers(failure: CInt, code: String, domain: Int, number: Int) {
+    func reportsDarwinsNumbers(failure: CInt, code: String, domain: Int, number: Int) {
         let error = ResolverError(addressInfoFailure: failure, errno: 24, name: "a.example")
         #expect(error.code.rawValue == code)
         #expect(error.domain.rawValue == domain)
@@ -256,7 +256,7 @@ import Testing
     }
 }
 
-/// Keeps the token where the handler can reach it.
+/// A token that a handler can access.
 private final class TokenBox: Sendable {
     let token = Locked<LookupToken?>(nil)
 }

@@ -22,7 +22,7 @@ import Testing
         "http://[::%31]/", "http://%41.com/", "http://a%2fb/", "http://a%/", "http://a%e4/", "http://a:b/",
         "http://a:-1/", "http://a:1:2/",
     ])
-    func refuses(_ url: String) {
+    func rejects(_ url: String) {
         let error = #expect(throws: ResolverError.self) { try URLAuthority(of: url) }
         #expect(error?.code == .invalidName)
     }
@@ -31,12 +31,12 @@ import Testing
         ("http://Example.ORG./", "example.org"), ("http://[2001:DB8::1]/", "2001:db8::1"),
         ("http://127.0.0.1/", "127.0.0.1"),
     ])
-    func givesWhatIsLookedUp(_ url: String, _ host: String) throws {
+    func returnsTheResolvableHost(_ url: String, _ host: String) throws {
         #expect(try URLAuthority(of: url).resolvableHost() == host)
     }
 
     @Test(arguments: ["http://a_b c/", "http://127.1/", "http://-a/", "http:///"])
-    func refusesWhatIsNoHost(_ url: String) throws {
+    func rejectsInvalidHosts(_ url: String) throws {
         let authority = try URLAuthority(of: url)
         #expect(throws: ResolverError.self) { try authority.resolvableHost() }
     }

@@ -8,7 +8,7 @@ import Testing
     private static let v6 = IPv6Address("2001:db8::1")!
     private static let noHosts = HostsFile(parsing: "")
 
-    /// Runs `body` with a server and a resolver that asks it.
+    /// Runs `body` with a server and a resolver that queries it.
     private func with(
         cacheLimit: Int = 0, change: (inout ResolverConfiguration) -> Void = { _ in },
         hosts: HostsFile = noHosts, _ behaviour: @escaping LoopbackDNSServer.Behaviour,
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func blocksToo() async throws {
+    @Test func blocksTheCallingThread() async throws {
         try await with({ query, _ in Self.addresses(query) }) { _, resolver async throws in
             let found = Locked<Result<Int, ResolverError>?>(nil)
             let block: @Sendable () -> Void = {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func fetchesOverTCPWhatWasCut() async throws {
+    @Test func fetchesTruncatedAnswersOverTCP() async throws {
         let texts = (0..<40).map { DNSRecordData.txt([[UInt8](repeating: UInt8($0), count: 200)]) }
         try await with({ query, isTCP in
             var cut = query.answered([])
@@ -92,9 +92,9 @@ import Testing
         }
     }
 
-    /// A stranger's packets: another port (the kernel drops them), another id, another question, noise.
+    /// Forged packets: from another port (which the kernel drops), with another ID, another question, or random bytes.
     @Test(arguments: ["port", "id", "question", "noise"])
-    func forgeriesDoNotCount(kind: String) async throws {
+    func ignoresForgedAnswers(kind: String) async throws {
         try await with({ query, _ in
             var forged = query.answered([.a(IPv4Address("203.0.113.66")!)])
             if kind == "id" { forged.header.id ^= 1 }
@@ -111,7 +111,7 @@ import Testing
         (2 as UInt8, ResolverError.Code.serverFailed, ServerOutcome.Result.serverFailure), (5, .serverFailed, .refused),
         (3, .hostNotFound, .answered), (0, .noData, .answered),
     ])
-    func saysWhatTheServerSaid(code: UInt8, error: ResolverError.Code, outcome: ServerOutcome.Result) async throws {
+    func reportsTheServersOutcome(code: UInt8, error: ResolverError.Code, outcome: ServerOutcome.Result) async throws {
         try await with({ query, _ in .answer(query.answered([], code: code)) }) { _, resolver async throws in
             await #expect {
                 _ = try await resolver.addresses(of: "www.example.org.")
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func theSecondServerHelps() async throws {
+    @Test func triesTheSecondServer() async throws {
         let failing = try LoopbackDNSServer { query, _ in .answer(query.answered([], code: 2)) }
         defer { failing.stop() }
         try await with(change: { $0.servers.insert(failing.address, at: 0) }, { query, _ in Self.addresses(query) }) {
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func aPortWhereNobodyListensIsNotWaitedFor() async throws {
+    @Test func doesNotWaitForAClosedPort() async throws {
         let server = try LoopbackDNSServer { _, _ in .silence }
         var configuration = server.configuration { $0.timeout = .seconds(3600) }
         server.stop()
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func silenceEndsWithTheDeadlineAndWithTheServersTime() async throws {
+    @Test func timesOutWithoutAnswers() async throws {
         try await with(change: { $0.timeout = .milliseconds(20) }, { _, _ in .silence }) {
             server, resolver async throws in
             await #expect(throws: ResolverError.self) { try await resolver.records(.a, of: "a.example") }
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func aLateAnswerFromAnEarlierTryCounts() async throws {
+    @Test func ignoresTheAnswerToAnEarlierQuery() async throws {
         let held = Locked<DNSMessage?>(nil)
         try await with(
             change: { configuration in
@@ -177,7 +177,7 @@ import Testing
                     defer { held = query }
                     return held
                 }
-                // The second query is answered with the answer to the first, which went to another port: ignored there.
+                // The second query gets the answer to the first, which was sent from another port, and ignores it.
                 guard let first else { return .silence }
                 return .answerAfter(
                     forged: (try? first.answered([.a(IPv4Address("203.0.113.66")!)]).wireForm()) ?? [],
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func goesThroughTheSearchList() async throws {
+    @Test func triesTheSearchList() async throws {
         try await with(
             change: { $0.search = [DNSName("one.test")!, DNSName("two.test")!] },
             { query, _ in
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    /// One family's silence about a name must not send it on to another name.
+    /// A family without addresses must not continue the search if the other family has some.
     @Test func oneFamilyIsEnoughForAName() async throws {
         try await with(
             change: { $0.search = [DNSName("one.test")!, DNSName("two.test")!] },
@@ -233,11 +233,11 @@ import Testing
         }
     }
 
-    @Test func equalQuestionsInFlightAreOne() async throws {
+    @Test func equalConcurrentQuestionsShareOneQuery() async throws {
         try await with({ query, _ in .silence }) { server, resolver async throws in
             let name = DNSName("www.example.org")!
             let tasks = (0..<20).map { _ in Task { try await resolver.records(.a, of: name) } }
-            // One that began after all others had left would ask anew.
+            // Wait until all have joined: a task that began after all others had left would query again.
             while server.questions.isEmpty || resolver.waitingCount < tasks.count { await Task.yield() }
             for task in tasks { task.cancel() }
             for task in tasks {
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func keepsAnswersWhenTold() async throws {
+    @Test func cachesAnswersIfConfigured() async throws {
         try await with(
             cacheLimit: 10,
             { query, _ in
@@ -261,7 +261,7 @@ import Testing
             resolver.flushCache()
             _ = try await resolver.records(.a, of: "WWW.example.org")
             #expect(server.questions.count == 2)
-            // A negative answer without a zone's word is not kept.
+            // A negative answer without an SOA record is not cached.
             for _ in 0..<2 { _ = try? await resolver.records(.a, of: "no.example.org") }
             #expect(server.questions.count == 4)
         }
@@ -295,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func findsTheMainNameOfAnAlias() async throws {
+    @Test func findsTheCanonicalNameOfAnAlias() async throws {
         try await with({ query, _ in
             var message = query.answered([.cname(DNSName("main.example")!)])
             message.answers.append(DNSRecord(DNSName("main.example")!, timeToLive: 5, .a(Self.v4)))
@@ -305,7 +305,7 @@ import Testing
         }
     }
 
-    @Test func cancellingLeavesNothingBehind() async throws {
+    @Test func cancellingReleasesAllDescriptors() async throws {
         try await with(
             change: { $0.timeout = .seconds(3600) },
             { query, isTCP in
@@ -326,7 +326,8 @@ import Testing
         }
     }
 
-    /// The least number of descriptors that are seen to be open over some turns of the loop: those being closed go meanwhile.
+    /// The smallest number of open descriptors over several turns of the event loop, in which descriptors are still
+    /// closed.
     private func settledDescriptorCount() async throws -> Int {
         var least = Int.max
         for _ in 0..<300 {
@@ -347,9 +348,9 @@ import Testing
     }
 }
 
-/// Runs `body` on a thread of its own, so that it may block.
+/// Runs `body` on a thread of its own, where it may block.
 func onThread(_ body: @escaping @Sendable () -> Void) async {
-    let threads = LookupThreads(limit: 1, longestLine: 1, idleTime: .zero)
+    let threads = LookupThreads(limit: 1, longestQueue: 1, idleTime: .zero)
     await withCheckedContinuation { done in
         let job = LookupThreads.Job {
             body()

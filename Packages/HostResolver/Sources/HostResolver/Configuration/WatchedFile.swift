@@ -16,22 +16,22 @@ final class WatchedFile<Value: Sendable>: Sendable {
     private let path: String
     private let largestSize: Int
     private let parse: @Sendable ([UInt8]) -> Value
-    private let known: Locked<(stamp: Stamp?, value: Value)?>
+    private let cached: Locked<(stamp: Stamp?, value: Value)?>
 
     /// Creates a cache of `path`. `parse` gets the file's first `largestSize` bytes, or none if it cannot be read.
     init(_ path: String, largestSize: Int, parse: @escaping @Sendable ([UInt8]) -> Value) {
         self.path = path
         self.largestSize = largestSize
         self.parse = parse
-        known = Locked(nil)
+        cached = Locked(nil)
     }
 
     /// The value of the file's current contents.
     var value: Value {
         let stamp = stamp
-        if let value = known.withLock({ $0?.stamp == stamp ? $0?.value : nil }) { return value }
+        if let value = cached.withLock({ $0?.stamp == stamp ? $0?.value : nil }) { return value }
         let value = parse(bytes)
-        known.withLock { $0 = (stamp, value) }
+        cached.withLock { $0 = (stamp, value) }
         return value
     }
 

@@ -27,7 +27,7 @@ final class AddressBatchQueue: Sendable {
         self.state = state
         name = request.name.description
         token = resolver.start(request) { event in
-            Self.settle(state) { if !$0.isOver { $0.events.append(event) } }
+            Self.update(state) { if !$0.isOver { $0.events.append(event) } }
         }
     }
 
@@ -35,7 +35,7 @@ final class AddressBatchQueue: Sendable {
 
     nonisolated(nonsending) func next() async throws(ResolverError) -> AddressBatch? {
         try await waitForLookup(name: name) { finish in
-            Self.settle(state) { $0.waiting = finish }
+            Self.update(state) { $0.waiting = finish }
             return LookupToken { [state, token, name] in
                 state.locked.withLock { state in
                     state.waiting = nil
@@ -46,7 +46,7 @@ final class AddressBatchQueue: Sendable {
         }
     }
 
-    private static func settle(_ shared: SharedState, _ change: (inout State) -> Void) {
+    private static func update(_ shared: SharedState, _ change: (inout State) -> Void) {
         let ready = shared.locked.withLock { state -> (() -> Void)? in
             change(&state)
             guard let event = state.events.first, let finish = state.waiting else { return nil }

@@ -33,7 +33,7 @@ final class AddressDelivery: Sendable {
                 state.hasAddresses = state.hasAddresses || !addresses.isEmpty
                 state.events.append(.batch(AddressBatch(addresses, families: families)))
             case .failure(let error):
-                state.failure = Self.graver(state.failure, error)
+                state.failure = Self.moreInformative(state.failure, error)
                 if !state.missing.isEmpty { state.events.append(.batch(AddressBatch([], families: families))) }
             }
             if state.missing.isEmpty {
@@ -72,7 +72,7 @@ final class AddressDelivery: Sendable {
     }
 
     /// Returns the more informative of two failures. A failing server must not be hidden by a family without addresses.
-    static func graver(_ one: ResolverError?, _ other: ResolverError) -> ResolverError {
+    static func moreInformative(_ one: ResolverError?, _ other: ResolverError) -> ResolverError {
         guard let one else { return other }
         func rank(_ error: ResolverError) -> Int {
             switch error.code {

@@ -16,7 +16,7 @@ final class HostLookupCore: Sendable {
 
     private struct Schedule {
         let target: any DeliveryTarget
-        let bell: any DeliverySignal
+        let signal: any DeliverySignal
     }
 
     private struct State {
@@ -25,7 +25,7 @@ final class HostLookupCore: Sendable {
         var last: UInt64 = 0
         var client: (@Sendable (Kind, ResolverError?) -> Void)?
         var schedules: [Schedule] = []
-        var news: [(kind: Kind, error: ResolverError?)] = []
+        var pending: [(kind: Kind, error: ResolverError?)] = []
     }
 
     let resolver: any HostLookup.AnyResolver
@@ -48,7 +48,7 @@ final class HostLookupCore: Sendable {
     func begin(_ kind: Kind, until deadline: ContinuousClock.Instant?, _ finish: @escaping Finish) -> LookupToken {
         do throws(ResolverError) {
             let number = try launch(kind, until: deadline, finish)
-            return LookupToken { [self] in take(number) != nil }
+            return LookupToken { [self] in cancelRunning(number) != nil }
         } catch {
             finish(.failure(error))
             return LookupToken { false }
@@ -58,8 +58,8 @@ final class HostLookupCore: Sendable {
     /// Cancels the lookup of `kind`, and reports that to the waiting caller or to the client.
     func cancel(_ kind: Kind) {
         let number = state.withLock { $0.running?.kind == kind ? $0.running?.number : nil }
-        guard let number, let running = take(number) else { return }
-        tell(running, ResolverError(.cancelled, name: record.description))
+        guard let number, let running = cancelRunning(number) else { return }
+        report(running, ResolverError(.cancelled, name: record.description))
     }
 
     /// Cancels everything without a callback, because the ``HostLookup`` is being released.
@@ -69,7 +69,7 @@ final class HostLookupCore: Sendable {
             defer { state.schedules = [] }
             return state.schedules
         }
-        for schedule in schedules { schedule.bell.cancel() }
+        for schedule in schedules { schedule.signal.cancel() }
     }
 
     func setClient(_ client: (@Sendable (Kind, ResolverError?) -> Void)?) {
@@ -77,10 +77,10 @@ final class HostLookupCore: Sendable {
             let former = state.client
             state.client = client
             guard client == nil else { return (nil as UInt64?, former) }
-            state.news = []
+            state.pending = []
             return (state.running?.finish == nil ? state.running?.number : nil, former)
         }
-        if let number { _ = take(number) }
+        if let number { _ = cancelRunning(number) }
         // The former client is released here, outside the lock: the objects that it holds may call this one as they
         // deinitialize.
         withExtendedLifetime(former) {}
@@ -89,18 +89,18 @@ final class HostLookupCore: Sendable {
     func schedule(on target: any DeliveryTarget) {
         let isKnown = state.withLock { $0.schedules.contains { $0.target.isSame(as: target) } }
         guard !isKnown else { return }
-        let bell = target.makeSignal { [weak self] in self?.deliver() }
-        state.withLock { $0.schedules.append(Schedule(target: target, bell: bell)) }
-        ring()
+        let signal = target.makeSignal { [weak self] in self?.deliver() }
+        state.withLock { $0.schedules.append(Schedule(target: target, signal: signal)) }
+        signalTarget()
     }
 
     func unschedule(from target: any DeliveryTarget) {
         let schedule = state.withLock { state -> Schedule? in
-            guard let place = state.schedules.firstIndex(where: { $0.target.isSame(as: target) }) else { return nil }
-            return state.schedules.remove(at: place)
+            guard let index = state.schedules.firstIndex(where: { $0.target.isSame(as: target) }) else { return nil }
+            return state.schedules.remove(at: index)
         }
-        schedule?.bell.cancel()
-        ring()
+        schedule?.signal.cancel()
+        signalTarget()
     }
 }
 
@@ -121,7 +121,7 @@ extension HostLookupCore {
         guard let number else {
             throw ResolverError(.busy, name: host.description, detail: "another lookup of this host is running")
         }
-        let token = look(kind, host, known: known, until: deadline) { [self] in complete(number, $0) }
+        let token = startLookup(kind, host, known: known, until: deadline) { [self] in complete(number, $0) }
         let isRunning = state.withLock { state in
             if state.running?.number == number { state.running?.token = token }
             return state.running?.number == number
@@ -131,7 +131,7 @@ extension HostLookupCore {
         return number
     }
 
-    private func look(
+    private func startLookup(
         _ kind: Kind, _ host: HostName, known: [IPAddress]?, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<HostFinding, ResolverError>) -> Void
     ) -> LookupToken {
@@ -140,9 +140,9 @@ extension HostLookupCore {
             let subject = host.address.map(NameSubject.address) ?? .host(host)
             return resolver.startNames(of: subject, until: deadline) { handler($0.map { HostFinding(names: $0) }) }
         case .reachability where known != nil:
-            let isOver = SingleDelivery(handler)
-            EventLoop.shared.execute { isOver.deliver(Self.reach(known ?? [], isNew: false)) }
-            return LookupToken { isOver.close() }
+            let delivery = SingleDelivery(handler)
+            EventLoop.shared.execute { delivery.deliver(Self.reachability(known ?? [], isNew: false)) }
+            return LookupToken { delivery.close() }
         case .addresses, .reachability:
             let gathering = AddressGathering()
             return resolver.start(AddressRequest(host, until: deadline)) { event in
@@ -150,14 +150,14 @@ extension HostLookupCore {
                     switch result {
                     case .failure(let error): handler(.failure(error))
                     case .success(let found) where kind == .addresses: handler(.success(HostFinding(addresses: found)))
-                    case .success(let found): handler(Self.reach(found, isNew: true))
+                    case .success(let found): handler(Self.reachability(found, isNew: true))
                     }
                 }
             }
         }
     }
 
-    private static func reach(_ addresses: [IPAddress], isNew: Bool) -> Result<HostFinding, ResolverError> {
+    private static func reachability(_ addresses: [IPAddress], isNew: Bool) -> Result<HostFinding, ResolverError> {
         do throws(ResolverError) {
             let flags = try ReachabilityFlags(of: addresses)
             return .success(HostFinding(addresses: isNew ? addresses : nil, reachability: flags))
@@ -174,11 +174,11 @@ extension HostLookupCore {
             return running
         }
         guard let running else { return }
-        if case .failure(let error) = result { tell(running, error) } else { tell(running, nil) }
+        if case .failure(let error) = result { report(running, error) } else { report(running, nil) }
     }
 
     /// Cancels a lookup and returns it; nil if it has already ended.
-    private func take(_ number: UInt64) -> Running? {
+    private func cancelRunning(_ number: UInt64) -> Running? {
         let running = state.withLock { state -> Running? in
             guard let running = state.running, running.number == number else { return nil }
             state.running = nil
@@ -188,28 +188,28 @@ extension HostLookupCore {
         return running
     }
 
-    private func tell(_ running: Running, _ error: ResolverError?) {
+    private func report(_ running: Running, _ error: ResolverError?) {
         if let finish = running.finish {
             finish(error.map(Result.failure) ?? .success(()))
         } else {
-            state.withLock { if $0.client != nil { $0.news.append((running.kind, error)) } }
-            ring()
+            state.withLock { if $0.client != nil { $0.pending.append((running.kind, error)) } }
+            signalTarget()
         }
     }
 
     /// Signals the target that was scheduled first, if there are results to deliver.
-    private func ring() {
-        let bell = state.withLock { $0.news.isEmpty ? nil : $0.schedules.first?.bell }
-        bell?.signal()
+    private func signalTarget() {
+        let signal = state.withLock { $0.pending.isEmpty ? nil : $0.schedules.first?.signal }
+        signal?.signal()
     }
 
     /// Calls the client with each pending result. Runs on the target.
     private func deliver() {
         while true {
             let call = state.withLock { state -> (@Sendable () -> Void)? in
-                guard let client = state.client, !state.news.isEmpty else { return nil }
-                let news = state.news.removeFirst()
-                return { client(news.kind, news.error) }
+                guard let client = state.client, !state.pending.isEmpty else { return nil }
+                let pending = state.pending.removeFirst()
+                return { client(pending.kind, pending.error) }
             }
             guard let call else { return }
             call()

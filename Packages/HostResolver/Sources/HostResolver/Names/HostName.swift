@@ -132,7 +132,7 @@ extension HostName {
 extension HostName {
     /// Whether the name must not be sent to name servers: it is in `.invalid`, which never exists, or in `.onion`,
     /// which is private to Tor (RFC 6761 §6.4, RFC 7686 §2).
-    var isNeverAsked: Bool {
+    var isNeverQueried: Bool {
         ascii.hasSuffix(".invalid") || ascii.hasSuffix(".onion") || ascii == "invalid" || ascii == "onion"
     }
 }

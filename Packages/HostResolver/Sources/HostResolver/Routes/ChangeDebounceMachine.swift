@@ -19,7 +19,7 @@ struct ChangeDebounceMachine {
     var deadline: ContinuousClock.Instant? { due }
 
     /// Records a change.
-    mutating func noted(_ change: NetworkChange, now: ContinuousClock.Instant) {
+    mutating func record(_ change: NetworkChange, now: ContinuousClock.Instant) {
         guard !change.isEmpty else { return }
         self.change.formUnion(change)
         let latest = latest ?? now + quietTime * Self.longestFactor

@@ -5,19 +5,19 @@ final class ChangeListener: Sendable {
     private struct State {
         var change: NetworkChange = []
         var hasEnded = false
-        var bell: (any DeliverySignal)?
+        var signal: (any DeliverySignal)?
     }
 
     private let state = Locked(State())
     private let point = WaitPoint()
 
     func put(_ change: NetworkChange) {
-        let bell = state.withLock { state in
+        let signal = state.withLock { state in
             state.change.formUnion(change)
-            return state.bell
+            return state.signal
         }
         point.signal(.readable)
-        bell?.signal()
+        signal?.signal()
     }
 
     func end() {
@@ -25,13 +25,13 @@ final class ChangeListener: Sendable {
         point.close()
     }
 
-    /// Signals `bell` at each change.
-    func ring(_ bell: any DeliverySignal) {
+    /// Signals `signal` at each change.
+    func notify(_ signal: any DeliverySignal) {
         let hasChange = state.withLock { state in
-            state.bell = bell
+            state.signal = signal
             return !state.change.isEmpty
         }
-        if hasChange { bell.signal() }
+        if hasChange { signal.signal() }
     }
 
     /// Returns the changes since the last call; empty if there are none.

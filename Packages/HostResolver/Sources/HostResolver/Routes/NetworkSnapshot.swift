@@ -52,8 +52,8 @@ public struct NetworkSnapshot: Hashable, Sendable {
             if let interface = NetworkInterface(message) {
                 interfaces.append(interface)
             } else if let (index, address) = InterfaceAddress.read(message, upTime: upTime) {
-                if let place = interfaces.firstIndex(where: { $0.index == index }) {
-                    interfaces[place].addresses.append(address)
+                if let position = interfaces.firstIndex(where: { $0.index == index }) {
+                    interfaces[position].addresses.append(address)
                 }
             } else if let neighbor = Neighbor(message) {
                 neighbors.append(neighbor)

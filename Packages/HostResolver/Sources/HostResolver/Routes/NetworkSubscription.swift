@@ -4,7 +4,7 @@ internal import EventLoops
 public final class NetworkSubscription: Sendable {
     private let listener: ChangeListener
     private let monitor: NetworkMonitor
-    private let bell: any DeliverySignal
+    private let signal: any DeliverySignal
 
     init(
         listener: ChangeListener, monitor: NetworkMonitor, target: any DeliveryTarget,
@@ -12,18 +12,18 @@ public final class NetworkSubscription: Sendable {
     ) {
         self.listener = listener
         self.monitor = monitor
-        bell = target.makeSignal {
+        signal = target.makeSignal {
             let change = listener.take()
             if !change.isEmpty { handler(change) }
         }
-        listener.ring(bell)
+        listener.notify(signal)
     }
 
     deinit { cancel() }
 
     /// Ends the calls. If this is called on the target itself, no call follows its return.
     public func cancel() {
-        bell.cancel()
+        signal.cancel()
         listener.end()
     }
 }

@@ -29,10 +29,10 @@ struct NetworkWatch {
         while true {
             switch read() {
             case .datagram(let datagram):
-                debounce.noted(NetworkChange(NetlinkMessage.messages(in: datagram)), now: .now)
+                debounce.record(NetworkChange(NetlinkMessage.messages(in: datagram)), now: .now)
                 // Yield, so that a storm of changes does not starve the event loop's other work.
                 await Task.yield()
-            case .overflow: debounce.noted(.all, now: .now)
+            case .overflow: debounce.record(.all, now: .now)
             case .nothing:
                 if let change = debounce.report(now: .now) { publish(change) }
                 switch await wait(debounce.deadline) {

@@ -9,15 +9,15 @@ enum RouteSocket {
         defer { close(descriptor) }
         let query = Route.query(to: address, sequence: 1)
         let answer: NetlinkMessage?
-        switch try ask(descriptor, query, about: address) {
-        case .told(let message): answer = message
+        switch try exchange(descriptor, query, about: address) {
+        case .message(let message): answer = message
         case .refused: return Route(kind: .refused)
         case .nothing: return nil
         }
         guard let answer, var route = Route(answer) else { return nil }
         // The kernel still routes to an interface whose cable is unplugged, and the route does not show that.
         if route.kind != .local, let index = route.interfaceIndex,
-            case .told(let link) = try ask(
+            case .message(let link) = try exchange(
                 descriptor, NetworkInterface.query(of: index, sequence: 2), about: address)
         {
             route.isDead = route.isDead || NetworkInterface(link)?.hasCarrier == false
@@ -27,7 +27,7 @@ enum RouteSocket {
 
     /// The kernel's answer to a query.
     private enum Answer {
-        case told(NetlinkMessage)
+        case message(NetlinkMessage)
         /// A route or a rule forbids sending.
         case refused
         case nothing
@@ -36,16 +36,16 @@ enum RouteSocket {
     /// Sends a query and returns its answer.
     ///
     /// The kernel queues the answer before `send` returns, so receiving never has to wait.
-    private static func ask(
-        _ descriptor: CInt, _ question: NetlinkMessage, about address: IPAddress
+    private static func exchange(
+        _ descriptor: CInt, _ query: NetlinkMessage, about address: IPAddress
     ) throws(ResolverError) -> Answer {
-        let query = question.bytes
-        guard send(descriptor, query, query.count, CInt(MSG_DONTWAIT)) == query.count else {
+        let bytes = query.bytes
+        guard send(descriptor, bytes, bytes.count, CInt(MSG_DONTWAIT)) == bytes.count else {
             throw ResolverError(errno: errno)
         }
         guard let datagram = receive(descriptor) else { throw ResolverError(errno: errno) }
         for message in NetlinkMessage.messages(in: datagram) {
-            guard message.type == RouteNetlink.error else { return .told(message) }
+            guard message.type == RouteNetlink.error else { return .message(message) }
             if message.payload.count >= 4 {
                 let failure = -message.payload[...].native(Int32.self, at: 0)
                 // EHOSTUNREACH and EACCES: `unreachable` and `prohibit` routes or rules. EINVAL: a `blackhole`, or, for
@@ -54,8 +54,8 @@ enum RouteSocket {
                     return .refused
                 }
                 // There is no route, no such interface, or no such address family on this machine.
-                let noWay = [ENETUNREACH, EINVAL, ENODEV, ENXIO, EAFNOSUPPORT, EOPNOTSUPP, ENETDOWN]
-                if noWay.contains(failure) { return .nothing }
+                let noRoute = [ENETUNREACH, EINVAL, ENODEV, ENXIO, EAFNOSUPPORT, EOPNOTSUPP, ENETDOWN]
+                if noRoute.contains(failure) { return .nothing }
                 throw ResolverError(errno: failure, name: address.description)
             }
         }

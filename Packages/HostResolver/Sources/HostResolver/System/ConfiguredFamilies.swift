@@ -11,27 +11,27 @@ internal import Glibc
 final class ConfiguredFamilies: Sendable {
     private struct State {
         /// The netlink socket that receives changes; nil before the first query, and if the kernel provides none.
-        var changes: CInt?
-        var known: AddressFamilies?
+        var changeSocket: CInt?
+        var cached: AddressFamilies?
     }
 
     private let state = Locked(State())
 
     deinit {
-        if let descriptor = state.withLock({ $0.changes }) { close(descriptor) }
+        if let descriptor = state.withLock({ $0.changeSocket }) { close(descriptor) }
     }
 
     /// Returns the families of all addresses except loopback ones. A link-local address counts, as for `AI_ADDRCONFIG`.
     func current() -> AddressFamilies {
         state.withLock { state in
-            if state.changes == nil {
-                state.changes = try? RouteSocket.open(groups: RouteNetlink.addressGroups)
+            if state.changeSocket == nil {
+                state.changeSocket = try? RouteSocket.open(groups: RouteNetlink.addressGroups)
             }
-            guard let descriptor = state.changes else { return Self.ofInterfaces() }
+            guard let descriptor = state.changeSocket else { return Self.ofInterfaces() }
             let hasChanged = Self.drain(descriptor)
-            if !hasChanged, let known = state.known { return known }
+            if !hasChanged, let cached = state.cached { return cached }
             let families = Self.ofInterfaces()
-            state.known = families
+            state.cached = families
             return families
         }
     }

@@ -8,11 +8,11 @@ struct FamilyChoice: Hashable {
     /// The families to look up first.
     let first: AddressFamilies
     /// The families to look up if the host has no address in ``first``; may be empty.
-    let otherwise: AddressFamilies
+    let fallback: AddressFamilies
 
     init(wanted: AddressFamilies, configured: AddressFamilies) {
         let usable = wanted.intersection(configured)
         first = usable.isEmpty ? wanted : usable
-        otherwise = wanted.subtracting(first)
+        fallback = wanted.subtracting(first)
     }
 }

@@ -35,17 +35,17 @@ enum HostEntry {
 
     /// Returns the normalized name; nil if it is not a valid host name. The owner of an address controls its reverse
     /// zone, so it may contain arbitrary text.
-    static func checked(_ name: String) -> String? {
+    static func validated(_ name: String) -> String? {
         guard let host = try? HostName(name), host.address == nil else { return nil }
         return host.ascii
     }
 
     private static func names(in entry: hostent) -> [String] {
         var names: [String] = []
-        if let main = entry.h_name.flatMap({ checked(String(cString: $0)) }) { names.append(main) }
+        if let main = entry.h_name.flatMap({ validated(String(cString: $0)) }) { names.append(main) }
         var next = entry.h_aliases
         while let alias = next?.pointee {
-            if let name = checked(String(cString: alias)), !names.contains(name) { names.append(name) }
+            if let name = validated(String(cString: alias)), !names.contains(name) { names.append(name) }
             next = next?.advanced(by: 1)
         }
         return names

@@ -2,15 +2,15 @@ internal import EventLoops
 
 /// Lookups in flight, in which equal lookups share one call.
 ///
-/// Theory of operation. A *flight* is one call for one question, with all the passengers that wait for its answer. A
+/// Theory of operation. A *flight* is one call for one question, with all the callers that wait for its answer. A
 /// caller joins the flight of an equal question, or starts one. A caller that cancels or times out leaves its flight. A
-/// flight without passengers is cancelled if possible; otherwise it continues alone, and new passengers may join. A
-/// question has at most one flight: on a caller's own thread, or launched. The token and the answer of a launch are
-/// matched to its flight by number, so a cancelled launch cannot affect a later flight of the same question.
+/// flight without callers is cancelled if possible; otherwise it continues alone, and new callers may join. A question
+/// has at most one flight: on a caller's own thread, or launched. The token and the answer of a launch are matched to
+/// its flight by number, so a cancelled launch cannot affect a later flight of the same question.
 final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
     typealias Handler = @Sendable (Result<Answer, ResolverError>) -> Void
 
-    private struct Passenger {
+    private struct Caller {
         let handler: Handler
         var timer: LoopTimer?
     }
@@ -19,36 +19,36 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
         let number: UInt64
         /// Cancels the launch; nil until the launch has returned, and for a flight on a caller's thread.
         var token: LookupToken?
-        var passengers: [UInt64: Passenger] = [:]
+        var callers: [UInt64: Caller] = [:]
     }
 
     private struct State {
         var launched: [Question: Flight] = [:]
         /// The flights on callers' own threads. They are few, one per thread, and searching a short array costs less
         /// than hashing, which would be noticeable in a call as short as a lookup in the hosts file.
-        var here: [(question: Question, flight: Flight)] = []
-        /// The last number given to a flight or passenger.
+        var onCallingThreads: [(question: Question, flight: Flight)] = []
+        /// The last number given to a flight or caller.
         var lastNumber: UInt64 = 0
 
-        func place(of question: Question) -> Int? {
-            here.firstIndex { $0.question == question }
+        func index(of question: Question) -> Int? {
+            onCallingThreads.firstIndex { $0.question == question }
         }
 
         func hasFlight(for question: Question) -> Bool {
-            place(of: question) != nil || !launched.isEmpty && launched[question] != nil
+            index(of: question) != nil || !launched.isEmpty && launched[question] != nil
         }
 
         /// Changes the flight of a question; nil if it has none.
         mutating func change<Result>(_ question: Question, _ body: (inout Flight) -> Result) -> Result? {
-            if let place = place(of: question) { return body(&here[place].flight) }
+            if let index = index(of: question) { return body(&onCallingThreads[index].flight) }
             guard let index = launched.index(forKey: question) else { return nil }
             return body(&launched.values[index])
         }
 
-        /// Adds a passenger to the flight of a question, which must exist.
-        mutating func board(_ question: Question, _ handler: @escaping Handler) -> UInt64 {
+        /// Adds a caller to the flight of a question, which must exist.
+        mutating func join(_ question: Question, _ handler: @escaping Handler) -> UInt64 {
             let number = nextNumber()
-            _ = change(question) { $0.passengers[number] = Passenger(handler: handler) }
+            _ = change(question) { $0.callers[number] = Caller(handler: handler) }
             return number
         }
 
@@ -63,9 +63,9 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
         }
 
         mutating func remove(_ question: Question) -> Flight? {
-            guard let place = place(of: question) else { return launched.removeValue(forKey: question) }
-            here.swapAt(place, here.count - 1)
-            return here.removeLast().flight
+            guard let index = index(of: question) else { return launched.removeValue(forKey: question) }
+            onCallingThreads.swapAt(index, onCallingThreads.count - 1)
+            return onCallingThreads.removeLast().flight
         }
     }
 
@@ -81,8 +81,8 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
     /// The number of callers that wait for an answer.
     var waitingCount: Int {
         state.withLock { state in
-            state.launched.values.reduce(0) { $0 + $1.passengers.count }
-                + state.here.reduce(0) { $0 + $1.flight.passengers.count }
+            state.launched.values.reduce(0) { $0 + $1.callers.count }
+                + state.onCallingThreads.reduce(0) { $0 + $1.flight.callers.count }
         }
     }
 
@@ -96,11 +96,11 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
                 state.launched[question] = Flight(number: number)
                 flight = number
             }
-            return (state.board(question, handler), flight)
+            return (state.join(question, handler), flight)
         }
         if let deadline { limit(number, of: question, until: deadline) }
         if let flight {
-            let token = launch(question) { [self] in land(question, flight, with: $0) }
+            let token = launch(question) { [self] in complete(question, flight, with: $0) }
             state.withLock { state in _ = state.change(question) { if $0.number == flight { $0.token = token } } }
         }
         return LookupToken { [self] in leave(number, of: question) != nil }
@@ -108,33 +108,33 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
 
     /// Looks up a question with `perform`, on the calling thread. If an equal question is in flight, waits for its
     /// answer instead.
-    func askHere(
+    func askOnCallingThread(
         _ question: Question, perform: () -> Result<Answer, ResolverError>
     ) -> Result<Answer, ResolverError> {
         let (flight, waiting) = state.withLock { state -> (UInt64, BlockingAnswer<Answer>?) in
             guard state.hasFlight(for: question) else {
                 let flight = Flight(number: state.nextNumber())
-                state.here.append((question, flight))
+                state.onCallingThreads.append((question, flight))
                 return (flight.number, nil)
             }
             let answer = BlockingAnswer<Answer>()
-            _ = state.board(question, answer.put)
+            _ = state.join(question, answer.put)
             return (0, answer)
         }
         if let waiting {
             return Result { () throws(ResolverError) in try waiting.wait() }
         }
         let result = perform()
-        land(question, flight, with: result)
+        complete(question, flight, with: result)
         return result
     }
 
-    private func land(_ question: Question, _ number: UInt64, with result: Result<Answer, ResolverError>) {
+    private func complete(_ question: Question, _ number: UInt64, with result: Result<Answer, ResolverError>) {
         let flight = state.withLock { $0.remove(question, flight: number) }
-        guard let flight, !flight.passengers.isEmpty else { return }
-        for (_, passenger) in flight.passengers.sorted(by: { $0.key < $1.key }) {
-            passenger.timer?.cancel()
-            passenger.handler(result)
+        guard let flight, !flight.callers.isEmpty else { return }
+        for (_, caller) in flight.callers.sorted(by: { $0.key < $1.key }) {
+            caller.timer?.cancel()
+            caller.handler(result)
         }
     }
 
@@ -144,39 +144,39 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
         }
         let isWaiting = state.withLock { state in
             state.change(question) { flight in
-                flight.passengers[number]?.timer = timer
-                return flight.passengers[number] != nil
+                flight.callers[number]?.timer = timer
+                return flight.callers[number] != nil
             }
         }
         if isWaiting != true { timer.cancel() }
     }
 
-    /// Removes a passenger from its flight; nil if it already has the answer.
-    private func leave(_ number: UInt64, of question: Question) -> Passenger? {
-        let (passenger, abandoned) = state.withLock { state -> (Passenger?, LookupToken?) in
-            let left = state.change(question) { flight -> (Passenger?, LookupToken?) in
-                let passenger = flight.passengers.removeValue(forKey: number)
-                return (passenger, passenger != nil && flight.passengers.isEmpty ? flight.token : nil)
+    /// Removes a caller from its flight; nil if it already has the answer.
+    private func leave(_ number: UInt64, of question: Question) -> Caller? {
+        let (caller, abandoned) = state.withLock { state -> (Caller?, LookupToken?) in
+            let left = state.change(question) { flight -> (Caller?, LookupToken?) in
+                let caller = flight.callers.removeValue(forKey: number)
+                return (caller, caller != nil && flight.callers.isEmpty ? flight.token : nil)
             }
-            guard let (passenger, token) = left else { return (nil, nil) }
-            // Cancel under the lock, so that no passenger can join a flight that is being cancelled. Cancelling calls
-            // no handler.
-            guard let token, token.cancel() else { return (passenger, nil) }
+            guard let (caller, token) = left else { return (nil, nil) }
+            // Cancel under the lock, so that no caller can join a flight that is being cancelled. Cancelling calls no
+            // handler.
+            guard let token, token.cancel() else { return (caller, nil) }
             _ = state.remove(question)
-            return (passenger, token)
+            return (caller, token)
         }
         // The token may hold the last reference to this object, so it is released outside the lock.
         withExtendedLifetime(abandoned) {}
-        passenger?.timer?.cancel()
-        return passenger
+        caller?.timer?.cancel()
+        return caller
     }
 }
 
 extension LookupFlights {
     /// Creates lookups whose calls block and run on `threads`.
     convenience init(threads: LookupThreads, perform: @escaping @Sendable (Question) -> Result<Answer, ResolverError>) {
-        self.init { question, land in
-            let job = LookupThreads.Job(perform: { land(perform(question)) }, refuse: { land(.failure($0)) })
+        self.init { question, complete in
+            let job = LookupThreads.Job(perform: { complete(perform(question)) }, refuse: { complete(.failure($0)) })
             threads.run(job)
             return LookupToken { threads.withdraw(job) }
         }

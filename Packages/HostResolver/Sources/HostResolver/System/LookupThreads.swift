@@ -28,28 +28,28 @@ final class LookupThreads: Sendable {
     typealias Spawn = @Sendable (_ body: @escaping @Sendable () -> Void) -> CInt
 
     private struct State {
-        var line: [Job] = []
+        var queue: [Job] = []
         var threads = 0
         /// The number of threads that run a job; the others are idle or starting.
         var running = 0
 
         mutating func takeJob() -> Job? {
-            if line.isEmpty { return nil }
+            if queue.isEmpty { return nil }
             running += 1
-            return line.removeFirst()
+            return queue.removeFirst()
         }
     }
 
     private let state = WaitableState(State())
     private let limit: Int
-    private let longestLine: Int
+    private let longestQueue: Int
     private let idleTime: Duration
     private let spawn: Spawn
 
-    init(limit: Int, longestLine: Int, idleTime: Duration, spawn: @escaping Spawn = LookupThreads.spawn) {
+    init(limit: Int, longestQueue: Int, idleTime: Duration, spawn: @escaping Spawn = LookupThreads.spawn) {
         self.spawn = spawn
         self.limit = limit
-        self.longestLine = longestLine
+        self.longestQueue = longestQueue
         self.idleTime = idleTime
     }
 
@@ -61,34 +61,34 @@ final class LookupThreads: Sendable {
     /// The job is refused with ``ResolverError/Code-swift.struct/busy`` if the queue is full, and with the system's
     /// error if no thread exists and none can be created. Neither of its functions is called from inside this call.
     func run(_ job: Job) {
-        enum Next { case wakeOne, makeOne, waitInLine, refuse }
+        enum Next { case wakeOne, makeOne, wait, refuse }
         let next = state.withLock(wakes: true) { state -> Next in
-            guard state.line.count < longestLine + limit - state.running else { return .refuse }
-            state.line.append(job)
-            if state.threads - state.running >= state.line.count { return .wakeOne }
-            guard state.threads < limit else { return .waitInLine }
+            guard state.queue.count < longestQueue + limit - state.running else { return .refuse }
+            state.queue.append(job)
+            if state.threads - state.running >= state.queue.count { return .wakeOne }
+            guard state.threads < limit else { return .wait }
             state.threads += 1
             return .makeOne
         }
         switch next {
-        case .wakeOne, .waitInLine: return
+        case .wakeOne, .wait: return
         case .refuse:
-            refuse([job], ResolverError(.busy, detail: "\(longestLine) lookups are already waiting for a thread"))
+            refuse([job], ResolverError(.busy, detail: "\(longestQueue) lookups are already waiting for a thread"))
         case .makeOne:
-            let failure = spawn { [self] in work() }
+            let failure = spawn { [self] in runJobs() }
             if failure != 0 { threadFailed(ResolverError(errno: failure)) }
         }
     }
 
     private func threadFailed(_ error: ResolverError) {
-        let stranded = state.withLock { state -> [Job] in
+        let refused = state.withLock { state -> [Job] in
             state.threads -= 1
             // Another thread, perhaps still being created, takes the queued jobs.
             guard state.threads == 0 else { return [] }
-            defer { state.line = [] }
-            return state.line
+            defer { state.queue = [] }
+            return state.queue
         }
-        refuse(stranded, error)
+        refuse(refused, error)
     }
 
     private func refuse(_ jobs: [Job], _ error: ResolverError) {
@@ -99,8 +99,8 @@ final class LookupThreads: Sendable {
     /// Removes a job from the queue; false if it is running or has run.
     func withdraw(_ job: Job) -> Bool {
         state.withLock { state in
-            guard let place = state.line.firstIndex(where: { $0 === job }) else { return false }
-            state.line.remove(at: place)
+            guard let index = state.queue.firstIndex(where: { $0 === job }) else { return false }
+            state.queue.remove(at: index)
             return true
         }
     }
@@ -138,7 +138,7 @@ final class LookupThreads: Sendable {
         return failure
     }
 
-    private func work() {
+    private func runJobs() {
         var next = nextJob()
         while let job = next {
             job.perform()

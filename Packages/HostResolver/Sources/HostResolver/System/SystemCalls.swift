@@ -47,7 +47,7 @@ struct SystemCalls: Sendable {
             return withAddressInfo(of: name.ascii, family: AF_UNSPEC, flags: AI_CANONNAME) { list in
                 // Only the first entry has the canonical name.
                 let text = list.pointee.ai_canonname.map { String(cString: $0) }
-                let canonical = text.flatMap(HostEntry.checked) ?? name.ascii
+                let canonical = text.flatMap(HostEntry.validated) ?? name.ascii
                 return .success(canonical == name.ascii ? [canonical] : [canonical, name.ascii])
             }
         }

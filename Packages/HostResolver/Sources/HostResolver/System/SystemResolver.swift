@@ -43,7 +43,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
 
     convenience init() {
         let threads = LookupThreads(
-            limit: Self.threadLimit, longestLine: Self.longestLine, idleTime: Self.idleTime)
+            limit: Self.threadLimit, longestQueue: Self.longestLine, idleTime: Self.idleTime)
         self.init(calls: .libc, threads: threads)
     }
 
@@ -66,7 +66,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
             EventLoop.shared.execute { delivery.receive(answer, for: request.families) }
             return LookupToken { delivery.close() }
         }
-        let tokens = parts(of: request).map { families in
+        let tokens = familiesPerCall(for: request).map { families in
             lookups.ask(Question(name: request.name.description, families: families), until: request.deadline) {
                 delivery.receive($0, for: families)
             }
@@ -85,7 +85,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
         if let answer = Self.localAnswer(to: request) { return try answer.get() }
         let question = Question(name: request.name.description, families: request.families)
         if request.deadline == nil {
-            return try lookups.askHere(question) { Self.addresses(question, calls) }.get()
+            return try lookups.askOnCallingThread(question) { Self.addresses(question, calls) }.get()
         }
         let answer = BlockingAnswer<[IPAddress]>()
         _ = lookups.ask(question, until: request.deadline, handler: answer.put)
@@ -113,14 +113,14 @@ extension SystemResolver {
     private static func localAnswer(to request: AddressRequest) -> Result<[IPAddress], ResolverError>? {
         if let answer = request.immediateAnswer { return answer }
         let name = request.name
-        guard name.isNeverAsked else { return nil }
+        guard name.isNeverQueried else { return nil }
         let known = HostsFile.system.addresses(of: name.ascii).filter { request.families.contains($0.family) }
         return known.isEmpty ? .failure(ResolverError(.hostNotFound, name: name.description)) : .success(known)
     }
 
     /// Returns the families of each separate call: one call per family if the faster one must not wait and no family is
     /// omitted.
-    private func parts(of request: AddressRequest) -> [AddressFamilies] {
+    private func familiesPerCall(for request: AddressRequest) -> [AddressFamilies] {
         guard request.delivery == .asTheyCome, request.families == .all else { return [request.families] }
         let choice = FamilyChoice(wanted: .all, configured: calls.configuredFamilies())
         return choice.first == .all ? [.v6, .v4] : [.all]
@@ -131,9 +131,9 @@ extension SystemResolver {
         guard question.families == .all else { return calls.addresses(question.name, question.families) }
         let choice = FamilyChoice(wanted: .all, configured: calls.configuredFamilies())
         let result = calls.addresses(question.name, choice.first)
-        guard !choice.otherwise.isEmpty, case .failure(let error) = result,
+        guard !choice.fallback.isEmpty, case .failure(let error) = result,
             error.code == .hostNotFound || error.code == .noData
         else { return result }
-        return calls.addresses(question.name, choice.otherwise).mapError { AddressDelivery.graver(error, $0) }
+        return calls.addresses(question.name, choice.fallback).mapError { AddressDelivery.moreInformative(error, $0) }
     }
 }

@@ -20,8 +20,8 @@ struct AddressSearch: Sendable {
                 deliver(answers)
                 return
             }
-            let graver = failures.reduce(nil as ResolverError?) { AddressDelivery.graver($0, $1) }
-            guard search.failed(graver ?? ResolverError(.noData)) else { break }
+            let failure = failures.reduce(nil as ResolverError?) { AddressDelivery.moreInformative($0, $1) }
+            guard search.failed(failure ?? ResolverError(.noData)) else { break }
         }
         delivery.receive(.failure(search.result), for: request.families)
     }

@@ -2,7 +2,7 @@
 struct DNSEncoder {
     private var bytes: [UInt8] = []
     /// The offset of each name that a compression pointer can refer to.
-    private var places: [DNSName: Int] = [:]
+    private var offsets: [DNSName: Int] = [:]
     /// Whether to compress the names that only multicast DNS allows to compress (RFC 6762 §18.14).
     var compressesEverything = false
 
@@ -17,7 +17,7 @@ struct DNSEncoder {
             put(count)
         }
         for question in message.questions {
-            put(question.name, mayPoint: true)
+            put(question.name, isCompressible: true)
             put(question.type.rawValue)
             put(question.recordClass)
         }
@@ -27,31 +27,31 @@ struct DNSEncoder {
     }
 
     private mutating func put(_ record: DNSRecord) throws(ResolverError) {
-        put(record.name, mayPoint: true)
+        put(record.name, isCompressible: true)
         put(record.type.rawValue)
         put(record.recordClass)
         put(UInt16(record.timeToLive >> 16))
         put(UInt16(record.timeToLive & 0xFFFF))
-        let lengthPlace = bytes.count
+        let lengthOffset = bytes.count
         put(0)
         try put(record.data)
-        guard let length = UInt16(exactly: bytes.count - lengthPlace - 2) else { throw tooLarge }
-        bytes[lengthPlace] = UInt8(length >> 8)
-        bytes[lengthPlace + 1] = UInt8(length & 255)
+        guard let length = UInt16(exactly: bytes.count - lengthOffset - 2) else { throw tooLarge }
+        bytes[lengthOffset] = UInt8(length >> 8)
+        bytes[lengthOffset + 1] = UInt8(length & 255)
     }
 
     private mutating func put(_ data: DNSRecordData) throws(ResolverError) {
         switch data {
         case .a(let address): bytes += address.octets
         case .aaaa(let address): bytes += address.octets
-        case .cname(let name), .ns(let name), .ptr(let name): put(name, mayPoint: true)
+        case .cname(let name), .ns(let name), .ptr(let name): put(name, isCompressible: true)
         case .mx(let preference, let exchange):
             put(preference)
-            put(exchange, mayPoint: true)
+            put(exchange, isCompressible: true)
         case .srv(let priority, let weight, let port, let target):
             for number in [priority, weight, port] { put(number) }
             // RFC 2782: the target is not compressed.
-            put(target, mayPoint: compressesEverything)
+            put(target, isCompressible: compressesEverything)
         case .txt(let texts):
             for text in texts {
                 guard text.count <= 255 else {
@@ -61,15 +61,15 @@ struct DNSEncoder {
                 bytes += text
             }
         case .soa(let soa):
-            put(soa.primary, mayPoint: true)
-            put(soa.mailbox, mayPoint: true)
+            put(soa.primary, isCompressible: true)
+            put(soa.mailbox, isCompressible: true)
             for number in [soa.serial, soa.refresh, soa.retry, soa.expire, soa.minimum] {
                 put(UInt16(number >> 16))
                 put(UInt16(number & 0xFFFF))
             }
         case .nsec(let next, let types):
             // RFC 4034 §4.1.1: the name is not compressed.
-            put(next, mayPoint: compressesEverything)
+            put(next, isCompressible: compressesEverything)
             putBitMap(of: types)
         case .other(_, let data):
             bytes += data
@@ -90,16 +90,16 @@ struct DNSEncoder {
         for (block, map) in blocks.sorted(by: { $0.key < $1.key }) { bytes += [block, UInt8(map.count)] + map }
     }
 
-    private mutating func put(_ name: DNSName, mayPoint: Bool) {
+    private mutating func put(_ name: DNSName, isCompressible: Bool) {
         var rest = name.wire[...]
         while let length = rest.first, length > 0 {
             let tail = DNSName(wire: Array(rest))
-            if mayPoint, let place = places[tail] {
-                put(0xC000 | UInt16(place))
+            if isCompressible, let offset = offsets[tail] {
+                put(0xC000 | UInt16(offset))
                 return
             }
             // A compression pointer has 14 bits.
-            if bytes.count < 0x4000, places[tail] == nil { places[tail] = bytes.count }
+            if bytes.count < 0x4000, offsets[tail] == nil { offsets[tail] = bytes.count }
             bytes += rest.prefix(Int(length) + 1)
             rest = rest.dropFirst(Int(length) + 1)
         }

@@ -117,7 +117,7 @@ extension DNSName: Hashable {
     /// Hashes the name in lower case, consistently with `==`.
     public func hash(into hasher: inout Hasher) {
         withUnsafeTemporaryAllocation(byteCount: wire.count, alignment: 1) { buffer in
-            for (place, byte) in wire.enumerated() { buffer[place] = Self.folded(byte) }
+            for (index, byte) in wire.enumerated() { buffer[index] = Self.folded(byte) }
             hasher.combine(bytes: UnsafeRawBufferPointer(buffer))
         }
     }

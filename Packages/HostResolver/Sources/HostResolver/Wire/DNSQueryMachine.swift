@@ -69,7 +69,7 @@ struct DNSQueryMachine {
     private var turn = 0
     private var transport: Transport
     private var withExtensions: Bool
-    private var knowNoExtensions: Set<SocketAddress> = []
+    private var serversWithoutExtensions: Set<SocketAddress> = []
     private var mustSend = true
     private var turnEnd: ContinuousClock.Instant?
     private var sent: [Sent] = []
@@ -121,7 +121,7 @@ struct DNSQueryMachine {
             return
         }
         do throws(ResolverError) {
-            judge(try DNSMessage(wire: withOwnCase(bytes)), sent[number], isCurrent: isCurrent, now: now)
+            evaluate(try DNSMessage(wire: withOriginalCase(bytes)), sent[number], isCurrent: isCurrent, now: now)
         } catch {
             if isCurrent { endTurn(.malformed, now: now) }
         }
@@ -141,7 +141,8 @@ extension DNSQueryMachine {
         number == sent.count - 1 && sent[number].turn == turn && !mustSend
     }
 
-    private mutating func judge(_ message: DNSMessage, _ query: Sent, isCurrent: Bool, now: ContinuousClock.Instant) {
+    private mutating func evaluate(_ message: DNSMessage, _ query: Sent, isCurrent: Bool, now: ContinuousClock.Instant)
+    {
         switch message.responseCode {
         case .noError where message.isLame:
             if isCurrent { endTurn(.refused, now: now) }
@@ -165,12 +166,12 @@ extension DNSQueryMachine {
 
     /// Returns the answer with the question in the caller's case. Compressed names in its records may point into the
     /// question (RFC 1035 §4.1.4), and would otherwise show the random case of the query.
-    private func withOwnCase(_ bytes: [UInt8]) -> [UInt8] {
+    private func withOriginalCase(_ bytes: [UInt8]) -> [UInt8] {
         let name = question.name.wire
-        let place = Self.headerSize..<Self.headerSize + name.count
-        guard place.upperBound <= bytes.count, DNSName(wire: Array(bytes[place])) == question.name else { return bytes }
+        let range = Self.headerSize..<Self.headerSize + name.count
+        guard range.upperBound <= bytes.count, DNSName(wire: Array(bytes[range])) == question.name else { return bytes }
         var bytes = bytes
-        bytes.replaceSubrange(place, with: name)
+        bytes.replaceSubrange(range, with: name)
         return bytes
     }
 
@@ -181,7 +182,7 @@ extension DNSQueryMachine {
 
     /// Queries the server again without EDNS, which it rejected (RFC 6891 §6.2.2).
     private mutating func retryWithoutExtensions() {
-        knowNoExtensions.insert(turns[turn])
+        serversWithoutExtensions.insert(turns[turn])
         withExtensions = false
         mustSend = true
     }
@@ -225,7 +226,7 @@ extension DNSQueryMachine {
             return
         }
         transport = configuration.usesTCPOnly ? .tcp : .udp
-        withExtensions = configuration.usesExtensions && !knowNoExtensions.contains(turns[turn])
+        withExtensions = configuration.usesExtensions && !serversWithoutExtensions.contains(turns[turn])
         mustSend = true
     }
 

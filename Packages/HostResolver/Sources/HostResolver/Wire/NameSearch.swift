@@ -22,7 +22,7 @@ struct NameSearch: Sendable {
         if !known.isEmpty { return known }
         let answer = try await resolver.records(.ptr, of: DNSName(reverse: address), until: deadline)
         let names = answer.records.compactMap { record -> String? in
-            if case .ptr(let name) = record.data { HostEntry.checked(name.description) } else { nil }
+            if case .ptr(let name) = record.data { HostEntry.validated(name.description) } else { nil }
         }
         guard !names.isEmpty else { throw ResolverError(.noData, servers: answer.servers) }
         return names
@@ -37,7 +37,7 @@ struct NameSearch: Sendable {
         while let candidate = search.current {
             do throws(ResolverError) {
                 let answer = try await anyAddress(of: candidate)
-                let main = HostEntry.checked(answer.canonicalName.description) ?? name.ascii
+                let main = HostEntry.validated(answer.canonicalName.description) ?? name.ascii
                 return main == name.ascii ? [main] : [main, name.ascii]
             } catch {
                 if error.code == .cancelled || !search.failed(error) { break }

@@ -45,8 +45,8 @@ public final class WireResolver: Resolver, ReverseResolver {
         self.client = client
         fixedHosts = hosts
         self.reverseLimit = reverseLimit
-        flights = LookupFlights { question, land in
-            let task = Task(executorPreference: EventLoop.shared) { land(await client.answer(to: question)) }
+        flights = LookupFlights { question, complete in
+            let task = Task(executorPreference: EventLoop.shared) { complete(await client.answer(to: question)) }
             return LookupToken {
                 task.cancel()
                 return true
@@ -152,7 +152,7 @@ extension WireResolver {
         let name = request.name
         let known = hosts.addresses(of: name.ascii).filter { request.families.contains($0.family) }
         if !known.isEmpty { return .success(known) }
-        if name.isNeverAsked { return .failure(ResolverError(.hostNotFound, name: name.description)) }
+        if name.isNeverQueried { return .failure(ResolverError(.hostNotFound, name: name.description)) }
         guard name.labels.last == "localhost" else { return nil }
         let loopback: [IPAddress] = [.v6(.loopback), .v4(.loopback)]
         return .success(loopback.filter { request.families.contains($0.family) })
