@@ -78,7 +78,7 @@ public final class HTTPAuthentication: Sendable {
         self.isNamed = isNamed
         url = response.url
         parser = ChallengeParser(leniency: policy.leniency, limits: policy.limits)
-        var machine = AuthenticationMachine(place: self.place, policy: policy, memory: memory)
+        var machine = AuthenticationMachine(peer: self.place, policy: policy, memory: memory)
         _ = machine.receive(parser.parse(response), answering: nil)
         state = Locked(State(machine: machine))
     }
@@ -99,7 +99,7 @@ public final class HTTPAuthentication: Sendable {
         parser = ChallengeParser(leniency: policy.leniency, limits: policy.limits)
         var policy = policy
         policy.methods = [method]
-        var machine = AuthenticationMachine(place: self.place, policy: policy, memory: memory)
+        var machine = AuthenticationMachine(peer: self.place, policy: policy, memory: memory)
         _ = machine.receive(.init(challenges: [Challenge(scheme: method.name)]), answering: nil)
         state = Locked(State(machine: machine))
     }
@@ -223,8 +223,8 @@ extension HTTPAuthentication {
             return withMachine { $0.receive(found, answering: sent) }
         }
         // A proxy's 407 for a request to an origin: the origin has not seen the request.
-        let isProxys = proxy != nil && ProtectionSpace.Role(asking: response.status) == .proxy
-        guard let sent, !isProxys else { return .accepted }
+        let isProxyResponse = proxy != nil && ProtectionSpace.Role(asking: response.status) == .proxy
+        guard let sent, !isProxyResponse else { return .accepted }
         let isOrigin = place.role == .origin
         let challenges = parser.parse(response.fields, isOrigin ? .wwwAuthenticate : .proxyAuthenticate).challenges
         let scheme = AuthGrammar.text(sent.prefix { !AuthGrammar.isSpace($0) })
@@ -359,11 +359,11 @@ extension HTTPAuthentication {
         guard place.mayReceive(request, through: proxy) else {
             throw HTTPAuthError(.requestOutsideSpace, detail: "expected \(place)")
         }
-        let time = Surroundings.time
+        let time = Environment.time
         while true {
             let space = space
             let credential = credential(space)
-            let random = try Surroundings.random(32)
+            let random = try Environment.random(32)
             let input = AuthenticationInput(
                 method: request.method, target: request.target, body: body ?? .bytes(request.body ?? []), space: space,
                 isNamed: isNamed, channelBinding: binding, time: time, random: random)

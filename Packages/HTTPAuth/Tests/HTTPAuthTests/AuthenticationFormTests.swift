@@ -63,7 +63,7 @@ import Testing
         return policy
     }
 
-    private static func place(_ form: Form, _ role: ProtectionSpace.Role) -> ProtectionSpace {
+    private static func peer(_ form: Form, _ role: ProtectionSpace.Role) -> ProtectionSpace {
         form.isEncrypted
             ? ProtectionSpace(role, scheme: "https", host: "example.org", port: 443)
             : ProtectionSpace(role, scheme: "http", host: "example.org", port: 80)
@@ -85,7 +85,7 @@ import Testing
         for form in Self.forms(encrypted: encrypted) {
             let challenge = try #require(ChallengeParser().parse(Array(form.challenge.utf8)).challenges.first)
             let method = try #require(AuthenticationPolicy().methods.first { challenge.is($0.name) })
-            #expect(method.form(challenge, Self.place(form, .origin)) == form.form)
+            #expect(method.form(challenge, Self.peer(form, .origin)) == form.form)
         }
     }
 
@@ -93,17 +93,17 @@ import Testing
     func mayFollow(_ first: Form, _ second: Form) throws {
         let isWeaker = second.form.isWeaker(than: first.form)
         for role in ProtectionSpace.Role.allCases {
-            let place = Self.place(first, role)
+            let peer = Self.peer(first, role)
             let authentication = try #require(
-                HTTPAuthentication(response: Self.challenge(first, role), from: place, policy: Self.policy()))
+                HTTPAuthentication(response: Self.challenge(first, role), from: peer, policy: Self.policy()))
             var request = try Self.request(first)
-            try authentication.apply(to: &request, user: "joe", password: "secret", through: place)
+            try authentication.apply(to: &request, user: "joe", password: "secret", through: peer)
             let verdict = try authentication.update(with: Self.challenge(second, role), to: request)
             #expect((authentication.error?.code == .weakerScheme) == isWeaker, "\(verdict) for \(role)")
             if isWeaker {
                 #expect(verdict == .failed)
                 #expect(throws: HTTPAuthError.self) {
-                    try authentication.apply(to: &request, user: "joe", password: "secret", through: place)
+                    try authentication.apply(to: &request, user: "joe", password: "secret", through: peer)
                 }
                 #expect(authentication.error?.asksForOtherCredentials == true)
             }
@@ -115,14 +115,14 @@ import Testing
         let isWeaker = second.form.isWeaker(than: first.form)
         for role in ProtectionSpace.Role.allCases {
             let memory = AuthenticationMemory()
-            let place = Self.place(first, role)
+            let peer = Self.peer(first, role)
             func object(_ form: Form, _ policy: AuthenticationPolicy = Self.policy()) throws -> HTTPAuthentication {
                 try #require(
                     HTTPAuthentication(
-                        response: Self.challenge(form, role), from: place, policy: policy, memory: memory))
+                        response: Self.challenge(form, role), from: peer, policy: policy, memory: memory))
             }
             var request = try Self.request(first)
-            try object(first).apply(to: &request, user: "joe", password: "secret", through: place)
+            try object(first).apply(to: &request, user: "joe", password: "secret", through: peer)
             let authentication = try object(second)
             let credential = Credential(user: "joe", password: "secret", for: authentication.space)
             #expect((authentication.objection(to: credential)?.code == .weakerScheme) == isWeaker)
@@ -132,12 +132,12 @@ import Testing
             if isWeaker {
                 request.fields.remove(authentication.fieldName)
                 #expect(throws: HTTPAuthError.self) {
-                    try authentication.apply(to: &request, credential, through: place)
+                    try authentication.apply(to: &request, credential, through: peer)
                 }
                 #expect(authentication.isValid && !request.fields.contains(authentication.fieldName))
                 authentication.approve(credential)
             }
-            try authentication.apply(to: &request, credential, through: place)
+            try authentication.apply(to: &request, credential, through: peer)
             #expect(request.fields.contains(authentication.fieldName))
         }
     }
@@ -154,27 +154,27 @@ import Testing
     @Test("an offer counts for its realm and for none; a use counts for its login in any realm")
     func floors() {
         var records = AuthenticationRecords()
-        records.offered(AuthenticationForm(.digestMD5, coverage: .body), in: space)
-        records.offered(AuthenticationForm(.digestSHA, coverage: .nothing), in: space)
+        records.recordOffer(AuthenticationForm(.digestMD5, coverage: .body), in: space)
+        records.recordOffer(AuthenticationForm(.digestSHA, coverage: .nothing), in: space)
         #expect(records.floor(in: space, for: nil) == digest)
         #expect(records.floor(in: space.with(realm: nil), for: login()) == digest)
         #expect(records.floor(in: space.with(realm: "other"), for: login()) == nil)
-        records.used(AuthenticationForm(.ntlm), in: space.with(realm: "other"), by: login())
+        records.recordUse(AuthenticationForm(.ntlm), in: space.with(realm: "other"), by: login())
         #expect(records.floor(in: space.with(realm: "third"), for: login()) == AuthenticationForm(.ntlm))
         #expect(records.floor(in: space.with(realm: "third"), for: login("joe", "another")) == nil)
-        records.offered(AuthenticationForm(.negotiate), in: space.with(realm: nil))
+        records.recordOffer(AuthenticationForm(.negotiate), in: space.with(realm: nil))
         #expect(records.floor(in: space.with(realm: "third"), for: nil) == AuthenticationForm(.negotiate))
         let other = ProtectionSpace(.proxy, scheme: "http", host: "example.org", port: 80, realm: "r")
         #expect(records.floor(in: other, for: login()) == nil)
     }
 
-    @Test("servers that only send challenges do not displace a login record") func askingDisplacesNoLogin() {
+    @Test("servers that only send challenges do not displace a login record") func offersDisplaceNoLogin() {
         var records = AuthenticationRecords()
-        records.used(digest, in: space, by: login())
+        records.recordUse(digest, in: space, by: login())
         for number in 0..<AuthenticationMemory.placeLimit * 2 {
-            records.offered(basic, in: ProtectionSpace(.origin, scheme: "http", host: "\(number).test", port: 80))
+            records.recordOffer(basic, in: ProtectionSpace(.origin, scheme: "http", host: "\(number).test", port: 80))
         }
-        #expect(records.placeCount == AuthenticationMemory.placeLimit)
+        #expect(records.peerCount == AuthenticationMemory.placeLimit)
         #expect(records.floor(in: space, for: login()) == digest)
     }
 
@@ -189,11 +189,11 @@ import Testing
         var request = try Exchange.request()
         try authentication.apply(to: &request, user: "joe", password: "secret")
         for number in 0...AuthenticationMemory.placeLimit {
-            memory.used(
+            memory.recordUse(
                 basic, in: ProtectionSpace(.origin, scheme: "http", host: "\(number).test", port: 80), by: login())
         }
         #expect(memory.floor(in: authentication.space, for: login()) == nil)
-        if isAgreed { memory.approved(basic, in: authentication.space, for: login()) }
+        if isAgreed { memory.recordApproval(basic, in: authentication.space, for: login()) }
         _ = try authentication.update(with: Exchange.challenge("Basic realm=\"r\""), to: request)
         #expect(authentication.error?.code == (isAgreed ? nil : .weakerScheme))
     }
@@ -206,14 +206,14 @@ import Testing
 
     @Test("an approval is valid for one space and login, until a stronger form is used there") func agreement() {
         var records = AuthenticationRecords()
-        records.used(digest, in: space, by: login())
-        records.approved(basic, in: space, for: login())
+        records.recordUse(digest, in: space, by: login())
+        records.recordApproval(basic, in: space, for: login())
         #expect(records.floor(in: space, for: login()) == basic)
         #expect(records.floor(in: space, for: login("ann")) == digest)
         #expect(records.floor(in: space.with(realm: "other"), for: login()) == digest)
-        records.used(digest, in: space.with(realm: "other"), by: login())
+        records.recordUse(digest, in: space.with(realm: "other"), by: login())
         #expect(records.floor(in: space, for: login()) == basic)
-        records.used(digest, in: space, by: login())
+        records.recordUse(digest, in: space, by: login())
         #expect(records.floor(in: space, for: login()) == digest)
     }
 
@@ -221,22 +221,22 @@ import Testing
         "excess realms and logins make the rule stricter; excess servers are dropped, oldest first")
     func bounds() {
         var records = AuthenticationRecords()
-        records.used(digest, in: space, by: login())
+        records.recordUse(digest, in: space, by: login())
         for number in 0...AuthenticationMemory.entryLimit {
-            records.offered(basic, in: space.with(realm: "\(number)"))
-            records.approved(basic, in: space.with(realm: "\(number)"), for: login())
+            records.recordOffer(basic, in: space.with(realm: "\(number)"))
+            records.recordApproval(basic, in: space.with(realm: "\(number)"), for: login())
         }
         #expect(records.floor(in: space.with(realm: "fresh"), for: login("ann")) == digest)
         #expect(records.floor(in: space.with(realm: "0"), for: login()) == digest)
         for number in 0..<AuthenticationMemory.placeLimit {
-            let place = ProtectionSpace(.origin, scheme: "http", host: "\(number).example.org", port: 80)
-            records.offered(basic, in: place)
-            if number == 1 { records.offered(digest, in: space) }
+            let peer = ProtectionSpace(.origin, scheme: "http", host: "\(number).example.org", port: 80)
+            records.recordOffer(basic, in: peer)
+            if number == 1 { records.recordOffer(digest, in: space) }
         }
-        #expect(records.placeCount == AuthenticationMemory.placeLimit)
+        #expect(records.peerCount == AuthenticationMemory.placeLimit)
         #expect(records.floor(in: space, for: nil) == digest)
         let memory = AuthenticationMemory()
-        memory.used(digest, in: space, by: login())
+        memory.recordUse(digest, in: space, by: login())
         #expect(memory.floor(in: space, for: login()) == digest)
         memory.forget()
         #expect(memory.floor(in: space, for: login()) == nil)

@@ -55,7 +55,7 @@ import Testing
     /// A scheme that fails when it receives its challenge, when it is applied, or in its work is replaced by the next
     /// one. A user name and password are used for any scheme; a credential for one realm is not.
     @Test(arguments: ["challenge", "apply", "work"])
-    func fallsToTheNext(_ stage: String) throws {
+    func fallsBack(_ stage: String) throws {
         let failure = HTTPAuthError(.unavailable, scheme: "Script", detail: "test")
         let script = ScriptedScheme.method { scheme in
             switch stage {

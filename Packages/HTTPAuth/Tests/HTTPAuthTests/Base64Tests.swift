@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["Z", "Zg=", "Zg===", "=Zg=", "Zm9v=", "Zh==", "Zm9=", "Zm 9", "Z-_=", "Zg==Zg==", "é"])
-    func refuses(_ text: String) {
+    func rejects(_ text: String) {
         #expect(Base64.decode(text) == nil)
     }
 

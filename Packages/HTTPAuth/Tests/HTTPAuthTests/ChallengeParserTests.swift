@@ -54,7 +54,7 @@ import Testing
         ("Other abc==, realm=a, Basic", 1),
         ("Basic realm=a, Basic realm=b, realm=c, Negotiate", 2),
     ])
-    func refuses(_ text: String, _ kept: Int) {
+    func rejects(_ text: String, _ kept: Int) {
         let result = parse(text)
         #expect(result.challenges.count == kept)
         #expect(result.errors.map(\.code) == [.malformedChallenge])

@@ -53,7 +53,7 @@ import Testing
             try store.save(Credential(user: "joe", password: "1", for: origin), at: 10, onStep: { _ in })
             try store.save(Credential(user: "joe", password: "2", for: origin), at: 20, onStep: { _ in })
             let sealed = try contents(path)
-            let keys = try SealedBox.makeKeys(Self.key, salt: SealedBox.Header(sealed).salt, cost: 0)
+            let keys = try SealedBox.deriveKeys(Self.key, salt: SealedBox.Header(sealed).salt, cost: 0)
             let entries = try CredentialFileContents.decode(SealedBox.open(sealed, SealedBox.Header(sealed), keys))
             #expect(entries.map(\.created) == [10] && entries.map(\.changed) == [20])
         }

@@ -36,9 +36,9 @@ import Testing
 
     /// A credential for another space is ignored, and a failing store does not hide the others.
     @Test func badStores() throws {
-        struct Liar: CredentialStore {
+        struct UnreliableStore: CredentialStore {
             let credential: Credential?
-            var name: String { "liar" }
+            var name: String { "unreliable" }
             func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
                 guard let credential else { throw HTTPAuthError(.storeUnavailable) }
                 return credential
@@ -49,8 +49,8 @@ import Testing
             }
         }
         let memory = MemoryCredentialStore()
-        let liar = Liar(credential: Credential(user: "x", password: "x", for: proxy))
-        let stores = CredentialStores(origins: [liar, Liar(credential: nil), memory])
+        let unreliable = UnreliableStore(credential: Credential(user: "x", password: "x", for: proxy))
+        let stores = CredentialStores(origins: [unreliable, UnreliableStore(credential: nil), memory])
         #expect(throws: HTTPAuthError(.storeUnavailable)) { try stores.find(CredentialQuery(origin)) }
         memory.save(Credential(user: "m", password: "1", for: origin))
         #expect(try stores.find(CredentialQuery(origin))?.user == "m")

@@ -17,7 +17,7 @@ import Testing
     }
 
     /// RFC 7616 §3.9.2, as corrected by erratum 4897.
-    @Test func otherLetters() throws {
+    @Test func nonASCIINames() throws {
         var vector = DigestVector()
         (vector.user, vector.password, vector.realm) = ("Jäsøn Doe", "Secret, or not?", "api@example.org")
         (vector.uri, vector.algorithm, vector.protection) = ("/doe.json", "SHA-512-256", "auth")

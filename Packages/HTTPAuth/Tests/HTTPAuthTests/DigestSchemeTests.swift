@@ -330,7 +330,7 @@ import Testing
         ("Digest realm=\"r\", nonce=\"n\", qop=\"auth-conf\"", .unsupportedChallenge),
         ("Digest realm=\"r\", nonce=\"n\", nonce=\"m\"", .malformedChallenge),
     ])
-    func refuses(_ challenge: String, _ code: HTTPAuthError.Code) throws {
+    func rejects(_ challenge: String, _ code: HTTPAuthError.Code) throws {
         let authentication = try Exchange.authentication(challenge)
         #expect(authentication.error?.code == code)
     }

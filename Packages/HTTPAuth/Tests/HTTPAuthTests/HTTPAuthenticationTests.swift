@@ -66,8 +66,8 @@ import Testing
     }
 
     /// A credential never reaches another server: neither with its credential nor with a request to it.
-    @Test func boundToItsPlace() throws {
-        let places = [
+    @Test func boundToItsServer() throws {
+        let spaces = [
             Exchange.origin, Exchange.origin.with(realm: "r"), Exchange.proxy.with(realm: "r"),
             ProtectionSpace(.origin, scheme: "https", host: "example.org", port: 443, realm: "r"),
             ProtectionSpace(.origin, scheme: "http", host: "example.org", port: 8080, realm: "r"),
@@ -76,8 +76,8 @@ import Testing
         ]
         let authentication = try Exchange.authentication("Basic realm=\"r\"")
         var request = try Exchange.request()
-        for place in places where place != authentication.space {
-            let credential = Credential(user: "a", password: "b", for: place)
+        for space in spaces where space != authentication.space {
+            let credential = Credential(user: "a", password: "b", for: space)
             #expect(throws: HTTPAuthError.self) { try authentication.apply(to: &request, credential) }
         }
         #expect(request.fields[.authorization] == nil)

@@ -43,7 +43,7 @@ import Testing
     }
 
     /// Text truncated at any byte is parsed or rejected, without extra entries.
-    @Test func cut() {
+    @Test func truncated() {
         let text = "machine a login \"b\\\"c\" password d\nmacdef m\nx\n\ndefault login e password f"
         for length in 0...text.utf8.count {
             #expect((try? parse(String(text.prefix(length))))?.count ?? 0 <= 2)

@@ -5,9 +5,11 @@ import Testing
 @Suite struct WorkThreadsTests {
     /// Blocks threads until it is released.
     private final class Hold: Sendable {
-        private let gate = Gate()
-        func release() { gate.open(with: .failure(HTTPAuthError(.cancelled))) }
-        var work: BlockingWork { BlockingWork { [gate] in gate.wait(.seconds(3600)) ?? .failure(.init(.timedOut)) } }
+        private let oneShot = OneShot()
+        func release() { oneShot.complete(with: .failure(HTTPAuthError(.cancelled))) }
+        var work: BlockingWork {
+            BlockingWork { [oneShot] in oneShot.wait(.seconds(3600)) ?? .failure(.init(.timedOut)) }
+        }
     }
 
     /// Work that hangs fills the pool but no more. Its callers time out, and the pool works again after the work ends.

@@ -4,7 +4,7 @@
 /// ``HTTPAuthentication`` drives it.
 struct AuthenticationMachine {
     /// The server or proxy, without a realm.
-    let place: ProtectionSpace
+    let peer: ProtectionSpace
     let policy: AuthenticationPolicy
     /// The forms of earlier logins; a credential is not used in a weaker form.
     let memory: AuthenticationMemory
@@ -47,8 +47,8 @@ struct AuthenticationMachine {
         var hasSent = false
     }
 
-    init(place: ProtectionSpace, policy: AuthenticationPolicy, memory: AuthenticationMemory) {
-        self.place = place.with(realm: nil)
+    init(peer: ProtectionSpace, policy: AuthenticationPolicy, memory: AuthenticationMemory) {
+        self.peer = peer.with(realm: nil)
         self.policy = policy
         self.memory = memory
     }
@@ -58,7 +58,7 @@ struct AuthenticationMachine {
     var scheme: (any AuthenticationScheme)? { current?.scheme }
 
     /// The protection space that credentials must belong to.
-    var space: ProtectionSpace { place.with(realm: realm) }
+    var space: ProtectionSpace { peer.with(realm: realm) }
 
     /// The realm of the conversation; without a conversation, the first realm in the challenges.
     var realm: String? {
@@ -79,29 +79,29 @@ struct AuthenticationMachine {
     /// Processes the challenges of a 401 or 407. `sent` is the field value of the request that was challenged.
     mutating func receive(_ found: ChallengeParser.Result, answering sent: [UInt8]?) -> AuthenticationVerdict {
         defer { hasBegun = true }
-        let verdict = judge(found, answering: sent)
+        let verdict = evaluate(found, answering: sent)
         guard verdict == .apply, let sent, sent == lastSent else { return verdict }
         rounds += 1
         guard rounds > policy.limits.roundCount else { return verdict }
         return fail(HTTPAuthError(.tooManyRounds, scheme: current?.method.name))
     }
 
-    private mutating func judge(_ found: ChallengeParser.Result, answering sent: [UInt8]?) -> AuthenticationVerdict {
+    private mutating func evaluate(_ found: ChallengeParser.Result, answering sent: [UInt8]?) -> AuthenticationVerdict {
         guard let method = current?.method else {
             if sent == nil { failed = [:] }
             return choose(found)
         }
-        let isOurs = sent.map { $0.isCredential(of: method) } ?? false
+        let isOurCredential = sent.map { $0.isCredential(of: method) } ?? false
         let same = found.challenges.filter { $0.is(method.name) }
         let candidates = same.filter(isOfCurrentRealm)
         let best = candidates.map(method.rank).max()
         guard let challenge = candidates.first(where: { method.rank($0) == best }) else {
             if !same.isEmpty { return .otherSpace }
             // The server no longer offers the scheme, whether it saw our credential or not. Its new offers count.
-            failed[method] = isOurs ? HTTPAuthError(.credentialRefused, scheme: method.name) : nil
+            failed[method] = isOurCredential ? HTTPAuthError(.credentialRefused, scheme: method.name) : nil
             return choose(found)
         }
-        return go(on: challenge, found, answering: isOurs ? sent : nil)
+        return advance(with: challenge, found, answering: isOurCredential ? sent : nil)
     }
 
     private func isOfCurrentRealm(_ challenge: Challenge) -> Bool {
@@ -109,12 +109,12 @@ struct AuthenticationMachine {
         return challenge["realm"] == nil || challenge["realm"] == realm
     }
 
-    private mutating func go(
-        on challenge: Challenge, _ found: ChallengeParser.Result, answering sent: [UInt8]?
+    private mutating func advance(
+        with challenge: Challenge, _ found: ChallengeParser.Result, answering sent: [UInt8]?
     ) -> AuthenticationVerdict {
         guard var conversation = current else { return .failed }
-        let form = conversation.method.form(challenge, place)
-        let space = place.with(realm: conversation.scheme.realm)
+        let form = conversation.method.form(challenge, peer)
+        let space = peer.with(realm: conversation.scheme.realm)
         if let objection = objection(to: form, of: conversation.method, in: space, for: conversation.login) {
             return fail(objection)
         }
@@ -175,7 +175,7 @@ struct AuthenticationMachine {
             return AuthenticationPolicy().methods.contains { challenge.is($0.name) } ? .leftOut : .unknown
         }
         if policy.banned.contains(method) { return .banned }
-        if policy.encryptedOnly.contains(method), !place.isEncrypted { return .needsEncryption }
+        if policy.encryptedOnly.contains(method), !peer.isEncrypted { return .needsEncryption }
         if let failure = failed[method] { return .skipped(failure) }
         let offer = Offer(challenge: challenge, outcome: .notNeeded, method: method)
         if hasBegun, objection(to: offer, for: login) != nil { return .weaker }
@@ -198,8 +198,8 @@ struct AuthenticationMachine {
 
     private func objection(to offer: Offer, for login: LoginIdentity?) -> HTTPAuthError? {
         guard let method = offer.method else { return nil }
-        let space = place.with(realm: offer.challenge["realm"])
-        return objection(to: method.form(offer.challenge, place), of: method, in: space, for: login)
+        let space = peer.with(realm: offer.challenge["realm"])
+        return objection(to: method.form(offer.challenge, peer), of: method, in: space, for: login)
     }
 
     /// Returns why a credential must not be used with the current scheme without asking the user; nil if it may be
@@ -213,7 +213,7 @@ struct AuthenticationMachine {
     /// Records that the user agreed to use a credential with the current scheme.
     func approve(_ credential: Credential) {
         guard let current else { return }
-        memory.approved(current.form, in: space, for: LoginIdentity(credential))
+        memory.recordApproval(current.form, in: space, for: LoginIdentity(credential))
     }
 
     // MARK: Beginning
@@ -224,13 +224,13 @@ struct AuthenticationMachine {
             let index = untried.removeFirst()
             guard let method = offers[index].method else { continue }
             do throws(HTTPAuthError) {
-                var scheme = try method.conversation(in: place, limits: policy.limits)
+                var scheme = try method.conversation(in: peer, limits: policy.limits)
                 _ = try scheme.receive(offers[index].challenge, answering: nil)
-                let form = method.form(offers[index].challenge, place)
+                let form = method.form(offers[index].challenge, peer)
                 current = Conversation(method: method, offer: index, form: form, scheme: scheme)
                 // A scheme without a password may prove unusable on this machine, so it is recorded only when it is
                 // used.
-                if scheme.traits.requiresUserNameAndPassword { memory.offered(form, in: space) }
+                if scheme.traits.requiresUserNameAndPassword { memory.recordOffer(form, in: space) }
                 offers[index].outcome = .chosen
                 error = nil
                 return true
@@ -277,9 +277,9 @@ struct AuthenticationMachine {
             input.space = self.space
             do throws(HTTPAuthError) {
                 let step = try conversation.scheme.respond(to: input, with: credential)
-                return took(step, conversation)
+                return record(step, conversation)
             } catch {
-                try moveOn(from: conversation, error)
+                try fallBack(from: conversation, error)
             }
         }
         throw error ?? HTTPAuthError(.outOfOrder, detail: "no challenge was received")
@@ -293,22 +293,22 @@ struct AuthenticationMachine {
         guard var conversation = current else { throw error ?? HTTPAuthError(.outOfOrder) }
         do throws(HTTPAuthError) {
             let step = try conversation.scheme.resume(with: outcome.get())
-            return took(step, conversation)
+            return record(step, conversation)
         } catch {
-            try moveOn(from: conversation, error)
+            try fallBack(from: conversation, error)
             return nil
         }
     }
 
-    private mutating func took(_ step: AuthenticationStep, _ conversation: Conversation) -> AuthenticationStep {
+    private mutating func record(_ step: AuthenticationStep, _ conversation: Conversation) -> AuthenticationStep {
         var conversation = conversation
         switch step {
         case .send(let value):
             conversation.hasSent = true
             lastSent = value
             strongestSent = conversation.form.joined(with: strongestSent)
-            memory.used(
-                conversation.form, in: place.with(realm: conversation.scheme.realm), by: conversation.login)
+            memory.recordUse(
+                conversation.form, in: peer.with(realm: conversation.scheme.realm), by: conversation.login)
         case .nothing, .work: break
         }
         current = conversation
@@ -316,7 +316,7 @@ struct AuthenticationMachine {
     }
 
     /// Starts the next scheme if the failure allows it; otherwise throws.
-    private mutating func moveOn(
+    private mutating func fallBack(
         from conversation: Conversation, _ failure: HTTPAuthError
     ) throws(HTTPAuthError) {
         guard failure.code.allowsNextScheme, !conversation.hasSent else { throw failure }

@@ -47,19 +47,19 @@ public final class AuthenticationMemory: Sendable {
         records.withLock { $0.floor(in: space, for: login, sent: sent) }
     }
 
-    /// See ``AuthenticationRecords/offered(_:in:)``.
-    func offered(_ form: AuthenticationForm, in space: ProtectionSpace) {
-        records.withLock { $0.offered(form, in: space) }
+    /// See ``AuthenticationRecords/recordOffer(_:in:)``.
+    func recordOffer(_ form: AuthenticationForm, in space: ProtectionSpace) {
+        records.withLock { $0.recordOffer(form, in: space) }
     }
 
-    /// See ``AuthenticationRecords/used(_:in:by:)``.
-    func used(_ form: AuthenticationForm, in space: ProtectionSpace, by login: LoginIdentity?) {
-        records.withLock { $0.used(form, in: space, by: login) }
+    /// See ``AuthenticationRecords/recordUse(_:in:by:)``.
+    func recordUse(_ form: AuthenticationForm, in space: ProtectionSpace, by login: LoginIdentity?) {
+        records.withLock { $0.recordUse(form, in: space, by: login) }
     }
 
-    /// See ``AuthenticationRecords/approved(_:in:for:)``.
-    func approved(_ form: AuthenticationForm, in space: ProtectionSpace, for login: LoginIdentity) {
-        records.withLock { $0.approved(form, in: space, for: login) }
+    /// See ``AuthenticationRecords/recordApproval(_:in:for:)``.
+    func recordApproval(_ form: AuthenticationForm, in space: ProtectionSpace, for login: LoginIdentity) {
+        records.withLock { $0.recordApproval(form, in: space, for: login) }
     }
 }
 
@@ -84,7 +84,7 @@ struct AuthenticationRecords {
         let login: LoginIdentity
     }
 
-    private struct Place {
+    private struct PeerRecord {
         /// The strongest form offered in each realm. An offer without a realm (nil) counts for all realms.
         var offered: [String?: AuthenticationForm] = [:]
         /// The strongest form in which each login was used, in any realm.
@@ -99,16 +99,16 @@ struct AuthenticationRecords {
         var lastUse = 0
 
         /// Returns whether this record is dropped before another one.
-        func isLessNeeded(than other: Place) -> Bool {
+        func isLessNeeded(than other: PeerRecord) -> Bool {
             hasLogin == other.hasLogin ? lastUse < other.lastUse : !hasLogin
         }
     }
 
-    private var places: [ProtectionSpace: Place] = [:]
+    private var peers: [ProtectionSpace: PeerRecord] = [:]
     private var uses = 0
 
     /// The number of servers and proxies in the records.
-    var placeCount: Int { places.count }
+    var peerCount: Int { peers.count }
 
     /// Returns the form below which a login must not be used in a space; nil if every form is allowed. Without a login,
     /// the form that the space itself has offered. A form that the user approved takes precedence.
@@ -118,63 +118,66 @@ struct AuthenticationRecords {
     func floor(
         in space: ProtectionSpace, for login: LoginIdentity?, sent: AuthenticationForm? = nil
     ) -> AuthenticationForm? {
-        guard let place = places[space.with(realm: nil)] else { return sent }
-        if let login, let approved = place.approved[Decision(realm: space.realm, login: login)] { return approved }
-        var floor = sent?.joined(with: place.rest) ?? place.rest
-        for (realm, form) in place.offered where realm == nil || space.realm == nil || realm == space.realm {
+        guard let record = peers[space.with(realm: nil)] else { return sent }
+        if let login, let approved = record.approved[Decision(realm: space.realm, login: login)] { return approved }
+        var floor = sent?.joined(with: record.rest) ?? record.rest
+        for (realm, form) in record.offered where realm == nil || space.realm == nil || realm == space.realm {
             floor = form.joined(with: floor)
         }
-        if let login, let used = place.used[login] { floor = used.joined(with: floor) }
+        if let login, let used = record.used[login] { floor = used.joined(with: floor) }
         return floor
     }
 
     /// Records that the space offered a form that this client supports.
-    mutating func offered(_ form: AuthenticationForm, in space: ProtectionSpace) {
-        change(space) { place in
-            place.offered[space.realm] = form.joined(with: place.offered[space.realm])
+    mutating func recordOffer(_ form: AuthenticationForm, in space: ProtectionSpace) {
+        change(space) { record in
+            record.offered[space.realm] = form.joined(with: record.offered[space.realm])
         }
     }
 
     /// Records that credentials of this form were created; `login` is nil for credentials from the system, such as a
     /// ticket.
-    mutating func used(_ form: AuthenticationForm, in space: ProtectionSpace, by login: LoginIdentity?) {
-        change(space) { place in
-            place.offered[space.realm] = form.joined(with: place.offered[space.realm])
-            place.hasLogin = true
+    mutating func recordUse(_ form: AuthenticationForm, in space: ProtectionSpace, by login: LoginIdentity?) {
+        change(space) { record in
+            record.offered[space.realm] = form.joined(with: record.offered[space.realm])
+            record.hasLogin = true
             guard let login else { return }
-            place.used[login] = form.joined(with: place.used[login])
+            record.used[login] = form.joined(with: record.used[login])
             let decision = Decision(realm: space.realm, login: login)
-            if let approved = place.approved[decision] { place.approved[decision] = form.joined(with: approved) }
+            if let approved = record.approved[decision] { record.approved[decision] = form.joined(with: approved) }
         }
     }
 
     /// Records that the user agreed to this form for a login.
-    mutating func approved(_ form: AuthenticationForm, in space: ProtectionSpace, for login: LoginIdentity) {
-        change(space) { place in
+    mutating func recordApproval(_ form: AuthenticationForm, in space: ProtectionSpace, for login: LoginIdentity) {
+        change(space) { record in
             let decision = Decision(realm: space.realm, login: login)
-            if place.approved[decision] == nil, place.approved.count >= AuthenticationMemory.entryLimit {
-                place.approved = [:]
+            if record.approved[decision] == nil, record.approved.count >= AuthenticationMemory.entryLimit {
+                record.approved = [:]
             }
-            place.approved[decision] = form
-            place.hasLogin = true
+            record.approved[decision] = form
+            record.hasLogin = true
         }
     }
 
-    private mutating func change(_ space: ProtectionSpace, _ body: (inout Place) -> Void) {
+    private mutating func change(_ space: ProtectionSpace, _ body: (inout PeerRecord) -> Void) {
         let key = space.with(realm: nil)
-        if places[key] == nil, places.count >= AuthenticationMemory.placeLimit,
-            let leastNeeded = places.min(by: { $0.value.isLessNeeded(than: $1.value) })?.key
+        if peers[key] == nil, peers.count >= AuthenticationMemory.placeLimit,
+            let leastNeeded = peers.min(by: { $0.value.isLessNeeded(than: $1.value) })?.key
         {
-            places[leastNeeded] = nil
+            peers[leastNeeded] = nil
         }
         uses += 1
-        var place = places[key] ?? Place()
-        place.lastUse = uses
-        body(&place)
-        if place.offered.count > AuthenticationMemory.entryLimit || place.used.count > AuthenticationMemory.entryLimit {
-            place.rest = (Array(place.offered.values) + place.used.values).reduce(place.rest) { $1.joined(with: $0) }
-            (place.offered, place.used) = ([:], [:])
+        var record = peers[key] ?? PeerRecord()
+        record.lastUse = uses
+        body(&record)
+        if record.offered.count > AuthenticationMemory.entryLimit || record.used.count > AuthenticationMemory.entryLimit
+        {
+            record.rest = (Array(record.offered.values) + record.used.values).reduce(record.rest) {
+                $1.joined(with: $0)
+            }
+            (record.offered, record.used) = ([:], [:])
         }
-        places[key] = place
+        peers[key] = record
     }
 }

@@ -60,9 +60,9 @@ public struct ChallengeParser: Sendable {
     ///
     /// - Throws: ``HTTPAuthError/Code/malformedChallenge``.
     public func parseParameters(_ value: [UInt8]) throws(HTTPAuthError) -> [Challenge.Parameter] {
-        var scan = ChallengeScan(value, leniency: leniency, limits: limits)
-        let parameters = try scan.parameters()
-        guard scan.isAtEnd else { throw scan.error("parameter without a value") }
+        var scanner = ChallengeScanner(value, leniency: leniency, limits: limits)
+        let parameters = try scanner.parameters()
+        guard scanner.isAtEnd else { throw scanner.error("parameter without a value") }
         return parameters
     }
 
@@ -72,9 +72,9 @@ public struct ChallengeParser: Sendable {
                 HTTPAuthError(.malformedChallenge, detail: "longer than \(limits.challengeLength) bytes"))
             return
         }
-        var scan = ChallengeScan(value, leniency: leniency, limits: limits)
+        var scanner = ChallengeScanner(value, leniency: leniency, limits: limits)
         do throws(HTTPAuthError) {
-            while let challenge = try scan.nextChallenge() {
+            while let challenge = try scanner.nextChallenge() {
                 guard result.challenges.count < limits.challengeCount else {
                     throw HTTPAuthError(.malformedChallenge, detail: "more than \(limits.challengeCount) challenges")
                 }

@@ -11,9 +11,9 @@ enum DBusAddress: Hashable {
             let parts = address.split(separator: ":", maxSplits: 1)
             guard parts.count == 2, parts[0] == "unix" else { return nil }
             for pair in parts[1].split(separator: ",") {
-                let words = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                guard words.count == 2, let value = unescaped(words[1]) else { return nil }
-                switch words[0] {
+                let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                guard parts.count == 2, let value = unescaped(parts[1]) else { return nil }
+                switch parts[0] {
                 case "path": return .path(value)
                 case "abstract": return .abstract(value)
                 case "runtime": return runtimeFolder.map { .path($0 + "/bus") }

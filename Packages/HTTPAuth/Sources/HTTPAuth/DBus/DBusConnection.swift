@@ -3,7 +3,7 @@ internal import Glibc
 /// A connection to a message bus for one blocking thread: method calls, and the signals that arrive in between.
 final class DBusConnection {
     private let descriptor: Int32
-    private var received = DBusInput()
+    private var buffer = DBusBuffer()
     private var serial: UInt32 = 0
     /// Signals that arrived while a call waited for its reply. If there are too many, the oldest are dropped.
     private var signals: [DBusMessage] = []
@@ -27,7 +27,7 @@ final class DBusConnection {
     }
 
     deinit {
-        received.wipe()
+        buffer.wipe()
         close(descriptor)
     }
 
@@ -51,7 +51,7 @@ final class DBusConnection {
             switch answer.kind {
             case .reply: return answer.body
             case .error:
-                throw .ofBus(answer.fields[.errorName]?.string ?? "an error", answer.body.first?.string)
+                throw .busError(answer.fields[.errorName]?.string ?? "an error", answer.body.first?.string)
             case .call, .signal: continue
             }
         }
@@ -79,9 +79,9 @@ final class DBusConnection {
             // deadline.
             try check(deadline)
             try receive(DBusMessage.prefixCount, until: deadline)
-            let count = try DBusMessage.length(ofPrefix: received.first(DBusMessage.prefixCount))
+            let count = try DBusMessage.length(ofPrefix: buffer.first(DBusMessage.prefixCount))
             try receive(count, until: deadline)
-            var bytes = received.take(count)
+            var bytes = buffer.take(count)
             defer { bytes.wipe() }
             if let message = try DBusMessage.decode(bytes) { return message }
         }
@@ -94,7 +94,7 @@ final class DBusConnection {
         while !line.ends(with: "\r\n") {
             guard line.count < 1024 else { throw Self.failure("the peer does not speak D-Bus") }
             try receive(1, until: deadline)
-            line += received.take(1)
+            line += buffer.take(1)
         }
         guard line.starts(with: "OK ".utf8) else { throw Self.failure("it rejected the login of the current user") }
         try send(Array("BEGIN\r\n".utf8), until: deadline)
@@ -102,8 +102,8 @@ final class DBusConnection {
 
     /// Waits until at least `count` bytes are buffered.
     private func receive(_ count: Int, until deadline: ContinuousClock.Instant) throws(HTTPAuthError) {
-        while received.count < count {
-            let moved = received.fill { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        while buffer.count < count {
+            let moved = buffer.fill { recv(descriptor, $0.baseAddress, $0.count, 0) }
             if moved > 0 { continue }
             if moved < 0, errno == EAGAIN {
                 try wait(for: POLLIN, until: deadline)
@@ -149,32 +149,32 @@ final class DBusConnection {
                 case .path(let path): (Array(path.utf8), true)
                 case .abstract(let name): ([0] + Array(name.utf8), false)
                 }
-            var place = sockaddr_un()
-            place.sun_family = sa_family_t(AF_UNIX)
-            guard name.count < MemoryLayout.size(ofValue: place.sun_path) else {
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            guard name.count < MemoryLayout.size(ofValue: address.sun_path) else {
                 failure = Self.failure("the socket path is too long")
                 continue
             }
-            withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: name) }
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
             let descriptor = socket(
                 AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
             guard descriptor >= 0 else { throw Self.failure(String(cString: strerror(errno))) }
-            let length = MemoryLayout.size(ofValue: place.sun_family) + name.count + (isFile ? 1 : 0)
-            let result = withUnsafePointer(to: &place) { place in
-                place.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            let length = MemoryLayout.size(ofValue: address.sun_family) + name.count + (isFile ? 1 : 0)
+            let result = withUnsafePointer(to: &address) { address in
+                address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     Glibc.connect(descriptor, $0, socklen_t(length))
                 }
             }
             if result == 0 { return descriptor }
-            let words = String(cString: strerror(errno))
-            failure = Self.failure(isFile ? "\(String(decoding: name, as: UTF8.self)): \(words)" : words)
+            let message = String(cString: strerror(errno))
+            failure = Self.failure(isFile ? "\(String(decoding: name, as: UTF8.self)): \(message)" : message)
             close(descriptor)
         }
         throw failure
     }
 
-    private static func failure(_ words: String) -> HTTPAuthError {
-        HTTPAuthError(.storeUnavailable, detail: "session bus: \(words)")
+    private static func failure(_ message: String) -> HTTPAuthError {
+        HTTPAuthError(.storeUnavailable, detail: "session bus: \(message)")
     }
 }
 

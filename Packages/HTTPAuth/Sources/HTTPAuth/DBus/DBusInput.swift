@@ -2,9 +2,9 @@ internal import CLibcrypto
 
 /// A buffer for bytes received from a bus. They may contain secrets, so bytes that leave the buffer are overwritten,
 /// and so is the old memory when the buffer grows.
-struct DBusInput {
+struct DBusBuffer {
     /// The minimum free space for the next read, in bytes.
-    static let room = 4096
+    static let minimumSpace = 4096
 
     private(set) var count = 0
     /// The memory; all bytes after ``count`` are zero.
@@ -13,8 +13,8 @@ struct DBusInput {
     /// Calls `receive` with the free space after the buffered bytes. The closure returns the number of bytes it wrote;
     /// this method returns the same number.
     mutating func fill(_ receive: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
-        if storage.count - count < Self.room {
-            var larger = [UInt8](repeating: 0, count: 2 * storage.count + Self.room)
+        if storage.count - count < Self.minimumSpace {
+            var larger = [UInt8](repeating: 0, count: 2 * storage.count + Self.minimumSpace)
             larger.replaceSubrange(..<count, with: storage[..<count])
             storage.wipe()
             storage = larger

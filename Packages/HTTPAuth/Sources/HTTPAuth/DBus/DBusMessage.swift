@@ -68,8 +68,8 @@ struct DBusMessage: Hashable {
         guard prefix.count == prefixCount, let isBigEndian = isBigEndian(prefix[0]), prefix[3] == 1 else {
             throw .malformedMessage("the protocol version is not 1")
         }
-        func number(at place: Int) -> Int {
-            let piece = prefix[place..<place + 4]
+        func number(at offset: Int) -> Int {
+            let piece = prefix[offset..<offset + 4]
             return (isBigEndian ? Array(piece) : piece.reversed()).reduce(0) { $0 << 8 | Int($1) }
         }
         let length = (prefixCount + number(at: 12) + 7) / 8 * 8 + number(at: 4)

@@ -3,19 +3,19 @@
 struct DBusReader {
     private let bytes: ArraySlice<UInt8>
     private let isBigEndian: Bool
-    private var place: Int
+    private var offset: Int
 
     /// - Parameter start: The offset of the first value. Alignment counts from the start of `bytes`.
     init(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool, from start: Int = 0) {
         self.bytes = bytes
         self.isBigEndian = isBigEndian
-        place = start
+        offset = start
     }
 
-    var isAtEnd: Bool { place == bytes.count }
+    var isAtEnd: Bool { offset == bytes.count }
 
     mutating func align(_ boundary: Int) throws(HTTPAuthError) {
-        let rest = place % boundary
+        let rest = offset % boundary
         guard rest != 0 else { return }
         guard try take(boundary - rest).allSatisfy({ $0 == 0 }) else { throw .malformedMessage("nonzero padding") }
     }
@@ -38,12 +38,12 @@ struct DBusReader {
         case .array(let element):
             let count = Int(try number(4))
             try align(element.alignment)
-            guard count <= bytes.count - place else { throw .malformedMessage("truncated") }
+            guard count <= bytes.count - offset else { throw .malformedMessage("truncated") }
             if element == .byte { return .bytes(Secret(bytes: try take(count))) }
-            let end = place + count
+            let end = offset + count
             var elements: [DBusValue] = []
-            while place < end { elements.append(try value(element, depth: depth + 1)) }
-            guard place == end else { throw .malformedMessage("array elements exceed the array length") }
+            while offset < end { elements.append(try value(element, depth: depth + 1)) }
+            guard offset == end else { throw .malformedMessage("array elements exceed the array length") }
             return .array(element, elements)
         case .structure(let types):
             var members: [DBusValue] = []
@@ -73,8 +73,8 @@ struct DBusReader {
     }
 
     private mutating func take(_ count: Int) throws(HTTPAuthError) -> ArraySlice<UInt8> {
-        guard count <= bytes.count - place else { throw .malformedMessage("truncated") }
-        defer { place += count }
-        return bytes[bytes.startIndex + place..<bytes.startIndex + place + count]
+        guard count <= bytes.count - offset else { throw .malformedMessage("truncated") }
+        defer { offset += count }
+        return bytes[bytes.startIndex + offset..<bytes.startIndex + offset + count]
     }
 }

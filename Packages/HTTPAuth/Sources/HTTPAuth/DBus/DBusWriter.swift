@@ -3,18 +3,18 @@ struct DBusWriter {
     private(set) var bytes: [UInt8] = []
 
     init() {
-        bytes.reserveCapacity(Self.room)
+        bytes.reserveCapacity(Self.margin)
     }
 
     /// Free space reserved for the bytes around a secret.
-    private static let room = 4096
+    private static let margin = 4096
 
     /// Grows the buffer before a secret is written rather than after, so that no copy of the secret stays in freed
     /// memory.
-    private mutating func makeRoom(for secret: Secret) {
-        guard bytes.capacity - bytes.count < secret.count + Self.room else { return }
+    private mutating func reserve(for secret: Secret) {
+        guard bytes.capacity - bytes.count < secret.count + Self.margin else { return }
         var larger: [UInt8] = []
-        larger.reserveCapacity(bytes.count + secret.count + 2 * Self.room)
+        larger.reserveCapacity(bytes.count + secret.count + 2 * Self.margin)
         larger += bytes
         bytes.wipe()
         bytes = larger
@@ -30,7 +30,7 @@ struct DBusWriter {
 
     mutating func number(_ bits: UInt64, size: Int) {
         align(size)
-        for place in 0..<size { bytes.append(UInt8(truncatingIfNeeded: bits >> (8 * UInt64(place)))) }
+        for index in 0..<size { bytes.append(UInt8(truncatingIfNeeded: bits >> (8 * UInt64(index)))) }
     }
 
     mutating func write(_ value: DBusValue) {
@@ -43,17 +43,19 @@ struct DBusWriter {
             bytes.append(0)
         case .signature(let text): signature(text)
         case .bytes(let secret):
-            makeRoom(for: secret)
+            reserve(for: secret)
             number(UInt64(secret.count), size: 4)
             secret.withBytes { bytes.append(contentsOf: $0) }
         case .array(let type, let elements):
             number(0, size: 4)
-            let place = bytes.count
+            let lengthEnd = bytes.count
             align(type.alignment)  // padding is not part of the length
             let start = bytes.count
             for element in elements { write(element) }
             let count = UInt32(truncatingIfNeeded: bytes.count - start)
-            for index in 0..<4 { bytes[place - 4 + index] = UInt8(truncatingIfNeeded: count >> (8 * UInt32(index))) }
+            for index in 0..<4 {
+                bytes[lengthEnd - 4 + index] = UInt8(truncatingIfNeeded: count >> (8 * UInt32(index)))
+            }
         case .structure(let members): for member in members { write(member) }
         case .entry(let key, let value):
             write(key)

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Blocks a thread until an outcome is available.
-final class Gate: @unchecked Sendable {
+final class OneShot: @unchecked Sendable {
     // `outcome` is accessed under `mutex` only.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -27,7 +27,7 @@ final class Gate: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    func open(with outcome: WorkThreads.Outcome) {
+    func complete(with outcome: WorkThreads.Outcome) {
         pthread_mutex_lock(mutex)
         self.outcome = outcome
         pthread_cond_broadcast(condition)

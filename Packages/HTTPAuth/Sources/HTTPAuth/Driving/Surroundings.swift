@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The clock, the random source and the environment variables. Machines must not read them; drivers pass their values
 /// in.
-enum Surroundings {
+enum Environment {
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     static var time: Int64 {
         var now = timespec()

@@ -8,7 +8,7 @@ final class WorkThreads: Sendable {
     static let shared = WorkThreads(limit: 8)
 
     private struct State {
-        var waiting: [Job] = []
+        var queue: [Job] = []
         var threadCount = 0
     }
 
@@ -25,28 +25,28 @@ final class WorkThreads: Sendable {
     /// with its error.
     final class Job: Sendable {
         let work: BlockingWork
-        private let waiter: Locked<(@Sendable (Outcome) -> Void)?>
+        private let completion: Locked<(@Sendable (Outcome) -> Void)?>
 
-        init(_ work: BlockingWork, tell waiter: @escaping @Sendable (Outcome) -> Void) {
+        init(_ work: BlockingWork, completion: @escaping @Sendable (Outcome) -> Void) {
             self.work = work
-            self.waiter = Locked(waiter)
+            self.completion = Locked(completion)
         }
 
-        var isWaitedFor: Bool { waiter.withLock { $0 != nil } }
+        var isPending: Bool { completion.withLock { $0 != nil } }
 
         func finish(_ outcome: Outcome) {
-            let waiter = waiter.withLock { waiter in
-                defer { waiter = nil }
-                return waiter
+            let completion = completion.withLock { completion in
+                defer { completion = nil }
+                return completion
             }
-            waiter?(outcome)
+            completion?(outcome)
         }
     }
 
     /// Starts a job as soon as a thread is available.
     func start(_ job: Job) {
         let needsThread = state.withLock { state in
-            state.waiting.append(job)
+            state.queue.append(job)
             guard state.threadCount < limit else { return false }
             state.threadCount += 1
             return true
@@ -66,8 +66,8 @@ final class WorkThreads: Sendable {
             let stranded = state.withLock { state -> [Job] in
                 state.threadCount -= 1
                 guard state.threadCount == 0 else { return [] }
-                defer { state.waiting = [] }
-                return state.waiting
+                defer { state.queue = [] }
+                return state.queue
             }
             for job in stranded {
                 job.finish(.failure(HTTPAuthError(.unavailable, detail: "no thread can be created")))
@@ -80,24 +80,24 @@ final class WorkThreads: Sendable {
     private func run() {
         while true {
             let job = state.withLock { state -> Job? in
-                if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+                if !state.queue.isEmpty { return state.queue.removeFirst() }
                 state.threadCount -= 1
                 return nil
             }
             guard let job else { return }
-            if job.isWaitedFor { job.finish(job.work.run()) }
+            if job.isPending { job.finish(job.work.run()) }
         }
     }
 
     /// Runs the work on a thread of this pool and blocks the calling thread until the work finishes or the time limit
     /// passes.
     func wait(for work: BlockingWork, limit: Duration) -> Outcome {
-        let gate = Gate()
-        let job = Job(work) { gate.open(with: $0) }
+        let oneShot = OneShot()
+        let job = Job(work) { oneShot.complete(with: $0) }
         start(job)
-        if let outcome = gate.wait(limit) { return outcome }
+        if let outcome = oneShot.wait(limit) { return outcome }
         job.finish(.failure(HTTPAuthError(.timedOut)))
-        return gate.wait(.seconds(1)) ?? .failure(HTTPAuthError(.timedOut))
+        return oneShot.wait(.seconds(1)) ?? .failure(HTTPAuthError(.timedOut))
     }
 
     /// Runs the work on a thread of this pool without blocking the calling thread. Cancelling the task ends the wait.

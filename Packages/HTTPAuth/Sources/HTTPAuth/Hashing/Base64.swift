@@ -9,9 +9,9 @@ enum Base64 {
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let part = bytes[start..<min(start + 3, bytes.count)]
             let word = part.enumerated().reduce(UInt32(0)) { $0 | UInt32($1.element) << UInt32(16 - 8 * $1.offset) }
-            for place in 0..<4 {
+            for index in 0..<4 {
                 result.append(
-                    place <= part.count ? digits[Int(word >> UInt32(18 - 6 * place) & 63)] : AuthGrammar.equals)
+                    index <= part.count ? digits[Int(word >> UInt32(18 - 6 * index) & 63)] : AuthGrammar.equals)
             }
         }
         return result

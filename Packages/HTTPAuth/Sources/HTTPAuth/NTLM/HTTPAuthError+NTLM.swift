@@ -8,7 +8,7 @@ extension HTTPAuthError {
         HTTPAuthError(.malformedToken, scheme: "NTLM", detail: "target information: \(reason)")
     }
 
-    static func ntlmRefused(_ reason: String) -> HTTPAuthError {
+    static func ntlmUnsupported(_ reason: String) -> HTTPAuthError {
         HTTPAuthError(.unsupportedChallenge, scheme: "NTLM", detail: reason)
     }
 

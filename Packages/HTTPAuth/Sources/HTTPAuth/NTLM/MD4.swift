@@ -13,7 +13,7 @@ enum MD4 {
         var block = [UInt32](repeating: 0, count: 16)
         defer {
             padded.wipe()
-            for place in block.indices { block[place] = 0 }
+            for index in block.indices { block[index] = 0 }
         }
         var state: State = (0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476)
         for start in stride(from: 0, to: padded.count, by: 64) {

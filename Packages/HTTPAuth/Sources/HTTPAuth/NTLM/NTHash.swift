@@ -1,13 +1,13 @@
 /// The password hash that Windows stores: MD4 of the password in UTF-16LE. For NTLM it is as good as the password.
 enum NTHash {
     /// The maximum length of a password, in bytes of UTF-8. Windows accepts 256 characters.
-    static let longestPassword = 64 * 1024
+    static let maximumPasswordLength = 64 * 1024
 
     /// Returns the hash of a password in UTF-8.
     ///
-    /// - Throws: ``HTTPAuthError/Code/invalidPassword`` if it is longer than ``longestPassword`` or not valid UTF-8.
+    /// - Throws: ``HTTPAuthError/Code/invalidPassword`` if it is longer than ``maximumPasswordLength`` or not valid UTF-8.
     static func of(password: Secret) throws(HTTPAuthError) -> Secret {
-        guard password.count <= longestPassword else { throw .ntlmPasswordTooLong }
+        guard password.count <= maximumPasswordLength else { throw .ntlmPasswordTooLong }
         var units: [UInt8] = []
         units.reserveCapacity(2 * password.count)
         let isBroken = password.withBytes { bytes in
@@ -28,7 +28,7 @@ enum NTHash {
     static func responseKey(_ hash: Secret, user: String, domain: String) throws(HTTPAuthError) -> [UInt8] {
         var key = hash.withBytes { Array($0) }
         defer { key.wipe() }
-        return try NTLMDigests.hmacMD5(key: key, Array(utf16LittleEndian: user.upperCasedByLetter + domain))
+        return try NTLMDigests.hmacMD5(key: key, Array(utf16LittleEndian: user.uppercasedByCharacter + domain))
     }
 }
 
@@ -42,8 +42,8 @@ extension Credential.Proof {
         guard digits.count == 32 else { throw .ntlmHashSize(digits.count / 2) }
         var bytes: [UInt8] = []
         defer { bytes.wipe() }
-        for place in stride(from: 0, to: 32, by: 2) {
-            guard let high = digits[place], let low = digits[place + 1] else { throw .ntlmHashDigits }
+        for index in stride(from: 0, to: 32, by: 2) {
+            guard let high = digits[index], let low = digits[index + 1] else { throw .ntlmHashDigits }
             bytes.append(UInt8(high << 4 | low))
         }
         return .ntHash(Secret(bytes: bytes))

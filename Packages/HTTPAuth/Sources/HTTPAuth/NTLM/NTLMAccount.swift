@@ -1,7 +1,7 @@
 /// The account of a login: its names and the hash of its password.
 struct NTLMAccount: Sendable {
     /// The maximum length of a name in UTF-16 code units. It keeps every message field below its limit of 65535 bytes.
-    static let longestName = 1024
+    static let maximumNameLength = 1024
 
     /// The user name, without a leading domain.
     let user: String
@@ -21,7 +21,7 @@ struct NTLMAccount: Sendable {
         let name = parts.count == 2 ? parts[1] : user
         let given = [domain, parts.count == 2 ? parts[0] : nil].compactMap { $0 }.first { !$0.isEmpty }
         guard !name.isEmpty else { throw .ntlmAnonymous }
-        for text in [name, given ?? "", workstation] where text.utf16.count > NTLMAccount.longestName {
+        for text in [name, given ?? "", workstation] where text.utf16.count > NTLMAccount.maximumNameLength {
             throw .ntlmNameTooLong
         }
         self.user = name

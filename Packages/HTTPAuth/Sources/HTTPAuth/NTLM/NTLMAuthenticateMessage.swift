@@ -21,7 +21,7 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
     /// The message integrity code (MIC) over all three messages.
     public internal(set) var mic: [UInt8]?
 
-    static let micPlace = 72
+    static let micOffset = 72
 
     init(
         flags: NTLMFlags, domain: String, user: String, workstation: String, lmResponse: [UInt8], ntResponse: [UInt8],
@@ -43,7 +43,7 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not such a message or a field is outside the
     ///   message.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
-        let reader = try NTLMReader(bytes, type: 3, fixed: 64)
+        let reader = try NTLMReader(bytes, type: 3, headerSize: 64)
         let flags = NTLMFlags(rawValue: reader.number(at: 60))
         self.flags = flags
         lmResponse = try reader.field(at: 12, "the LM response")
@@ -58,9 +58,9 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
         version = reader.version(at: 64, flags, before: payload)
         // No flag tells whether there is an integrity code. The response does; this only checks whether there is room
         // for one.
-        let place = NTLMAuthenticateMessage.micPlace
-        let hasRoom = payload >= place + 16 && bytes.count >= place + 16
-        mic = hasRoom ? reader.bytes(at: place, count: 16) : nil
+        let offset = NTLMAuthenticateMessage.micOffset
+        let hasRoom = payload >= offset + 16 && bytes.count >= offset + 16
+        mic = hasRoom ? reader.bytes(at: offset, count: 16) : nil
     }
 
     /// The target information in an NTLMv2 response; nil for other responses.
@@ -71,7 +71,7 @@ public struct NTLMAuthenticateMessage: Hashable, Sendable {
 
     /// The encoded message.
     public var bytes: [UInt8] {
-        var writer = NTLMWriter(type: 3, fixed: mic != nil ? 88 : version != nil ? 72 : 64)
+        var writer = NTLMWriter(type: 3, headerSize: mic != nil ? 88 : version != nil ? 72 : 64)
         writer.field(lmResponse)
         writer.field(ntResponse)
         for name in [domain, user, workstation] {

@@ -22,7 +22,7 @@ extension [UInt8] {
 extension String {
     /// Uppercases the string as Windows does for NTLM: character by character, and only if the result is one character.
     /// `ß` is unchanged, where ``uppercased()`` yields `SS` and thus another hash.
-    var upperCasedByLetter: String {
+    var uppercasedByCharacter: String {
         var text = ""
         for scalar in unicodeScalars {
             let mapped = scalar.properties.uppercaseMapping.unicodeScalars

@@ -56,10 +56,12 @@ struct NTLMMachine {
         guard case .negotiated(let first) = state else { throw .ntlmOutOfOrder }
         state = .idle
         let challenge = try NTLMChallengeMessage(bytes)
-        guard challenge.flags.contains(.unicode) else { throw .ntlmRefused("the server does not support Unicode") }
+        guard challenge.flags.contains(.unicode) else { throw .ntlmUnsupported("the server does not support Unicode") }
         let flags = challenge.flags.intersection(NTLMNegotiateMessage.ours.flags).union(.version)
         let domain = account.domain ?? challenge.targetName
-        for name in [domain, targetName] where name.utf16.count > NTLMAccount.longestName { throw .ntlmNameTooLong }
+        for name in [domain, targetName] where name.utf16.count > NTLMAccount.maximumNameLength {
+            throw .ntlmNameTooLong
+        }
 
         var key = try NTHash.responseKey(account.hash, user: account.user, domain: domain)
         defer { key.wipe() }

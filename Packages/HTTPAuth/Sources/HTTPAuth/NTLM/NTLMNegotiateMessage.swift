@@ -28,7 +28,7 @@ public struct NTLMNegotiateMessage: Hashable, Sendable {
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the bytes are not such a message or a field is outside the
     ///   message.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
-        let reader = try NTLMReader(bytes, type: 1, fixed: 16)
+        let reader = try NTLMReader(bytes, type: 1, headerSize: 16)
         flags = NTLMFlags(rawValue: reader.number(at: 12))
         (domain, workstation, version) = ("", "", nil)
         guard bytes.count >= 32 else { return }
@@ -40,7 +40,7 @@ public struct NTLMNegotiateMessage: Hashable, Sendable {
 
     /// The encoded message.
     public var bytes: [UInt8] {
-        var writer = NTLMWriter(type: 1, fixed: version == nil ? 32 : 40)
+        var writer = NTLMWriter(type: 1, headerSize: version == nil ? 32 : 40)
         writer.number(flags.rawValue)
         writer.field(Array(domain.utf8))
         writer.field(Array(workstation.utf8))

@@ -31,8 +31,8 @@ extension AuthenticationMethod {
     public static func ntlm(_ options: NTLMOptions) -> AuthenticationMethod {
         AuthenticationMethod("NTLM") { space in
             NTLMScheme(space, options)
-        } form: { _, place in
-            AuthenticationForm(place.isEncrypted ? .negotiate : .ntlm)
+        } form: { _, peer in
+            AuthenticationForm(peer.isEncrypted ? .negotiate : .ntlm)
         }
     }
 }

@@ -42,7 +42,7 @@ struct NTLMScheme: AuthenticationScheme {
             state = .challenged(machine, token)
             return .continues
         case (.negotiating, nil):
-            throw .ntlmRefused("the server sent no challenge after the first message")
+            throw .ntlmUnsupported("the server sent no challenge after the first message")
         case (.answered, nil):
             return .refused
         case (.idle, _), (.challenged, _), (.answered, _?), (.authenticated, _):

@@ -44,13 +44,13 @@ public struct NTLMTargetInfo: Hashable, Sendable {
     /// - Throws: ``HTTPAuthError/Code/malformedToken`` if the terminator is missing, a value is truncated, an
     ///   identifier occurs twice, or a value of fixed size has another size.
     public init(_ bytes: [UInt8]) throws(HTTPAuthError) {
-        var place = 0
+        var offset = 0
         while true {
-            guard place + 4 <= bytes.count else { throw .ntlmTargetInfo("it has no terminator") }
-            let number = UInt16(bytes[place]) | UInt16(bytes[place + 1]) << 8
-            let length = Int(bytes[place + 2]) | Int(bytes[place + 3]) << 8
-            place += 4
-            guard place + length <= bytes.count else { throw .ntlmTargetInfo("value \(number) is truncated") }
+            guard offset + 4 <= bytes.count else { throw .ntlmTargetInfo("it has no terminator") }
+            let number = UInt16(bytes[offset]) | UInt16(bytes[offset + 1]) << 8
+            let length = Int(bytes[offset + 2]) | Int(bytes[offset + 3]) << 8
+            offset += 4
+            guard offset + length <= bytes.count else { throw .ntlmTargetInfo("value \(number) is truncated") }
             if number == 0 {
                 guard length == 0 else { throw .ntlmTargetInfo("its terminator has a value") }
                 return
@@ -61,8 +61,8 @@ public struct NTLMTargetInfo: Hashable, Sendable {
             }
             // If two readers pick different duplicates, a signed list has two meanings.
             guard self[identifier] == nil else { throw .ntlmTargetInfo("duplicate value \(number)") }
-            values.append((identifier, Array(bytes[place..<place + length])))
-            place += length
+            values.append((identifier, Array(bytes[offset..<offset + length])))
+            offset += length
         }
     }
 
@@ -72,10 +72,10 @@ public struct NTLMTargetInfo: Hashable, Sendable {
     public subscript(identifier: Identifier) -> [UInt8]? {
         get { values.first { $0.identifier == identifier }?.bytes }
         set {
-            let place = values.firstIndex { $0.identifier == identifier }
-            switch (place, newValue) {
-            case (let place?, let bytes?): values[place].bytes = bytes
-            case (let place?, nil): values.remove(at: place)
+            let index = values.firstIndex { $0.identifier == identifier }
+            switch (index, newValue) {
+            case (let index?, let bytes?): values[index].bytes = bytes
+            case (let index?, nil): values.remove(at: index)
             case (nil, let bytes?): values.append((identifier, bytes))
             case (nil, nil): break
             }

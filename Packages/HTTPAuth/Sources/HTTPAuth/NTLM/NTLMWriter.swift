@@ -2,11 +2,11 @@
 struct NTLMWriter {
     private(set) var bytes: [UInt8]
     private var payload: [UInt8] = []
-    private let fixed: Int
+    private let headerSize: Int
 
-    /// Starts a message of `type` whose header, including all descriptors, has `fixed` bytes.
-    init(type: UInt32, fixed: Int) {
-        self.fixed = fixed
+    /// Starts a message of `type` whose header, including all descriptors, has `headerSize` bytes.
+    init(type: UInt32, headerSize: Int) {
+        self.headerSize = headerSize
         bytes = NTLMReader.signature
         bytes.append(littleEndian: type)
     }
@@ -21,13 +21,13 @@ struct NTLMWriter {
         let length = UInt16(value.count)
         bytes.append(littleEndian: length)
         bytes.append(littleEndian: length)
-        bytes.append(littleEndian: UInt32(fixed + payload.count))
+        bytes.append(littleEndian: UInt32(headerSize + payload.count))
         payload += value
     }
 
     /// Returns the whole message.
     func finished() -> [UInt8] {
-        assert(bytes.count == fixed, "the header has \(bytes.count) bytes, not \(fixed)")
+        assert(bytes.count == headerSize, "the header has \(bytes.count) bytes, not \(headerSize)")
         return bytes + payload
     }
 }

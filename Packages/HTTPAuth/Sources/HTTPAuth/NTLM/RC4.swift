@@ -8,9 +8,9 @@ struct RC4 {
     init(key: [UInt8]) {
         precondition((1...256).contains(key.count), "an RC4 key has 1 to 256 bytes")
         var j: UInt8 = 0
-        for place in 0..<256 {
-            j &+= table[place] &+ key[place % key.count]
-            table.swapAt(place, Int(j))
+        for index in 0..<256 {
+            j &+= table[index] &+ key[index % key.count]
+            table.swapAt(index, Int(j))
         }
     }
 

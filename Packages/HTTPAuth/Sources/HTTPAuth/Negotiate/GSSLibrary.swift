@@ -8,7 +8,7 @@ internal import Glibc
 enum GSSLibrary {
     /// How long the exit waits for running calls, in milliseconds. Calls that only compute finish in that time. A call
     /// that waits for a dead Kerberos server does not; it stays in the kernel while the process ends.
-    static let longestWait = 200
+    static let exitWaitMilliseconds = 200
 
     // Safe: the pointer is written once, here, and the lock may be used by all threads.
     private nonisolated(unsafe) static let lock: UnsafeMutablePointer<pthread_rwlock_t> = {
@@ -30,7 +30,7 @@ enum GSSLibrary {
     private static func close() {
         var limit = timespec()
         clock_gettime(CLOCK_REALTIME, &limit)
-        let nanoseconds = limit.tv_nsec + longestWait * 1_000_000
+        let nanoseconds = limit.tv_nsec + exitWaitMilliseconds * 1_000_000
         limit.tv_sec += nanoseconds / 1_000_000_000
         limit.tv_nsec = nanoseconds % 1_000_000_000
         pthread_rwlock_timedwrlock(lock, &limit)

@@ -50,11 +50,12 @@ struct GSSStatus {
 
     /// The library's message: that of Kerberos or, if it has none, that of GSSAPI.
     private var text: String {
-        let words = minor == 0 ? [] : GSSStatus.messages(minor, GSS_C_MECH_CODE, netkit_gss_mech_krb5())
-        return (words.isEmpty ? GSSStatus.messages(major, GSS_C_GSS_CODE, nil) : words).joined(separator: "; ")
+        let messages = minor == 0 ? [] : GSSStatus.displayStatus(minor, GSS_C_MECH_CODE, netkit_gss_mech_krb5())
+        return (messages.isEmpty ? GSSStatus.displayStatus(major, GSS_C_GSS_CODE, nil) : messages).joined(
+            separator: "; ")
     }
 
-    private static func messages(_ number: OM_uint32, _ kind: Int32, _ mechanism: gss_OID?) -> [String] {
+    private static func displayStatus(_ number: OM_uint32, _ kind: Int32, _ mechanism: gss_OID?) -> [String] {
         var messages: [String] = []
         var context: OM_uint32 = 0
         repeat {

@@ -1,7 +1,7 @@
 /// Kerberos as a SPNEGO mechanism, through GSSAPI. It does not access the system before the first step.
 final class KerberosMechanism: SecurityMechanism {
     /// The parameters of a login.
-    struct Plan: Sendable {
+    struct Parameters: Sendable {
         var host: String
         var options: NegotiateOptions
         var channelBinding: [UInt8]?
@@ -10,11 +10,11 @@ final class KerberosMechanism: SecurityMechanism {
     }
 
     let identifier = MechanismIdentifier.kerberos
-    private let plan: Plan
+    private let parameters: Parameters
     private var context: GSSContext?
 
-    init(_ plan: Plan) {
-        self.plan = plan
+    init(_ parameters: Parameters) {
+        self.parameters = parameters
     }
 
     var isComplete: Bool { context?.isEstablished ?? false }
@@ -27,7 +27,7 @@ final class KerberosMechanism: SecurityMechanism {
         guard let token else {
             let context = GSSContext(
                 target: try target(), credential: try credential(), request: request,
-                channelBinding: plan.channelBinding)
+                channelBinding: parameters.channelBinding)
             self.context = context
             return try context.step(nil)
         }
@@ -49,40 +49,40 @@ final class KerberosMechanism: SecurityMechanism {
     /// The context properties to request.
     var request: GSSContext.Request {
         var request: GSSContext.Request = [.integrity]
-        if plan.options.mutualAuthentication != .off { request.insert(.mutual) }
-        switch plan.options.delegation {
+        if parameters.options.mutualAuthentication != .off { request.insert(.mutual) }
+        switch parameters.options.delegation {
         case .never: break
         case .ifTrusted: request.insert(.delegationIfTrusted)
         case .toHosts(let hosts):
-            let host = ProtectionSpace.normalized(host: plan.host)
+            let host = ProtectionSpace.normalized(host: parameters.host)
             if hosts.contains(where: { ProtectionSpace.normalized(host: $0) == host }) { request.insert(.delegation) }
         }
         return request
     }
 
     private func target() throws(HTTPAuthError) -> GSSName {
-        if let service = plan.options.serviceName { return try GSSName(principal: service) }
+        if let service = parameters.options.serviceName { return try GSSName(principal: service) }
         // A host name contains no separator of principal components, but the host of a URL can contain anything.
-        guard plan.host.utf8.allSatisfy({ AuthGrammar.isAlphanumeric($0) || "-._:".utf8.contains($0) }) else {
-            throw .negotiate(.serviceUnknown, "invalid host name \(plan.host)")
+        guard parameters.host.utf8.allSatisfy({ AuthGrammar.isAlphanumeric($0) || "-._:".utf8.contains($0) }) else {
+            throw .negotiate(.serviceUnknown, "invalid host name \(parameters.host)")
         }
-        if plan.options.canonicalizesHostName { return try GSSName(hostBased: "HTTP@\(plan.host)") }
-        return try GSSName(principal: "HTTP/\(plan.host)@\(try KerberosRealm.of(host: plan.host))")
+        if parameters.options.canonicalizesHostName { return try GSSName(hostBased: "HTTP@\(parameters.host)") }
+        return try GSSName(principal: "HTTP/\(parameters.host)@\(try KerberosRealm.of(host: parameters.host))")
     }
 
     private func credential() throws(HTTPAuthError) -> GSSCredential {
-        let principal = plan.options.identity.principal
-        switch plan.options.identity.source {
+        let principal = parameters.options.identity.principal
+        switch parameters.options.identity.source {
         case .system:
             return try GSSCredential(principal: principal, store: [])
         case .cache(let name):
             return try GSSCredential(principal: principal, store: [("ccache", name)])
         case .keytab(let path):
             // The tickets need a cache. Its name is reused, so there is at most one cache for each identity.
-            let place = "MEMORY:netkit \(path) \(principal ?? "")"
-            return try GSSCredential(principal: principal, store: [("client_keytab", path), ("ccache", place)])
+            let cache = "MEMORY:netkit \(path) \(principal ?? "")"
+            return try GSSCredential(principal: principal, store: [("client_keytab", path), ("ccache", cache)])
         case .password:
-            guard let credential = plan.credential else { throw .negotiate(.missingUserName) }
+            guard let credential = parameters.credential else { throw .negotiate(.missingUserName) }
             guard let password = credential.password else { throw .negotiate(.missingPassword) }
             let domain = credential.accountDomain.map { $0.isEmpty ? "" : "@\($0)" } ?? ""
             return try GSSCredential(principal: principal ?? credential.user + domain, password: password)

@@ -21,7 +21,7 @@ public struct MechanismIdentifier: Hashable, Sendable {
     public static let spnego = MechanismIdentifier(bytes: [0x2b, 6, 1, 5, 5, 2])
 
     /// Returns whether both identifiers denote the same mechanism.
-    func means(_ other: MechanismIdentifier) -> Bool {
+    func isEquivalent(to other: MechanismIdentifier) -> Bool {
         self == other || (isKerberos && other.isKerberos)
     }
 

@@ -27,7 +27,7 @@ final class NTLMMechanism: SecurityMechanism {
     }
 
     func signature(of list: [UInt8]) throws(HTTPAuthError) -> [UInt8] {
-        guard let session = machine.session else { throw .ntlmRefused("the server does not support signing") }
+        guard let session = machine.session else { throw .ntlmUnsupported("the server does not support signing") }
         return try session.signature(of: list, by: .client)
     }
 

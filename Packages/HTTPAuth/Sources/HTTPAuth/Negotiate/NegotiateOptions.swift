@@ -84,8 +84,8 @@ extension AuthenticationMethod {
     public static func negotiate(_ options: NegotiateOptions) -> AuthenticationMethod {
         AuthenticationMethod("Negotiate") { space in
             NegotiateScheme(space, options)
-        } form: { _, place in
-            AuthenticationForm(options.allowsNTLM && !place.isEncrypted ? .ntlm : .negotiate)
+        } form: { _, peer in
+            AuthenticationForm(options.allowsNTLM && !peer.isEncrypted ? .ntlm : .negotiate)
         }
     }
 }

@@ -129,9 +129,9 @@ struct NegotiateScheme: AuthenticationScheme {
         for input: AuthenticationInput, _ credential: Credential?
     ) throws(HTTPAuthError) -> sending [any SecurityMechanism] {
         let binding = input.channelBinding?.applicationData
-        let plan = KerberosMechanism.Plan(
+        let parameters = KerberosMechanism.Parameters(
             host: space.host, options: options, channelBinding: binding, credential: credential)
-        var mechanisms: [any SecurityMechanism] = [KerberosMechanism(plan)]
+        var mechanisms: [any SecurityMechanism] = [KerberosMechanism(parameters)]
         if options.allowsNTLM, let credential {
             let account = try NTLMAccount(
                 user: credential.user, domain: credential.accountDomain, workstation: options.ntlm.workstation,

@@ -30,7 +30,7 @@ public struct SPNEGOInitialToken: Hashable, Sendable {
         var found: [MechanismIdentifier] = []
         var entries = DERReader(list)
         while !entries.isAtEnd {
-            guard found.count < SPNEGOInitialToken.mostMechanisms else { throw .spnego("too many mechanisms") }
+            guard found.count < SPNEGOInitialToken.maximumMechanisms else { throw .spnego("too many mechanisms") }
             found.append(MechanismIdentifier(bytes: Array(try entries.value(DERTag.identifier, "a mechanism"))))
         }
         mechanisms = found
@@ -61,7 +61,7 @@ public struct SPNEGOInitialToken: Hashable, Sendable {
     }
 
     /// The maximum number of mechanisms in a list; no system has as many.
-    static let mostMechanisms = 32
+    static let maximumMechanisms = 32
 
     /// The mechanism list in the encoding that is signed (RFC 4178 section 4.1).
     var signedList: [UInt8] { SPNEGOInitialToken.signedList(mechanisms) }

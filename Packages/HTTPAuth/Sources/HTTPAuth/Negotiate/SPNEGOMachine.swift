@@ -8,7 +8,7 @@ struct SPNEGOMachine {
     private enum State {
         case idle
         /// The initial token was sent.
-        case opened
+        case initialSent
         /// The server chose a mechanism; tokens are exchanged.
         case chosen
         case complete
@@ -16,7 +16,7 @@ struct SPNEGOMachine {
     }
 
     /// The maximum number of rounds; no mechanism needs as many.
-    static let mostRounds = 10
+    static let maximumRounds = 10
 
     private var mechanisms: [any SecurityMechanism]
     private var selected: any SecurityMechanism
@@ -55,7 +55,7 @@ struct SPNEGOMachine {
             do throws(HTTPAuthError) {
                 let token = try mechanism.step(nil)
                 selected = mechanism
-                state = .opened
+                state = .initialSent
                 return SPNEGOInitialToken(mechanisms: mechanisms.map(\.identifier), token: token).bytes
             } catch {
                 first = first ?? error
@@ -70,15 +70,15 @@ struct SPNEGOMachine {
         let before = state
         state = .failed
         rounds += 1
-        guard rounds <= SPNEGOMachine.mostRounds else { throw .negotiate(.tooManyRounds) }
+        guard rounds <= SPNEGOMachine.maximumRounds else { throw .negotiate(.tooManyRounds) }
         guard case .reply(let reply) = try SPNEGOToken(bytes) else {
             throw .spnego("an initial token instead of a reply")
         }
         switch before {
         case .idle, .complete, .failed: throw .negotiate(.outOfOrder)
-        case .opened: try select(reply)
+        case .initialSent: try select(reply)
         case .chosen:
-            if let mechanism = reply.mechanism, !mechanism.means(selected.identifier) {
+            if let mechanism = reply.mechanism, !mechanism.isEquivalent(to: selected.identifier) {
                 throw .spnego("the server changed the mechanism")
             }
         }
@@ -111,7 +111,7 @@ struct SPNEGOMachine {
     /// Section 4.2.2: the first reply names the mechanism. A server that names none chose the first.
     private mutating func select(_ reply: SPNEGOReplyToken) throws(HTTPAuthError) {
         guard let mechanism = reply.mechanism else { return }
-        guard let choice = mechanisms.first(where: { $0.identifier.means(mechanism) }) else {
+        guard let choice = mechanisms.first(where: { $0.identifier.isEquivalent(to: mechanism) }) else {
             if reply.state == .reject { return }
             throw .negotiate(.exchangeRefused, "the server chose \(mechanism), which was not offered")
         }

@@ -38,8 +38,8 @@ public struct AuthenticationMethod: Sendable {
         _ name: String,
         make: @escaping @Sendable (ProtectionSpace) throws(HTTPAuthError) -> any AuthenticationScheme,
         rank: @escaping @Sendable (Challenge) -> Int = { _ in 0 },
-        form: @escaping @Sendable (Challenge, ProtectionSpace) -> AuthenticationForm = { _, place in
-            AuthenticationForm(place.isEncrypted ? .encryptedBasic : .basic)
+        form: @escaping @Sendable (Challenge, ProtectionSpace) -> AuthenticationForm = { _, peer in
+            AuthenticationForm(peer.isEncrypted ? .encryptedBasic : .basic)
         }
     ) {
         self.init(

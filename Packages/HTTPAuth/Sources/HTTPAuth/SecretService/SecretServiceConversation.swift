@@ -30,7 +30,7 @@ final class SecretServiceConversation {
             let item = SecretServiceItem(
                 path: path, attributes: (all["Attributes"]?.content?.dictionary ?? [:]).compactMapValues(\.string),
                 isLocked: all["Locked"]?.content?.isTrue ?? true, modified: all["Modified"]?.content?.bits ?? 0)
-            if item.fits(query) { items.append(item) }
+            if item.matches(query) { items.append(item) }
         }
         return items
     }
@@ -40,12 +40,12 @@ final class SecretServiceConversation {
         let reply = try call("GetSecret", "Item", at: item, [.path(session.path)])
         guard let parts = reply.first?.members, parts.count == 4, let iv = parts[1].bytes, let value = parts[2].bytes
         else { throw Self.unexpected("GetSecret") }
-        return try session.opened(iv, value)
+        return try session.decrypted(iv, value)
     }
 
     func set(_ secret: Secret, of item: String) throws(HTTPAuthError) {
         let session = try openSession()
-        _ = try call("SetSecret", "Item", at: item, [try session.sealed(secret)])
+        _ = try call("SetSecret", "Item", at: item, [try session.encrypted(secret)])
     }
 
     func set(_ attributes: [String: String], of item: String) throws(HTTPAuthError) {
@@ -66,7 +66,8 @@ final class SecretServiceConversation {
         let reply = try call(
             "CreateItem", "Collection", at: collection,
             [
-                .array(.entry(key: .string, value: .variant), properties), try session.sealed(secret), .boolean(false),
+                .array(.entry(key: .string, value: .variant), properties), try session.encrypted(secret),
+                .boolean(false),
             ])
         try finish(reply.dropFirst().first, "CreateItem")
     }
@@ -129,7 +130,7 @@ final class SecretServiceConversation {
     /// Opens the session for secrets, encrypted if the service supports it.
     private func openSession() throws(HTTPAuthError) -> SecretServiceSession {
         if let session { return session }
-        var random = try Surroundings.random(SecretServiceSession.Exchange.size)
+        var random = try Environment.random(SecretServiceSession.Exchange.size)
         defer { random.wipe() }
         let exchange = try SecretServiceSession.Exchange(random: Secret(bytes: random))
         var opened: SecretServiceSession
@@ -176,7 +177,7 @@ extension HTTPAuthError {
     static let notSupported = "org.freedesktop.DBus.Error.NotSupported"
 
     /// An error from the bus or from a program on it.
-    static func ofBus(_ name: String, _ words: String?) -> HTTPAuthError {
+    static func busError(_ name: String, _ message: String?) -> HTTPAuthError {
         switch name {
         case notSupported: HTTPAuthError(.storeUnavailable, detail: name)
         case "org.freedesktop.Secret.Error.IsLocked":
@@ -185,7 +186,7 @@ extension HTTPAuthError {
             HTTPAuthError(
                 .storeUnavailable,
                 detail: "no password service on the session bus, such as gnome-keyring, KWallet or KeePassXC")
-        default: HTTPAuthError(.storeUnavailable, detail: oneLine(words.map { "\(name): \($0)" } ?? name))
+        default: HTTPAuthError(.storeUnavailable, detail: oneLine(message.map { "\(name): \($0)" } ?? name))
         }
     }
 

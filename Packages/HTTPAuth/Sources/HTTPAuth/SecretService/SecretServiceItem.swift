@@ -24,7 +24,7 @@ struct SecretServiceItem: Hashable {
         return attributes
     }
 
-    /// Returns the attributes to search for. Entries may lack a port and a realm, so ``fits(_:)`` checks those.
+    /// Returns the attributes to search for. Entries may lack a port and a realm, so ``matches(_:)`` checks those.
     static func search(_ query: CredentialQuery) -> [String: String] {
         let space = query.space
         var attributes = ["xdg:schema": schema, "server": space.host]
@@ -34,18 +34,18 @@ struct SecretServiceItem: Hashable {
     }
 
     /// Returns whether the entry matches a query. An entry without a port is for the scheme's default port.
-    func fits(_ query: CredentialQuery) -> Bool {
+    func matches(_ query: CredentialQuery) -> Bool {
         let usual = query.space.scheme == "https" ? "443" : "80"
         return Self.search(query).allSatisfy { attributes[$0.key] == $0.value } && attributes["user"] != nil
             && (attributes["port"] ?? usual) == String(query.space.port)
-            && (attributes["domain"] == nil || isOfRealm(query.space.realm))
+            && (attributes["domain"] == nil || hasRealm(query.space.realm))
     }
 
-    func isOfRealm(_ realm: String?) -> Bool { attributes["domain"] == realm ?? "" }
+    func hasRealm(_ realm: String?) -> Bool { attributes["domain"] == realm ?? "" }
 
     /// Returns the rank of a matching entry; the highest is the best match.
     func rank(for query: CredentialQuery) -> (Int, Int, UInt64) {
-        (isOfRealm(query.space.realm) ? 1 : 0, isLocked ? 0 : 1, modified)
+        (hasRealm(query.space.realm) ? 1 : 0, isLocked ? 0 : 1, modified)
     }
 
     func credential(_ secret: Secret, for space: ProtectionSpace) -> Credential {

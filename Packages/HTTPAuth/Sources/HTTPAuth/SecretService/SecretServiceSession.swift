@@ -10,17 +10,17 @@ struct SecretServiceSession {
     static let blockSize = 16
 
     /// Encrypts a secret for the service: session, parameters, value and content type.
-    func sealed(_ secret: Secret) throws(HTTPAuthError) -> DBusValue {
+    func encrypted(_ secret: Secret) throws(HTTPAuthError) -> DBusValue {
         var (iv, value) = (Secret(""), secret)
         if let key {
-            iv = Secret(bytes: try Surroundings.random(Self.blockSize))
+            iv = Secret(bytes: try Environment.random(Self.blockSize))
             value = try Self.cipher(secret, key, iv, encrypts: true)
         }
         return .structure([.path(path), .bytes(iv), .bytes(value), .string("text/plain")])
     }
 
     /// Decrypts a secret from the service.
-    func opened(_ iv: Secret, _ value: Secret) throws(HTTPAuthError) -> Secret {
+    func decrypted(_ iv: Secret, _ value: Secret) throws(HTTPAuthError) -> Secret {
         guard let key else { return value }
         guard iv.count == Self.blockSize else { throw Self.failure }
         return try Self.cipher(value, key, iv, encrypts: false)

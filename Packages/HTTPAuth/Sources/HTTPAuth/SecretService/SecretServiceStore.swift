@@ -40,10 +40,10 @@ public final class SecretServiceStore: CredentialStore {
         busAddress: String? = nil, promptLimit: Duration? = .seconds(120), replyLimit: Duration = .seconds(25)
     ) {
         self.replyLimit = replyLimit
-        let folder = Surroundings.variable("XDG_RUNTIME_DIR")
+        let folder = Environment.variable("XDG_RUNTIME_DIR")
         runtimeFolder = folder
         self.busAddress =
-            busAddress ?? Surroundings.variable("DBUS_SESSION_BUS_ADDRESS") ?? folder.map { "unix:path=\($0)/bus" }
+            busAddress ?? Environment.variable("DBUS_SESSION_BUS_ADDRESS") ?? folder.map { "unix:path=\($0)/bus" }
         self.promptLimit = promptLimit
     }
 
@@ -78,7 +78,7 @@ public final class SecretServiceStore: CredentialStore {
     public func save(_ credential: Credential) throws(HTTPAuthError) {
         let service = try conversation()
         let query = CredentialQuery(credential.space, user: credential.user)
-        let old = try service.items(query).filter { $0.isOfRealm(query.space.realm) }.max { $0.modified < $1.modified }
+        let old = try service.items(query).filter { $0.hasRealm(query.space.realm) }.max { $0.modified < $1.modified }
         var attributes = SecretServiceItem.attributes(of: credential)
         guard let old else {
             let collection = try service.collection()
@@ -102,7 +102,7 @@ public final class SecretServiceStore: CredentialStore {
     @discardableResult
     public func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int {
         let service = try conversation()
-        let items = try service.items(query).filter { $0.isOfRealm(query.space.realm) }
+        let items = try service.items(query).filter { $0.hasRealm(query.space.realm) }
         for item in items {
             if item.isLocked { try service.unlock(item.path) }
             try service.remove(item.path)

@@ -53,14 +53,14 @@ public final class CredentialFile: CredentialStore {
     ///   file was damaged or modified; ``HTTPAuthError/Code/storeNotPrivate`` or
     ///   ``HTTPAuthError/Code/storeUnavailable``.
     public func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
-        try read().last { query.fits($0.credential) }?.credential
+        try read().last { query.matches($0.credential) }?.credential
     }
 
     /// Saves a credential.
     ///
     /// - Throws: The errors of ``find(_:)``; the file is then unchanged.
     public func save(_ credential: Credential) throws(HTTPAuthError) {
-        try save(credential, at: Surroundings.time, onStep: { _ in })
+        try save(credential, at: Environment.time, onStep: { _ in })
     }
 
     /// Removes the matching credentials and returns their number.
@@ -70,7 +70,7 @@ public final class CredentialFile: CredentialStore {
     public func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int {
         try change { entries in
             let count = entries.count
-            entries.removeAll { query.fits($0.credential) }
+            entries.removeAll { query.matches($0.credential) }
             return count - entries.count
         }
     }
@@ -83,8 +83,8 @@ extension CredentialFile {
     ) throws(HTTPAuthError) {
         _ = try change(onStep) { entries in
             let query = CredentialQuery(credential.space, user: credential.user)
-            let old = entries.last { query.fits($0.credential) }
-            entries.removeAll { query.fits($0.credential) }
+            let old = entries.last { query.matches($0.credential) }
+            entries.removeAll { query.matches($0.credential) }
             entries.append(.init(credential: credential, created: old?.created ?? time, changed: time))
             return 1
         }
@@ -107,10 +107,10 @@ extension CredentialFile {
         if let known = currentKeys() {
             keys = known
         } else {
-            keys = try SealedBox.makeKeys(key, salt: Surroundings.random(SealedBox.saltCount))
+            keys = try SealedBox.deriveKeys(key, salt: Environment.random(SealedBox.saltCount))
         }
         derived.withLock { $0 = keys }
-        let sealed = try SealedBox.seal(plain, keys, nonce: Surroundings.random(SealedBox.nonceCount))
+        let sealed = try SealedBox.seal(plain, keys, nonce: Environment.random(SealedBox.nonceCount))
         guard sealed.count <= Self.sizeLimit else {
             throw HTTPAuthError(.storeUnavailable, detail: "\(path) would exceed \(Self.sizeLimit) bytes")
         }
@@ -125,7 +125,7 @@ extension CredentialFile {
         if let known = currentKeys(), known.salt == header.salt, known.cost == header.cost {
             keys = known
         } else {
-            keys = try SealedBox.makeKeys(key, salt: header.salt, cost: header.cost)
+            keys = try SealedBox.deriveKeys(key, salt: header.salt, cost: header.cost)
         }
         var plain = try SealedBox.open(sealed, header, keys)
         defer { plain.wipe() }

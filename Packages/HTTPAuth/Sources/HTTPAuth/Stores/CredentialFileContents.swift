@@ -58,7 +58,7 @@ enum CredentialFileContents {
             let user = try reader.text()
             let domain = try reader.optional()
             let isHash = try reader.flag()
-            let secret = Secret(bytes: try reader.piece())
+            let secret = Secret(bytes: try reader.bytes())
             let credential = Credential(
                 user: user, accountDomain: domain, proof: isHash ? .ntHash(secret) : .password(secret), for: space)
             entries.append(
@@ -104,14 +104,14 @@ enum CredentialFileContents {
     }
 
     private struct Reader {
-        private let bytes: [UInt8]
-        private var place = 0
+        private let input: [UInt8]
+        private var offset = 0
 
         init(_ bytes: [UInt8]) {
-            self.bytes = bytes
+            input = bytes
         }
 
-        var isAtEnd: Bool { place == bytes.count }
+        var isAtEnd: Bool { offset == input.count }
 
         mutating func number<Number: FixedWidthInteger>(_ type: Number.Type) throws(HTTPAuthError) -> Number {
             var value: Number = 0
@@ -121,17 +121,19 @@ enum CredentialFileContents {
 
         mutating func flag() throws(HTTPAuthError) -> Bool {
             let value = try number(UInt8.self)
-            guard value <= 1 else { throw HTTPAuthError(.storeMalformed, detail: "invalid value before byte \(place)") }
+            guard value <= 1 else {
+                throw HTTPAuthError(.storeMalformed, detail: "invalid value before byte \(offset)")
+            }
             return value == 1
         }
 
-        mutating func piece() throws(HTTPAuthError) -> ArraySlice<UInt8> {
+        mutating func bytes() throws(HTTPAuthError) -> ArraySlice<UInt8> {
             try take(Int(try number(UInt32.self)))
         }
 
         mutating func text() throws(HTTPAuthError) -> String {
-            guard let text = String(validating: try piece(), as: UTF8.self) else {
-                throw HTTPAuthError(.storeMalformed, detail: "invalid value before byte \(place)")
+            guard let text = String(validating: try bytes(), as: UTF8.self) else {
+                throw HTTPAuthError(.storeMalformed, detail: "invalid value before byte \(offset)")
             }
             return text
         }
@@ -141,9 +143,9 @@ enum CredentialFileContents {
         }
 
         private mutating func take(_ count: Int) throws(HTTPAuthError) -> ArraySlice<UInt8> {
-            guard count <= bytes.count - place else { throw HTTPAuthError(.storeMalformed, detail: "truncated") }
-            defer { place += count }
-            return bytes[place..<place + count]
+            guard count <= input.count - offset else { throw HTTPAuthError(.storeMalformed, detail: "truncated") }
+            defer { offset += count }
+            return input[offset..<offset + count]
         }
     }
 }

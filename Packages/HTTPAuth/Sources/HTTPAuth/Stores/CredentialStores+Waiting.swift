@@ -5,7 +5,7 @@ extension CredentialStores {
     /// - Throws: The error of the first failing store if no store has the credential; ``HTTPAuthError/Code/cancelled``
     ///   if the task is cancelled. The store may continue for a while.
     public func find(_ query: CredentialQuery) async throws(HTTPAuthError) -> Credential? {
-        try await apart(query.space.role) { () throws(HTTPAuthError) in try find(query) }
+        try await runBlocking(query.space.role) { () throws(HTTPAuthError) in try find(query) }
     }
 
     /// Saves a credential to the first writable store or, with `persistently`, to the first persistent one.
@@ -13,16 +13,16 @@ extension CredentialStores {
     /// - Throws: ``HTTPAuthError/Code/storeReadOnly`` if there is no such store; ``HTTPAuthError/Code/cancelled`` if
     ///   the task is cancelled, though the credential may have been saved.
     public func save(_ credential: Credential, persistently: Bool = false) async throws(HTTPAuthError) {
-        try await apart(credential.space.role) { () throws(HTTPAuthError) in
+        try await runBlocking(credential.space.role) { () throws(HTTPAuthError) in
             try save(credential, persistently: persistently)
         }
     }
 
     /// The time limit for stores without their own. It is long, because a store may wait for the user.
-    private static let limit = Duration.seconds(600)
+    private static let fallbackLimit = Duration.seconds(600)
     private static let threads = WorkThreads(limit: 4)
 
-    private func apart<Value: Sendable>(
+    private func runBlocking<Value: Sendable>(
         _ role: ProtectionSpace.Role, _ body: @escaping @Sendable () throws(HTTPAuthError) -> Value
     ) async throws(HTTPAuthError) -> Value {
         guard self[role].contains(where: \.mayBlock) else { return try body() }
@@ -32,7 +32,7 @@ extension CredentialStores {
             outcome.withLock { $0 = result }
             return .success(.init(bytes: [], isComplete: true))
         }
-        _ = try await Self.threads.outcome(of: work, limit: Self.limit).get()
+        _ = try await Self.threads.outcome(of: work, limit: Self.fallbackLimit).get()
         return try outcome.withLock { $0 }.get()
     }
 }

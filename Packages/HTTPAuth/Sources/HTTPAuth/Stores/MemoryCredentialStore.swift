@@ -19,13 +19,13 @@ public final class MemoryCredentialStore: CredentialStore {
 
     /// Returns the most recently saved matching credential.
     public func find(_ query: CredentialQuery) -> Credential? {
-        credentials.withLock { $0.last { query.fits($0) } }
+        credentials.withLock { $0.last { query.matches($0) } }
     }
 
     /// Saves a credential; never throws.
     public func save(_ credential: Credential) {
         credentials.withLock { credentials in
-            credentials.removeAll { CredentialQuery(credential.space, user: credential.user).fits($0) }
+            credentials.removeAll { CredentialQuery(credential.space, user: credential.user).matches($0) }
             credentials.append(credential)
         }
     }
@@ -36,7 +36,7 @@ public final class MemoryCredentialStore: CredentialStore {
     public func remove(_ query: CredentialQuery) -> Int {
         credentials.withLock { credentials in
             let count = credentials.count
-            credentials.removeAll { query.fits($0) }
+            credentials.removeAll { query.matches($0) }
             return count - credentials.count
         }
     }
@@ -49,7 +49,7 @@ public final class MemoryCredentialStore: CredentialStore {
 
 extension CredentialQuery {
     /// Returns whether a credential belongs to the space and, if the query has a user, to that user.
-    func fits(_ credential: Credential) -> Bool {
+    func matches(_ credential: Credential) -> Bool {
         credential.space == space && (user == nil || credential.user == user)
     }
 }

@@ -52,7 +52,7 @@ public final class NetrcFile: CredentialStore {
     /// without a login or a password are ignored.
     public func find(_ query: CredentialQuery) -> Credential? {
         let (space, user) = (query.space, query.user)
-        let login = login(user: user) { $0.fits(space.host, space.port, space.scheme, isNamed: query.isNamed) }
+        let login = login(user: user) { $0.matches(space.host, space.port, space.scheme, isNamed: query.isNamed) }
         return login.map { Credential(user: $0.user, proof: .password($0.password), for: space) }
     }
 
@@ -69,14 +69,14 @@ public final class NetrcFile: CredentialStore {
         forHost host: String, port: Int? = nil, scheme: String? = nil, user: String? = nil
     ) -> (user: String, password: Secret)? {
         let host = ProtectionSpace.normalized(host: host)
-        return login(user: user) { $0.fits(host, port, scheme?.lowercased(), isNamed: true) }
+        return login(user: user) { $0.matches(host, port, scheme?.lowercased(), isNamed: true) }
     }
 
     private func login(
-        user: String?, where fits: (NetrcParser.Entry) -> Bool
+        user: String?, where matches: (NetrcParser.Entry) -> Bool
     ) -> (user: String, password: Secret)? {
         let usable = entries.filter { entry in
-            entry.login != nil && entry.password != nil && (user == nil || user == entry.login) && fits(entry)
+            entry.login != nil && entry.password != nil && (user == nil || user == entry.login) && matches(entry)
         }
         let entry = usable.first { $0.machine != nil } ?? usable.first
         guard let entry, let login = entry.login, let password = entry.password else { return nil }

@@ -43,7 +43,7 @@ extension NetrcParser.Entry {
     ///   - scheme: The scheme in lower case; nil if there is none.
     ///   - isNamed: Whether the application named the server. After a redirect, an entry without a scheme is valid only
     ///     for https, on its own port or 443.
-    func fits(_ host: String, _ port: Int?, _ scheme: String?, isNamed: Bool) -> Bool {
+    func matches(_ host: String, _ port: Int?, _ scheme: String?, isNamed: Bool) -> Bool {
         guard let machine else { return isNamed }
         guard machine.host == host, machine.scheme == nil || machine.scheme == scheme,
             machine.port == nil || machine.port == port

@@ -13,7 +13,7 @@ struct NetrcParser {
     }
 
     private let bytes: UnsafeRawBufferPointer
-    private var place = 0
+    private var offset = 0
     private var line = 1
     private var startsLine = true
 
@@ -68,21 +68,21 @@ struct NetrcParser {
         var word: [UInt8] = []
         while let byte = peek, !Self.isSpace(byte) {
             word.append(byte)
-            place += 1
+            offset += 1
         }
         return word
     }
 
     private mutating func quotedWord() throws(HTTPAuthError) -> [UInt8] {
         var word: [UInt8] = []
-        place += 1
+        offset += 1
         while let byte = peek, byte != UInt8(ascii: "\n") {
-            place += 1
+            offset += 1
             switch byte {
             case AuthGrammar.quote: return word
             case AuthGrammar.backslash:
                 guard let next = peek, next != UInt8(ascii: "\n") else { break }
-                place += 1
+                offset += 1
                 switch next {
                 case UInt8(ascii: "n"): word.append(UInt8(ascii: "\n"))
                 case UInt8(ascii: "r"): word.append(UInt8(ascii: "\r"))
@@ -99,11 +99,11 @@ struct NetrcParser {
     private mutating func skipSpace() {
         while let byte = peek {
             if startsLine, byte == UInt8(ascii: "#") {
-                while let byte = peek, byte != UInt8(ascii: "\n") { place += 1 }
+                while let byte = peek, byte != UInt8(ascii: "\n") { offset += 1 }
                 continue
             }
             guard Self.isSpace(byte) else { return }
-            place += 1
+            offset += 1
             if byte == UInt8(ascii: "\n") {
                 line += 1
                 startsLine = true
@@ -114,7 +114,7 @@ struct NetrcParser {
     private mutating func skipMacro() {
         var isEmpty = false
         while let byte = peek {
-            place += 1
+            offset += 1
             guard byte == UInt8(ascii: "\n") else {
                 if !Self.isSpace(byte) { isEmpty = false }
                 continue
@@ -126,7 +126,7 @@ struct NetrcParser {
         }
     }
 
-    private var peek: UInt8? { place < bytes.count ? bytes[place] : nil }
+    private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         AuthGrammar.isSpace(byte) || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")

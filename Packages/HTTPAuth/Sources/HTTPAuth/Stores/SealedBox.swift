@@ -20,9 +20,9 @@ enum SealedBox {
     static let headerCount = 8 + 1 + saltCount + checkCount
 
     /// N = 2¹⁵: 32 MiB of memory and about a tenth of a second.
-    static let usualCost: UInt8 = 15
+    static let defaultCost: UInt8 = 15
     /// The accepted costs. The highest one makes a file cost 128 MiB of memory.
-    static let costs: ClosedRange<UInt8> = 10...17
+    static let allowedCosts: ClosedRange<UInt8> = 10...17
 
     /// The header before the nonce.
     struct Header {
@@ -35,7 +35,7 @@ enum SealedBox {
                 throw HTTPAuthError(.storeMalformed, detail: "not a credential file")
             }
             cost = sealed[8]
-            guard cost == 0 || costs.contains(cost) else {
+            guard cost == 0 || allowedCosts.contains(cost) else {
                 throw HTTPAuthError(.storeMalformed, detail: "unknown key derivation")
             }
             salt = Array(sealed[9..<9 + saltCount])
@@ -52,20 +52,21 @@ enum SealedBox {
         let check: [UInt8]
     }
 
-    static func makeKeys(
+    static func deriveKeys(
         _ key: CredentialFile.Key, salt: [UInt8], cost: UInt8? = nil
     ) throws(HTTPAuthError) -> Keys {
         switch key {
-        case .passphrase(let words):
-            let cost = cost ?? usualCost
+        case .passphrase(let phrase):
+            let cost = cost ?? defaultCost
             guard cost != 0 else {
                 throw HTTPAuthError(.storeLocked, detail: "it was encrypted with a key, not a pass-phrase")
             }
             var bytes = [UInt8](repeating: 0, count: 32 + checkCount)
             defer { bytes.wipe() }
-            let done = words.withBytes { words in
+            let done = phrase.withBytes { phrase in
                 EVP_PBE_scrypt(
-                    words.baseAddress?.assumingMemoryBound(to: CChar.self) ?? UnsafePointer(bitPattern: 1), words.count,
+                    phrase.baseAddress?.assumingMemoryBound(to: CChar.self) ?? UnsafePointer(bitPattern: 1),
+                    phrase.count,
                     salt, salt.count, 1 << UInt64(cost), 8, 1, 256 << 20, &bytes, bytes.count)
             }
             guard done == 1 else { throw HTTPAuthError(.unavailable, detail: "libcrypto: scrypt") }

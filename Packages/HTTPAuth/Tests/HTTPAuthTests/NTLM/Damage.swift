@@ -18,18 +18,18 @@ struct Damage {
     mutating func applied(to bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for _ in 0...number(below: 4) {
-            let place = number(below: bytes.count)
+            let index = number(below: bytes.count)
             if bytes.isEmpty { return [UInt8(number(below: 256))] }
             switch number(below: 8) {
-            case 0: bytes[place] = UInt8(number(below: 256))
-            case 1: bytes[place] ^= 1 << UInt8(number(below: 8))
-            case 2: bytes[place] = [0, 1, 0x7f, 0x80, 0x84, 0xfe, 0xff][number(below: 7)]
-            case 3: bytes.removeSubrange(place...)
-            case 4: bytes.remove(at: place)
-            case 5: bytes.insert(contentsOf: bytes[..<place].suffix(number(below: 40)), at: place)
-            case 6: bytes.insert(UInt8(number(below: 256)), at: place)
+            case 0: bytes[index] = UInt8(number(below: 256))
+            case 1: bytes[index] ^= 1 << UInt8(number(below: 8))
+            case 2: bytes[index] = [0, 1, 0x7f, 0x80, 0x84, 0xfe, 0xff][number(below: 7)]
+            case 3: bytes.removeSubrange(index...)
+            case 4: bytes.remove(at: index)
+            case 5: bytes.insert(contentsOf: bytes[..<index].suffix(number(below: 40)), at: index)
+            case 6: bytes.insert(UInt8(number(below: 256)), at: index)
             default:
-                for offset in 0..<min(4, bytes.count - place) { bytes[place + offset] = 0xff }
+                for offset in 0..<min(4, bytes.count - index) { bytes[index + offset] = 0xff }
             }
         }
         return bytes

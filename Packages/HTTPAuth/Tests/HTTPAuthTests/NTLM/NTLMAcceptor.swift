@@ -17,7 +17,7 @@ struct NTLMAcceptor {
     }
 
     var message: [UInt8] {
-        var writer = NTLMWriter(type: 2, fixed: 56)
+        var writer = NTLMWriter(type: 2, headerSize: 56)
         writer.field(Array(utf16LittleEndian: targetName))
         writer.number(flags.rawValue)
         writer.raw(challenge)

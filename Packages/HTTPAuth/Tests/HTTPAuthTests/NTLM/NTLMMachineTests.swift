@@ -34,7 +34,7 @@ import Testing
         #expect(Array(message.ntResponse[24..<32]) == bytes("0011223344556677"))
     }
 
-    @Test func wrongPasswordIsSeen() throws {
+    @Test func wrongPasswordIsDetected() throws {
         #expect(try login(NTLMAcceptor(), try account(), password: "open").key == nil)
     }
 
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// A server, or an attacker on the path, must not choose what the client vouches for.
-    @Test func valuesOfOursAreReplaced() throws {
+    @Test func serverValuesAreReplaced() throws {
         var acceptor = NTLMAcceptor()
         acceptor.values += [
             (.channelBindings, Array(repeating: 9, count: 16)), (.targetName, Array(utf16LittleEndian: "HTTP/evil")),
@@ -70,7 +70,7 @@ import Testing
         #expect(message.lmResponse.suffix(8) == random.prefix(8))
     }
 
-    @Test func serverThatWantsNoKeyExchange() throws {
+    @Test func serverWithoutKeyExchange() throws {
         var acceptor = NTLMAcceptor()
         acceptor.flags.remove(.keyExchange)
         let (message, key) = try login(acceptor, try account())
@@ -90,7 +90,7 @@ import Testing
         #expect(key != nil)
     }
 
-    @Test func refusesAnonymousAndEndlessNames() {
+    @Test func rejectsAnonymousAndLongNames() {
         #expect(throws: HTTPAuthError.ntlmAnonymous) { try account("") }
         #expect(throws: HTTPAuthError.ntlmAnonymous) { try account("CORP\\") }
         #expect(throws: HTTPAuthError.ntlmNameTooLong) { try account(String(repeating: "a", count: 1025)) }
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func refusesServersWithoutUnicode() throws {
+    @Test func rejectsServersWithoutUnicode() throws {
         var acceptor = NTLMAcceptor()
         acceptor.flags.remove(.unicode)
         #expect(throws: HTTPAuthError.self) { try login(acceptor, try account()) }

@@ -29,7 +29,7 @@ import Testing
         #expect(message.targetInfo == nil && message.targetName.isEmpty && message.version == nil)
     }
 
-    @Test func everyCutIsRefused() throws {
+    @Test func everyTruncationIsRejected() throws {
         for count in 0..<example.count {
             let cut = Array(example[..<count])
             // The target information extends to the last byte, so every truncation is detected.
@@ -41,13 +41,13 @@ import Testing
     @Test(arguments: [12, 40])
     func fieldsStayWithin(_ field: Int) throws {
         let lengths: [Int] = [0, 1, 2, 35, 36, 37, 80, 0x7fff, 0x8000, 0xffff]
-        let places: [Int] = [0, 8, 31, 32, 56, 103, 104, 105, 0x7fff_ffff, 0x8000_0000, 0xffff_0000, 0xffff_ffff]
+        let offsets: [Int] = [0, 8, 31, 32, 56, 103, 104, 105, 0x7fff_ffff, 0x8000_0000, 0xffff_0000, 0xffff_ffff]
         for length in lengths {
-            for place in places {
+            for offset in offsets {
                 var message = example
                 for byte in 0..<2 { message[field + byte] = UInt8(truncatingIfNeeded: length >> (8 * byte)) }
-                for byte in 0..<4 { message[field + 4 + byte] = UInt8(truncatingIfNeeded: place >> (8 * byte)) }
-                let lies = length == 0 || (place >= 32 && place + length <= message.count)
+                for byte in 0..<4 { message[field + 4 + byte] = UInt8(truncatingIfNeeded: offset >> (8 * byte)) }
+                let lies = length == 0 || (offset >= 32 && offset + length <= message.count)
                 let read = try? NTLMChallengeMessage(message)
                 if !lies && field == 12 { #expect(read == nil) }
                 if length == 0 { #expect(read != nil || field == 12) }
@@ -70,7 +70,7 @@ import Testing
         #expect(failure(of: { _ = try NTLMTargetInfo(bytes(digits)) })?.description.contains(reason) == true)
     }
 
-    @Test func targetInformationGoesBothWays() throws {
+    @Test func targetInformationRoundTrip() throws {
         let list = bytes("02000c0044006f006d00610069006e00 0700080011223344556677 88 ff000100aa 00000000")
         let info = try NTLMTargetInfo(list + [1, 2, 3])
         #expect(info.bytes == list)
@@ -83,7 +83,7 @@ import Testing
         #expect(changed != info)
     }
 
-    @Test func otherMessagesGoBothWays() throws {
+    @Test func otherMessagesRoundTrip() throws {
         let first = NTLMNegotiateMessage(
             flags: [.unicode, .ntlm, .domainSupplied, .version], domain: "MYDOMAIN", workstation: "MYPC", version: .ours
         )

@@ -56,7 +56,7 @@ import Testing
             ("日本", "日本"),
         ])
     func upperCase(_ text: String, _ upper: String) {
-        #expect(text.upperCasedByLetter == upper)
+        #expect(text.uppercasedByCharacter == upper)
     }
 
     @Test func passwordsAndHashes() throws {
@@ -68,7 +68,7 @@ import Testing
             #expect(throws: HTTPAuthError.self) { try Credential.Proof.ntHash(hexadecimal: text) }
         }
         #expect(throws: HTTPAuthError.ntlmPasswordTooLong) {
-            try NTHash.of(password: Secret(bytes: Array(repeating: 65, count: NTHash.longestPassword + 1)))
+            try NTHash.of(password: Secret(bytes: Array(repeating: 65, count: NTHash.maximumPasswordLength + 1)))
         }
         #expect(throws: HTTPAuthError.self) { try NTHash.of(password: Secret(bytes: [0xff, 0xfe])) }
         #expect(

@@ -56,7 +56,7 @@ import Testing
         #expect(try sent(try scheme.respond(to: input, with: credential)).count > 5)
     }
 
-    @Test func aServerThatDoesNotGoOn() throws {
+    @Test func serverWithoutChallenge() throws {
         var scheme = NTLMScheme(space, NTLMOptions())
         _ = try scheme.receive(token(), answering: nil)
         let first = try sent(try scheme.respond(to: input, with: credential))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func tokensThatAreNone() throws {
+    @Test func malformedTokens() throws {
         var scheme = NTLMScheme(space, NTLMOptions())
         _ = try scheme.receive(token(), answering: nil)
         let first = try sent(try scheme.respond(to: input, with: credential))
@@ -86,7 +86,7 @@ import Testing
         #expect(failure(of: { _ = try other.respond(to: input, with: credential) })?.code == .malformedToken)
     }
 
-    @Test func needsACredential() {
+    @Test func requiresCredential() {
         var scheme = NTLMScheme(space, NTLMOptions())
         #expect(scheme.traits.requiresUserNameAndPassword && scheme.traits.requiresAccountDomain)
         #expect(scheme.traits.isConnectionBound && scheme.traits.requiresOrderedRequests && scheme.realm == nil)

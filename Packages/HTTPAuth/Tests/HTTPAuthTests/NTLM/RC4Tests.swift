@@ -19,7 +19,7 @@ import Testing
     }
 
     /// Bytes 1008 to 1023 of the first stream, reached in steps of different lengths.
-    @Test func streamGoesOn() {
+    @Test func streamContinues() {
         var cipher = RC4(key: bytes("0102030405"))
         for count in [1, 7, 500, 500] { _ = cipher.apply(to: Array(repeating: 0, count: count)) }
         #expect(hexadecimal(cipher.apply(to: Array(repeating: 0, count: 16))) == "45129048e6a0ed0b56b490338f078da5")

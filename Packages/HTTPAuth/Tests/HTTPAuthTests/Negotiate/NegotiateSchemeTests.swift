@@ -40,15 +40,15 @@ import Testing
     private func answered(_ scheme: inout NegotiateScheme) throws -> (field: [UInt8], session: NTLMSession) {
         #expect(try scheme.receive(challenge(), answering: nil) == .fresh)
         let first = try sent(&scheme)
-        guard case .initial(let opening) = try token(of: first) else { throw HTTPAuthError(.outOfOrder) }
-        #expect(opening.mechanisms == [.ntlm])
+        guard case .initial(let initialToken) = try token(of: first) else { throw HTTPAuthError(.outOfOrder) }
+        #expect(initialToken.mechanisms == [.ntlm])
         let reply = SPNEGOReplyToken(
             state: .acceptIncomplete, mechanism: .ntlm, token: acceptor.message, signature: nil)
         #expect(try scheme.receive(challenge(reply.bytes), answering: first) == .continues)
         let second = try sent(&scheme)
         guard case .reply(let answer) = try token(of: second) else { throw HTTPAuthError(.outOfOrder) }
         let third = try #require(answer.token)
-        let key = try acceptor.accept(third, first: try #require(opening.token), password: "open sesame")
+        let key = try acceptor.accept(third, first: try #require(initialToken.token), password: "open sesame")
         return (second, NTLMSession(key: try #require(key), flags: try NTLMAuthenticateMessage(third).flags))
     }
 
@@ -96,7 +96,7 @@ import Testing
     func delegation(_ listed: String, _ host: String, _ isDelegated: Bool) {
         var options = NegotiateOptions()
         options.delegation = .toHosts([listed])
-        let mechanism = KerberosMechanism(KerberosMechanism.Plan(host: host, options: options))
+        let mechanism = KerberosMechanism(KerberosMechanism.Parameters(host: host, options: options))
         #expect(mechanism.request.contains(.delegation) == isDelegated)
     }
 
@@ -175,7 +175,7 @@ import Testing
         #expect(password.traits.requiresUserNameAndPassword && !password.traits.requiresAccountDomain)
     }
 
-    @Test func disconnectedBeginsAnew() throws {
+    @Test func startsAgainAfterDisconnection() throws {
         var scheme = scheme()
         let (field, session) = try answered(&scheme)
         try scheme.finish(Acceptance(status: .ok, sent: field, challenge: challenge(try proof(session))))

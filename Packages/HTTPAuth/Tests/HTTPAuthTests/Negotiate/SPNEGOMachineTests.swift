@@ -42,7 +42,7 @@ import Testing
     }
 
     /// If the server chooses the second mechanism, both sides must sign the list, because it may have been shortened.
-    @Test func otherChoiceIsSigned() throws {
+    @Test func secondChoiceIsSigned() throws {
         let ntlm = ScriptedMechanism(.ntlm, [4], [5])
         var machine = SPNEGOMachine([ScriptedMechanism(.kerberos, [1], nil), ntlm])
         _ = try machine.start()
@@ -58,7 +58,7 @@ import Testing
         #expect(try machine.receive(reply(.acceptCompleted, signature: proof)) == nil)
     }
 
-    @Test func shortenedListIsSeen() throws {
+    @Test func shortenedListIsDetected() throws {
         var machine = SPNEGOMachine([ScriptedMechanism(.kerberos, [1]), ScriptedMechanism(.ntlm, [4], [5])])
         _ = try machine.start()
         _ = try machine.receive(reply(.requestSignature, .ntlm))
@@ -77,7 +77,7 @@ import Testing
         #expect(error?.code == .exchangeRefused && error?.description.contains("NTLM") == true)
     }
 
-    @Test func firstThatCanBegin() throws {
+    @Test func firstUsableMechanism() throws {
         let missing = HTTPAuthError(.ticketMissing)
         let ntlm = ScriptedMechanism(.ntlm, [1], [2])
         var machine = SPNEGOMachine([ScriptedMechanism(.kerberos, nil, failure: missing), ntlm])
@@ -100,8 +100,8 @@ import Testing
         #expect(kerberos.received.last == [8])
     }
 
-    @Test func repliesThatMakeNoSense() throws {
-        func afterOpening(_ replies: [UInt8]...) -> HTTPAuthError.Code? {
+    @Test func invalidReplies() throws {
+        func afterInitialToken(_ replies: [UInt8]...) -> HTTPAuthError.Code? {
             var machine = SPNEGOMachine([
                 ScriptedMechanism(.kerberos, [1], nil), ScriptedMechanism(.ntlm, [4], [5], [6]),
             ])
@@ -112,22 +112,23 @@ import Testing
         }
         // A token for the first mechanism after the second was chosen, another mechanism later, and a reply after the
         // end.
-        #expect(afterOpening(reply(.acceptIncomplete, .ntlm, token: [1])) == .malformedToken)
-        #expect(afterOpening(reply(.acceptIncomplete, .ntlm), reply(.acceptIncomplete, .kerberos)) == .malformedToken)
-        #expect(afterOpening(reply(.acceptCompleted, token: [1]), reply(.acceptCompleted)) == .outOfOrder)
-        // No token and nothing to wait for, an early signature, an initial token, and invalid bytes.
-        #expect(afterOpening(reply(.acceptIncomplete, .kerberos, token: [1])) == .malformedToken)
+        #expect(afterInitialToken(reply(.acceptIncomplete, .ntlm, token: [1])) == .malformedToken)
         #expect(
-            afterOpening(reply(.acceptIncomplete, .ntlm, signature: [1])) == .malformedToken)
-        #expect(afterOpening(SPNEGOInitialToken(mechanisms: [.ntlm], token: nil).bytes) == .malformedToken)
-        #expect(afterOpening([1, 2, 3]) == .malformedToken)
+            afterInitialToken(reply(.acceptIncomplete, .ntlm), reply(.acceptIncomplete, .kerberos)) == .malformedToken)
+        #expect(afterInitialToken(reply(.acceptCompleted, token: [1]), reply(.acceptCompleted)) == .outOfOrder)
+        // No token and nothing to wait for, an early signature, an initial token, and invalid bytes.
+        #expect(afterInitialToken(reply(.acceptIncomplete, .kerberos, token: [1])) == .malformedToken)
+        #expect(
+            afterInitialToken(reply(.acceptIncomplete, .ntlm, signature: [1])) == .malformedToken)
+        #expect(afterInitialToken(SPNEGOInitialToken(mechanisms: [.ntlm], token: nil).bytes) == .malformedToken)
+        #expect(afterInitialToken([1, 2, 3]) == .malformedToken)
     }
 
     @Test func roundsAreBounded() throws {
         let answers = ScriptedMechanism(.kerberos, [1], [1], [1], [1], [1], [1], [1], [1], [1], [1], [1], [1], [1])
         var machine = SPNEGOMachine([answers])
         _ = try machine.start()
-        for _ in 0..<SPNEGOMachine.mostRounds { _ = try machine.receive(reply(.acceptIncomplete, token: [1])) }
+        for _ in 0..<SPNEGOMachine.maximumRounds { _ = try machine.receive(reply(.acceptIncomplete, token: [1])) }
         #expect(failure(of: { _ = try machine.receive(reply(.acceptIncomplete, token: [1])) })?.code == .tooManyRounds)
     }
 
@@ -139,13 +140,13 @@ import Testing
             NTLMMachine(account: account, channelBinding: nil, targetName: "HTTP/localhost"), time: 0,
             random: Array(0..<24))
         var machine = SPNEGOMachine([ntlm])
-        guard case .initial(let opening) = try SPNEGOToken(try machine.start()) else {
+        guard case .initial(let initialToken) = try SPNEGOToken(try machine.start()) else {
             throw HTTPAuthError(.outOfOrder)
         }
         let reply = try machine.receive(self.reply(.acceptIncomplete, .ntlm, token: acceptor.message))
         let answer = try #require(try sent(reply))
         let third = try #require(answer.token)
-        let first = try #require(opening.token)
+        let first = try #require(initialToken.token)
         let key = try #require(try acceptor.accept(third, first: first, password: "open sesame"))
         let session = NTLMSession(key: key, flags: try NTLMAuthenticateMessage(third).flags)
         #expect(answer.signature == (try session.signature(of: list(.ntlm), by: .client)))

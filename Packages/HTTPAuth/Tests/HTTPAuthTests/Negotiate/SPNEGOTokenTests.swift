@@ -3,35 +3,35 @@ import Testing
 @testable import HTTPAuth
 
 @Suite struct SPNEGOTokenTests {
-    private let opening = SPNEGOInitialToken(mechanisms: [.kerberos, .ntlm], token: [1, 2, 3])
+    private let initialToken = SPNEGOInitialToken(mechanisms: [.kerberos, .ntlm], token: [1, 2, 3])
     private let reply = SPNEGOReplyToken(
         state: .acceptIncomplete, mechanism: .kerberosOfMicrosoft, token: Array(repeating: 7, count: 300),
         signature: [9])
 
     /// RFC 4178 section 4.2.1, byte for byte.
-    @Test func openingAsWritten() throws {
+    @Test func encodedInitialToken() throws {
         let expected = bytes(
             """
             60 2c 06 06 2b0601050502 a0 22 30 20
               a0 17 30 15 06 09 2a864886f712010202 06 08 2b06010401823702
               a2 05 04 03 010203
             """)
-        let opening = SPNEGOInitialToken(
+        let initialToken = SPNEGOInitialToken(
             mechanisms: [.kerberos, MechanismIdentifier(bytes: bytes("2b06010401823702"))], token: [1, 2, 3])
-        #expect(hexadecimal(opening.bytes) == hexadecimal(expected))
+        #expect(hexadecimal(initialToken.bytes) == hexadecimal(expected))
     }
 
-    @Test func goBothWays() throws {
-        #expect(try SPNEGOToken(opening.bytes) == .initial(opening))
+    @Test func roundTrip() throws {
+        #expect(try SPNEGOToken(initialToken.bytes) == .initial(initialToken))
         #expect(try SPNEGOToken(reply.bytes) == .reply(reply))
         // Some servers omit the GSSAPI frame.
-        #expect(try SPNEGOToken(Array(opening.bytes.dropFirst(10))) == .initial(opening))
+        #expect(try SPNEGOToken(Array(initialToken.bytes.dropFirst(10))) == .initial(initialToken))
         let empty = SPNEGOReplyToken(state: nil, token: nil, signature: nil)
         #expect(try SPNEGOToken(empty.bytes) == .reply(empty))
     }
 
-    @Test func everyCutIsRefused() {
-        for whole in [opening.bytes, reply.bytes] {
+    @Test func everyTruncationIsRejected() {
+        for whole in [initialToken.bytes, reply.bytes] {
             for count in 0..<whole.count {
                 #expect(throws: HTTPAuthError.self) { try SPNEGOToken(Array(whole[..<count])) }
             }
@@ -68,7 +68,7 @@ import Testing
 
     @Test func sizesAreBounded() {
         let many = SPNEGOInitialToken(
-            mechanisms: Array(repeating: .ntlm, count: SPNEGOInitialToken.mostMechanisms + 1), token: nil)
+            mechanisms: Array(repeating: .ntlm, count: SPNEGOInitialToken.maximumMechanisms + 1), token: nil)
         #expect(throws: HTTPAuthError.self) { try SPNEGOToken(many.bytes) }
         let long = SPNEGOReplyToken(
             state: nil, token: Array(repeating: 0, count: SPNEGOToken.maximumByteCount), signature: nil)
@@ -92,7 +92,7 @@ import Testing
     func damagedTokens(_ seed: Int) {
         var damage = Damage(seed: UInt64(seed) + 7)
         var read = 0
-        for whole in [opening.bytes, reply.bytes] {
+        for whole in [initialToken.bytes, reply.bytes] {
             for _ in 0..<10_000 {
                 guard let token = try? SPNEGOToken(damage.applied(to: whole)) else { continue }
                 read += 1

@@ -8,7 +8,7 @@ import Testing
     private let call = DBusMessage.call("Ping", "test.Peer", at: "/", of: "test")
 
     /// Returns an authenticated connection and the descriptor of its peer.
-    private func ends() -> (DBusConnection, Int32) {
+    private func connectionPair() -> (DBusConnection, Int32) {
         var pair: [Int32] = [-1, -1]
         socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair)
         return (DBusConnection(adopting: pair[0]), pair[1])
@@ -24,10 +24,10 @@ import Testing
         message(.reply, [.replySerial: .number(.uint32, serial)], [.string(text)])
     }
 
-    private var soon: ContinuousClock.Instant { .now + .seconds(20) }
+    private var deadline: ContinuousClock.Instant { .now + .seconds(20) }
 
     @Test func repliesAmongOthers() throws {
-        let (bus, other) = ends()
+        let (bus, other) = connectionPair()
         defer { close(other) }
         let signal = message(.signal, [.path: .path("/p"), .member: .string("Completed")], [.boolean(true)])
         let stray = message(.signal, [.path: .path("/q"), .member: .string("Completed")], [.boolean(false)])
@@ -35,16 +35,16 @@ import Testing
         unknown[1] = 9
         let all = stray + reply(77, "of another call") + unknown + signal + reply(1, "one") + reply(2, "two")
         #expect(write(other, all, all.count) == all.count)
-        #expect(try bus.call(call, until: soon) == [.string("one")])
-        #expect(try bus.call(call, until: soon) == [.string("two")])
-        #expect(try bus.signal("Completed", from: "/p", until: soon) == [.boolean(true)])
+        #expect(try bus.call(call, until: deadline) == [.string("one")])
+        #expect(try bus.call(call, until: deadline) == [.string("two")])
+        #expect(try bus.signal("Completed", from: "/p", until: deadline) == [.boolean(true)])
     }
 
     /// A reply that arrives in two parts, split at every byte.
     @Test func everySplit() async throws {
         let whole = reply(1, "hello")
         for cut in 0...whole.count {
-            let (bus, other) = ends()
+            let (bus, other) = connectionPair()
             defer { close(other) }
             #expect(write(other, Array(whole[..<cut]), cut) == cut)
             async let rest: Void = {
@@ -53,7 +53,7 @@ import Testing
                 let rest = Array(whole[cut...])
                 _ = write(other, rest, rest.count)
             }()
-            #expect(try bus.call(call, until: soon) == [.string("hello")])
+            #expect(try bus.call(call, until: deadline) == [.string("hello")])
             await rest
         }
     }
@@ -63,29 +63,29 @@ import Testing
             .error, [.replySerial: .number(.uint32, 1), .errorName: .string("test.Error.Odd")], [.string("why")])
         var garbage = reply(1, "x")
         garbage[0] = 0
-        for (bytes, words) in [(error, "test.Error.Odd: why"), (garbage, "version is not 1"), ([], "closed")] {
-            let (bus, other) = ends()
+        for (bytes, detail) in [(error, "test.Error.Odd: why"), (garbage, "version is not 1"), ([], "closed")] {
+            let (bus, other) = connectionPair()
             if !bytes.isEmpty { #expect(write(other, bytes, bytes.count) == bytes.count) }
             if bytes.isEmpty { shutdown(other, Int32(SHUT_WR)) }
-            let failure = failure(of: { _ = try bus.call(call, until: soon) })
-            #expect(failure?.code == .storeUnavailable && failure?.detail?.contains(words) == true)
+            let failure = failure(of: { _ = try bus.call(call, until: deadline) })
+            #expect(failure?.code == .storeUnavailable && failure?.detail?.contains(detail) == true)
             close(other)
         }
-        let (bus, other) = ends()
+        let (bus, other) = connectionPair()
         defer { close(other) }
         #expect(failure(of: { _ = try bus.call(call, until: .now) })?.code == .timedOut)
         let signals = (0..<200).flatMap { _ in message(.signal, [.path: .path("/p"), .member: .string("S")]) }
         #expect(write(other, signals + reply(2, "x"), signals.count + reply(2, "x").count) > 0)
-        _ = try bus.call(call, until: soon)
+        _ = try bus.call(call, until: deadline)
         // The number of stored signals is limited.
-        for _ in 0..<DBusConnection.signalLimit { _ = try bus.signal("S", from: "/p", until: soon) }
+        for _ in 0..<DBusConnection.signalLimit { _ = try bus.signal("S", from: "/p", until: deadline) }
         #expect(failure(of: { _ = try bus.signal("S", from: "/p", until: .now) })?.code == .timedOut)
     }
 
     /// A bus that sends without end, but never the reply, does not block the caller: data is always available, so no
     /// wait checks the deadline.
-    @Test func whoTalksWithoutEndHoldsUpNobody() throws {
-        let (bus, other) = ends()
+    @Test func endlessSignalsDoNotBlock() throws {
+        let (bus, other) = connectionPair()
         defer { close(other) }
         let signal = message(.signal, [.path: .path("/p"), .member: .string("S")])
         #expect(write(other, signal + signal, 2 * signal.count) == 2 * signal.count)
@@ -97,7 +97,7 @@ import Testing
 
     /// The kernel closes descriptors attached to a message, because the connection provides no space for them.
     @Test func takesNoDescriptors() throws {
-        let (bus, other) = ends()
+        let (bus, other) = connectionPair()
         defer { close(other) }
         var pipe: [Int32] = [-1, -1]
         #expect(Glibc.pipe(&pipe) == 0)
@@ -121,7 +121,7 @@ import Testing
         }
         #expect(sent == bytes.count)
         close(pipe[1])
-        #expect(try bus.call(call, until: soon) == [.string("with a descriptor")])
+        #expect(try bus.call(call, until: deadline) == [.string("with a descriptor")])
         // No descriptor of the other end is open any more.
         var byte: UInt8 = 0
         #expect(read(pipe[0], &byte, 1) == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct DBusInputTests {
     /// Fills a buffer in parts of a given size.
-    private func fill(_ input: inout DBusInput, _ bytes: [UInt8], inPiecesOf size: Int) {
+    private func fill(_ input: inout DBusBuffer, _ bytes: [UInt8], inPiecesOf size: Int) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let moved = input.fill { room in
@@ -17,8 +17,8 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 4096, .max])
-    func givesWhatCameAndKeepsNothingOfIt(_ size: Int) {
-        var input = DBusInput()
+    func returnsBytesAndWipesThem(_ size: Int) {
+        var input = DBusBuffer()
         let secret = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 % 255 + 1) }
         fill(&input, secret + [1, 2, 3], inPiecesOf: size)
         #expect(input.count == secret.count + 3 && input.first(4) == [1, 2, 3, 4])
@@ -28,8 +28,8 @@ import Testing
         #expect(input.count == 0 && input.storage.allSatisfy { $0 == 0 })
     }
 
-    @Test func failuresAreToldAndAddNothing() {
-        var input = DBusInput()
+    @Test func failuresAreReported() {
+        var input = DBusBuffer()
         #expect(input.fill { _ in -1 } == -1)
         #expect(input.fill { _ in 0 } == 0)
         #expect(input.count == 0)

@@ -84,7 +84,7 @@ import Testing
     }
 
     /// Values that the specification forbids and that other implementations may interpret differently.
-    @Test func refusesWhatIsNoValue() throws {
+    @Test func rejectsInvalidValues() throws {
         func read(_ type: DBusType, _ bytes: [UInt8]) -> HTTPAuthError? {
             var reader = DBusReader(bytes[...], isBigEndian: false)
             return failure(of: { _ = try reader.value(type) })
@@ -103,8 +103,8 @@ import Testing
         #expect(read(.array(.byte), [0, 0, 0, 4, 0, 0, 0, 0]) != nil)
     }
 
-    @Test func errorsOfOthersAreOneLine() {
-        let error = HTTPAuthError.ofBus("test.Error", "\u{1B}[2Jone\ntwo" + String(repeating: "x", count: 500))
+    @Test func busErrorsAreOneLine() {
+        let error = HTTPAuthError.busError("test.Error", "\u{1B}[2Jone\ntwo" + String(repeating: "x", count: 500))
         let detail = error.detail ?? ""
         #expect(detail.hasPrefix("test.Error:  [2Jone two") && detail.hasSuffix("x…") && detail.count == 201)
     }

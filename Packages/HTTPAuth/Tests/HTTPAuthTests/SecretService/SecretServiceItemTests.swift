@@ -20,13 +20,13 @@ import Testing
             (["protocol": "https-proxy"], false), (["user": nil], false), (["xdg:schema": "org.git.Password"], false),
             (["comment": "c"], true),
         ] as [([String: String?], Bool)])
-    func fits(_ changes: [String: String?], _ isFit: Bool) {
-        #expect(item(changes).fits(query) == isFit)
+    func matches(_ changes: [String: String?], _ isMatch: Bool) {
+        #expect(item(changes).matches(query) == isMatch)
     }
 
-    @Test func ofOneUser() {
-        #expect(item([:]).fits(CredentialQuery(query.space, user: "joe")))
-        #expect(!item([:]).fits(CredentialQuery(query.space, user: "ann")))
+    @Test func oneUser() {
+        #expect(item([:]).matches(CredentialQuery(query.space, user: "joe")))
+        #expect(!item([:]).matches(CredentialQuery(query.space, user: "ann")))
     }
 
     /// No description of a bus message shows a secret.

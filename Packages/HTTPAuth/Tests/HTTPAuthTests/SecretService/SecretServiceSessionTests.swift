@@ -28,21 +28,21 @@ import Testing
         #expect(key == Secret(bytes: bytes("accaadc52fb48b74fd40c8a238d390c2")))
         let session = SecretServiceSession(path: "/s", key: key)
         let (iv, value) = (Secret(bytes: 0..<16), bytes("a8328bb06c017c4e9f04cd533427c922"))
-        #expect(try session.opened(iv, Secret(bytes: value)) == Secret("open sesame"))
+        #expect(try session.decrypted(iv, Secret(bytes: value)) == Secret("open sesame"))
         for secret in [Secret(""), Secret("a"), Secret("0123456789abcdef"), Secret(String(repeating: "é", count: 99))] {
-            let parts = try #require(try session.sealed(secret).members)
+            let parts = try #require(try session.encrypted(secret).members)
             let (iv, value) = (try #require(parts[1].bytes), try #require(parts[2].bytes))
             #expect(value.count % 16 == 0 && value.count > secret.count)
-            #expect(try session.opened(iv, value) == secret)
+            #expect(try session.decrypted(iv, value) == secret)
         }
         let wrong = [(Secret(""), value), (iv, Array(value[1...])), (iv, []), (iv, [UInt8](repeating: 1, count: 16))]
         for (iv, value) in wrong {
-            #expect(failure(of: { _ = try session.opened(iv, Secret(bytes: value)) })?.code == .storeUnavailable)
+            #expect(failure(of: { _ = try session.decrypted(iv, Secret(bytes: value)) })?.code == .storeUnavailable)
         }
     }
 
     /// Public keys that would lead to a key known to everyone.
-    @Test func refusesKeysThatAreNone() throws {
+    @Test func rejectsWeakPublicKeys() throws {
         let exchange = try SecretServiceSession.Exchange(random: Self.random)
         var less = bytes(Self.prime)
         less[127] -= 1

@@ -36,17 +36,17 @@ import Testing
         ("Negotiate am9lOmh1bnRlcjI=", "not an NTLM, SPNEGO or Kerberos token"),
         ("joe:hunter2", "not base 64"), ("", "not base 64"), ("NTLM", "not an NTLM"),
     ])
-    func noTokens(_ text: String, _ words: String) {
+    func textWithoutToken(_ text: String, _ detail: String) {
         let failure = failure(of: { _ = try AuthenticationToken(text: text) })
-        #expect(failure?.code == .malformedToken && failure?.detail?.hasPrefix(words) == true)
+        #expect(failure?.code == .malformedToken && failure?.detail?.hasPrefix(detail) == true)
         #expect(failure?.description.contains("am9l") == false && failure?.description.contains("hunter") == false)
     }
 
     @Test func spnego() throws {
-        let opening = SPNEGOInitialToken(mechanisms: [.kerberos, .ntlm], token: NTLMNegotiateMessage.ours.bytes)
-        let text = try AuthenticationToken(opening.bytes).description
+        let initialToken = SPNEGOInitialToken(mechanisms: [.kerberos, .ntlm], token: NTLMNegotiateMessage.ours.bytes)
+        let text = try AuthenticationToken(initialToken.bytes).description
         #expect(text.contains("mechanisms: Kerberos, NTLM") && text.contains("    NTLM message 1"))
-        let reply = SPNEGOReplyToken(state: .reject, token: opening.bytes, signature: [1, 2])
+        let reply = SPNEGOReplyToken(state: .reject, token: initialToken.bytes, signature: [1, 2])
         let refusal = try AuthenticationToken(reply.bytes).description
         #expect(refusal.contains("state: rejected") && refusal.contains("nested SPNEGO"))
         #expect(refusal.contains("signature: 2 bytes"))
