@@ -1,0 +1,244 @@
+internal import Glibc
+
+/// Threads for calls that block and cannot be interrupted, such as `getaddrinfo`.
+///
+/// ```swift
+/// let threads = BlockingThreads(limit: 8)
+/// let host = try await threads.value(until: .now + .seconds(5)) { lookUp("example.com") }
+/// ```
+///
+/// Theory of operation. A thread is created when work arrives and no thread is idle, up to a limit; an idle thread exits after
+/// a while. Queued work can be withdrawn. Work that runs cannot: its thread remains occupied, and counts toward the limit,
+/// until the call returns. The limits bound the damage of calls that never do.
+///
+/// Invariant: while work is queued, a thread runs or is being created. If the system fails to create the last such thread, all
+/// queued work is refused.
+public final class BlockingThreads: Sendable {
+    /// Why work did not run.
+    @nonexhaustive
+    public enum Refusal: Error, Hashable, Sendable {
+        /// As much work as ``BlockingThreads`` was made for is queued already.
+        case queueIsFull
+        /// There is no thread, and none can be created; the value is the system's error number.
+        case noThread(CInt)
+    }
+
+    /// One call to make.
+    public final class Work: Sendable {
+        fileprivate let perform: @Sendable () -> Void
+        fileprivate let refuse: @Sendable (Refusal) -> Void
+
+        /// Makes work of a call.
+        ///
+        /// - Parameters:
+        ///   - perform: makes the call; runs on one of the threads.
+        ///   - refuse: called in its place, on the shared event loop, if no thread is available.
+        public init(perform: @escaping @Sendable () -> Void, refuse: @escaping @Sendable (Refusal) -> Void) {
+            self.perform = perform
+            self.refuse = refuse
+        }
+    }
+
+    /// Creates a thread that runs the closure; returns 0, or the system's error number.
+    typealias Spawn = @Sendable (_ body: @escaping @Sendable () -> Void) -> CInt
+
+    private struct State {
+        var queue: [Work] = []
+        /// The idle threads; the one that became idle last is used first, so that the others can exit.
+        var idle: [OneShot<Work>] = []
+        /// All threads: idle, running and being created.
+        var threads = 0
+    }
+
+    private let state = Locked(State())
+    private let limit: Int
+    private let queueLimit: Int
+    private let idleTime: Duration
+    private let spawn: Spawn
+
+    /// Makes a pool without a thread yet.
+    ///
+    /// - Parameters:
+    ///   - limit: how many threads run at once.
+    ///   - queueLimit: how much work waits for a thread. More is refused.
+    ///   - idleTime: how long a thread without work is kept.
+    public convenience init(limit: Int, queueLimit: Int = .max, idleTime: Duration = .seconds(10)) {
+        self.init(limit: limit, queueLimit: queueLimit, idleTime: idleTime, spawn: BlockingThreads.spawn)
+    }
+
+    init(limit: Int, queueLimit: Int, idleTime: Duration, spawn: @escaping Spawn) {
+        precondition(limit > 0, "BlockingThreads: there is at least one thread")
+        self.limit = limit
+        self.queueLimit = queueLimit
+        self.idleTime = idleTime
+        self.spawn = spawn
+    }
+
+    /// How many threads there are: idle, running and being created.
+    public var threadCount: Int { state.withLock { $0.threads } }
+
+    /// For tests.
+    var idleCount: Int { state.withLock { $0.idle.count } }
+    var queueCount: Int { state.withLock { $0.queue.count } }
+
+    /// Runs `work` on a thread, as soon as one is free. Neither of its closures is called from inside this call.
+    public func run(_ work: Work) {
+        enum Next {
+            case wake(OneShot<Work>)
+            case create, queued, refuse
+        }
+        let next = state.withLock { state -> Next in
+            if let thread = state.idle.popLast() { return .wake(thread) }
+            if state.threads < limit {
+                state.queue.append(work)
+                state.threads += 1
+                return .create
+            }
+            guard state.queue.count < queueLimit else { return .refuse }
+            state.queue.append(work)
+            return .queued
+        }
+        switch next {
+        case .wake(let thread): thread.provide(work)
+        case .queued: return
+        case .refuse: refuse([work], .queueIsFull)
+        case .create:
+            let failure = spawn { [self] in serve() }
+            if failure != 0 { threadFailed(failure) }
+        }
+    }
+
+    /// Takes work out of the queue; false if it is running, or has run or been refused.
+    @discardableResult
+    public func withdraw(_ work: Work) -> Bool {
+        state.withLock { state in
+            guard let index = state.queue.firstIndex(where: { $0 === work }) else { return false }
+            state.queue.remove(at: index)
+            return true
+        }
+    }
+
+    /// Runs `call` on a thread and suspends until it has returned.
+    ///
+    /// - Parameter deadline: when to give up; nil for never.
+    /// - Throws: ``WaitError``. A call that has not begun is withdrawn; one that runs goes on, and its value is dropped.
+    public nonisolated(nonsending) func value<Value: Sendable>(
+        until deadline: Moment? = nil, of call: @escaping @Sendable () -> Value
+    ) async throws(WaitError) -> Value {
+        let (result, work) = begin(call)
+        do throws(WaitError) {
+            return try await result.value(until: deadline).get()
+        } catch {
+            withdraw(work)
+            throw error
+        }
+    }
+
+    /// Runs `call` on a thread and blocks the calling thread until it has returned. As ``value(until:of:)``.
+    @available(*, noasync, message: "blocks the thread; use await")
+    public func value<Value: Sendable>(
+        until deadline: Moment? = nil, of call: @escaping @Sendable () -> Value
+    ) throws(WaitError) -> Value {
+        let (result, work) = begin(call)
+        do throws(WaitError) {
+            return try result.value(until: deadline).get()
+        } catch {
+            withdraw(work)
+            throw error
+        }
+    }
+
+    private func begin<Value: Sendable>(
+        _ call: @escaping @Sendable () -> Value
+    ) -> (OneShot<Result<Value, WaitError>>, Work) {
+        let result = OneShot<Result<Value, WaitError>>()
+        let work = Work {
+            result.provide(.success(call()))
+        } refuse: { refusal in
+            switch refusal {
+            case .queueIsFull: result.provide(.failure(.busy))
+            case .noThread(let number): result.provide(.failure(.failed(number)))
+            }
+        }
+        run(work)
+        return (result, work)
+    }
+
+    // MARK: Threads
+
+    private func threadFailed(_ number: CInt) {
+        let stranded = state.withLock { state -> [Work] in
+            state.threads -= 1
+            // Another thread, perhaps still being created, takes the queued work.
+            guard state.threads == 0 else { return [] }
+            defer { state.queue = [] }
+            return state.queue
+        }
+        refuse(stranded, .noThread(number))
+    }
+
+    private func refuse(_ work: [Work], _ refusal: Refusal) {
+        guard !work.isEmpty else { return }
+        EventLoop.shared.execute { for work in work { work.refuse(refusal) } }
+    }
+
+    private func serve() {
+        while let work = next() { work.perform() }
+    }
+
+    /// The next work for the calling thread; nil if the thread must exit.
+    private func next() -> Work? {
+        let idle = OneShot<Work>()
+        let queued = state.withLock { state -> Work? in
+            if !state.queue.isEmpty { return state.queue.removeFirst() }
+            state.idle.append(idle)
+            return nil
+        }
+        if let queued { return queued }
+        do throws(WaitError) {
+            return try idle.value(until: .now + idleTime)
+        } catch {
+            let exits = state.withLock { state in
+                guard let index = state.idle.firstIndex(where: { $0 === idle }) else { return false }
+                state.idle.remove(at: index)
+                state.threads -= 1
+                return true
+            }
+            if exits { return nil }
+            // The work came as the time was over: the thread was taken off the list, and gets it in an instant.
+            while true { if let work = try? idle.value() { return work } }
+        }
+    }
+
+    /// Runs a closure on a new detached thread.
+    static func spawn(_ body: @escaping @Sendable () -> Void) -> CInt {
+        // Signals are for the program's own threads; a new thread inherits the mask of its creator.
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
+        var thread = pthread_t()
+        let reference = Unmanaged.passRetained(Body(body))
+        let failure = pthread_create(
+            &thread, &attributes,
+            { reference in
+                if let reference { Unmanaged<Body>.fromOpaque(reference).takeRetainedValue().run() }
+                return nil
+            }, reference.toOpaque())
+        if failure != 0 { reference.release() }
+        return failure
+    }
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+
+        init(_ run: @escaping @Sendable () -> Void) {
+            self.run = run
+        }
+    }
+}

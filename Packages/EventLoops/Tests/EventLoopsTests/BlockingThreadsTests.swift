@@ -1,0 +1,130 @@
+import Foundation
+import Testing
+
+@testable import EventLoops
+
+extension EventLoopsTests {
+    @Suite struct BlockingThreadsTests {
+        private let idleTime = Duration.seconds(600)
+
+        @Test func aTaskAndAThreadGetTheValue() async throws {
+            let threads = BlockingThreads(limit: 2)
+            #expect(try await threads.value { 1 } == 1)
+            #expect(await onThread { Result { () throws(WaitError) in try threads.value { 2 } } } == .success(2))
+        }
+
+        @Test func anIdleThreadIsUsedAgain() async throws {
+            let threads = BlockingThreads(limit: 8, idleTime: idleTime)
+            for _ in 0..<4 {
+                _ = try await threads.value { 0 }
+                await until { threads.idleCount == 1 }
+            }
+            #expect(threads.threadCount == 1)
+        }
+
+        @Test func anIdleThreadExits() async throws {
+            let threads = BlockingThreads(limit: 8, idleTime: .zero)
+            _ = try await threads.value { 0 }
+            await until { threads.threadCount == 0 }
+            // And is replaced.
+            #expect(try await threads.value { 1 } == 1)
+        }
+
+        @Test func onlySoManyRunAtOnce() async throws {
+            let threads = BlockingThreads(limit: 2, idleTime: idleTime)
+            let gate = Gate()
+            let running = Locked(0)
+            let most = Locked(0)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<6 {
+                    group.addTask { @Sendable in
+                        try await threads.value {
+                            let count = running.withLock { running in
+                                running += 1
+                                return running
+                            }
+                            most.withLock { $0 = max($0, count) }
+                            _ = gate.pass()
+                            running.withLock { $0 -= 1 }
+                        }
+                    }
+                }
+                await until { threads.queueCount == 4 && running.withLock { $0 } == 2 }
+                gate.open()
+                try await group.waitForAll()
+            }
+            #expect(most.withLock { $0 } == 2)
+            #expect(threads.threadCount <= 2)
+        }
+
+        @Test func queuedWorkIsWithdrawnWhenItsTaskGivesUp() async throws {
+            let threads = BlockingThreads(limit: 1, idleTime: idleTime)
+            let gate = Gate()
+            let hasRun = Locked(false)
+            let first = Task { try await threads.value { gate.pass() } }
+            await until { threads.threadCount == 1 && threads.queueCount == 0 }
+            let second = Task { try await threads.value { hasRun.withLock { $0 = true } } }
+            await until { threads.queueCount == 1 }
+            second.cancel()
+            await #expect(throws: WaitError.cancelled) { try await second.value }
+            await #expect(throws: WaitError.timedOut) { try await threads.value(until: .now) { 0 } }
+            #expect(threads.queueCount == 0)
+            gate.open()
+            #expect(try await first.value)
+            #expect(try await threads.value { hasRun.withLock { $0 } } == false)
+        }
+
+        @Test func aFullQueueRefuses() async throws {
+            let threads = BlockingThreads(limit: 1, queueLimit: 1, idleTime: idleTime)
+            let gate = Gate()
+            let first = Task { try await threads.value { gate.pass() } }
+            await until { threads.threadCount == 1 && threads.queueCount == 0 }
+            let second = Task { try await threads.value { 2 } }
+            await until { threads.queueCount == 1 }
+            await #expect(throws: WaitError.busy) { try await threads.value { 3 } }
+            gate.open()
+            #expect(try await first.value)
+            #expect(try await second.value == 2)
+        }
+
+        @Test func withoutAThreadAllQueuedWorkIsRefused() async throws {
+            let threads = BlockingThreads(limit: 1, queueLimit: 4, idleTime: idleTime) { _ in EAGAIN }
+            await #expect(throws: WaitError.failed(EAGAIN)) { try await threads.value { 1 } }
+            #expect(threads.threadCount == 0)
+            #expect(threads.queueCount == 0)
+        }
+
+        /// Two creations fail together: the second one's work must not wait for the first one's thread.
+        @Test func whatIsQueuedBehindAFailedCreationIsRefusedToo() async throws {
+            let pool = Locked<BlockingThreads?>(nil)
+            let refused = Locked<[String]>([])
+            let work = { @Sendable (name: String) in
+                BlockingThreads.Work {
+                    Issue.record("there is no thread")
+                } refuse: { refusal in
+                    refused.withLock { $0.append("\(name): \(refusal)") }
+                }
+            }
+            let isNested = Locked(false)
+            let threads = BlockingThreads(limit: 1, queueLimit: 4, idleTime: idleTime) { _ in
+                let first = isNested.withLock { nested in
+                    defer { nested = true }
+                    return !nested
+                }
+                if first { pool.withLock { $0 }?.run(work("second")) }
+                return EAGAIN
+            }
+            pool.withLock { $0 = threads }
+            threads.run(work("first"))
+            await until { refused.withLock { $0.count } == 2 }
+            #expect(refused.withLock { $0 } == ["first: noThread(11)", "second: noThread(11)"])
+            pool.withLock { $0 = nil }
+        }
+
+        /// Work and the end of a thread's idle time race; whichever wins, the work runs.
+        @Test func workThatMeetsTheEndOfIdleTimeRuns() async throws {
+            let threads = BlockingThreads(limit: 1, idleTime: .zero)
+            for number in 0..<500 { #expect(try await threads.value { number } == number) }
+        }
+    }
+}
