@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A failed lookup, or an invalid address or name. Switch on ``code``; print the error for a complete message.
 ///
 /// ```swift
@@ -83,4 +85,161 @@ extension ResolverError: CustomStringConvertible {
     public var description: String {
         ResolverSentences.sentence(for: self)
     }
+}
+
+extension ResolverError {
+    /// The kinds of failure. Open: a later version may add more, so end a `switch` with `default`.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The code's name, such as `hostNotFound`.
+        public let rawValue: String
+
+        /// Creates a code with the given name, which need not be a known one.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The name does not exist, or the resolver knows nothing about it.
+        public static let hostNotFound = Code(rawValue: "hostNotFound")
+        /// The name exists, but has no data of the requested type, such as no address of the requested family.
+        public static let noData = Code(rawValue: "noData")
+        /// No server gave a usable answer; a later attempt may succeed.
+        public static let temporaryFailure = Code(rawValue: "temporaryFailure")
+        /// The servers reported a failure, or refused to answer.
+        public static let serverFailed = Code(rawValue: "serverFailed")
+        /// No name server is configured.
+        public static let noServers = Code(rawValue: "noServers")
+        /// No answer arrived before the deadline, or within the configured number of attempts.
+        public static let timedOut = Code(rawValue: "timedOut")
+        /// The caller cancelled the lookup, or the task was cancelled.
+        public static let cancelled = Code(rawValue: "cancelled")
+        /// Not a valid host name: too long, empty labels, forbidden characters, or a number in disguise such as
+        /// `0x7f.1`.
+        public static let invalidName = Code(rawValue: "invalidName")
+        /// The name has non-ASCII letters, and libidn2, which converts them, is not installed.
+        public static let internationalNamesUnavailable = Code(rawValue: "internationalNamesUnavailable")
+        /// Not a valid address: too short, too long, or malformed.
+        public static let invalidAddress = Code(rawValue: "invalidAddress")
+        /// An answer that violates the protocol or exceeds this package's limits.
+        public static let malformedAnswer = Code(rawValue: "malformedAnswer")
+        /// Too many lookups are already waiting for a thread, or the object already runs a lookup.
+        public static let busy = Code(rawValue: "busy")
+        /// A system call failed; ``ResolverError/number`` is its `errno`.
+        public static let system = Code(rawValue: "system")
+
+        /// The equivalent `CFStreamError`.
+        var streamError: (domain: Domain, number: Int) {
+            switch self {
+            case .hostNotFound, .invalidName, .internationalNamesUnavailable: (.netDB, DarwinAddressInfoError.noName)
+            case .noData: (.netDB, DarwinAddressInfoError.noData)
+            case .temporaryFailure, .noServers: (.netDB, DarwinAddressInfoError.again)
+            case .serverFailed, .malformedAnswer: (.netDB, DarwinAddressInfoError.fail)
+            case .timedOut: (.posix, Int(ETIMEDOUT))
+            case .cancelled: (.posix, Int(ECANCELED))
+            case .invalidAddress: (.posix, Int(EINVAL))
+            case .busy: (.posix, Int(EBUSY))
+            default: (.posix, Int(EIO))
+            }
+        }
+    }
+}
+
+/// The result of querying one name server. The outcomes of a lookup show which server failed, and how.
+public struct ServerOutcome: Hashable, Sendable {
+    /// The server that was queried.
+    public let server: SocketAddress
+    /// The result of the query.
+    public let result: Result
+    /// The time from sending the query to the answer, or to giving up.
+    public let elapsed: Duration
+
+    /// Creates an outcome.
+    public init(server: SocketAddress, result: Result, elapsed: Duration) {
+        self.server = server
+        self.result = result
+        self.elapsed = elapsed
+    }
+
+    /// The kinds of results. Open: a later version may add more, so end a `switch` with `default`.
+    public struct Result: RawRepresentable, Hashable, Sendable {
+        /// The result's name, such as `timed out`.
+        public let rawValue: String
+
+        /// Creates a result with the given name, which need not be a known one.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The server answered, perhaps that the name does not exist.
+        public static let answered = Result(rawValue: "answered")
+        /// No answer arrived in time.
+        public static let timedOut = Result(rawValue: "timed out")
+        /// SERVFAIL: the server could not resolve the name.
+        public static let serverFailure = Result(rawValue: "SERVFAIL")
+        /// REFUSED: the server's policy forbids the query, or the server neither owns the name nor recurses.
+        public static let refused = Result(rawValue: "REFUSED")
+        /// NOTIMP, FORMERR or an unknown response code: the server does not understand the query, even without EDNS.
+        public static let notUnderstood = Result(rawValue: "not understood")
+        /// The answer cannot be parsed.
+        public static let malformed = Result(rawValue: "malformed")
+        /// No server listens at the address, or there is no route to it.
+        public static let unreachable = Result(rawValue: "unreachable")
+        /// The TCP connection to the server failed, for example after a truncated UDP answer.
+        public static let connectionFailed = Result(rawValue: "TCP failed")
+    }
+}
+
+extension ResolverError {
+    /// Creates an error from the result of `getaddrinfo`, which must not be 0.
+    ///
+    /// glibc's numbers are literals here, because Swift's Glibc module omits the GNU extensions. `EAI_SYSTEM` (-11)
+    /// becomes `errno`.
+    init(addressInfoFailure failure: CInt, errno: CInt, name: String) {
+        if failure == -11 {
+            self.init(errno: errno, name: name)
+            return
+        }
+        let (code, number): (Code, Int) =
+            switch failure {
+            case -1: (.system, DarwinAddressInfoError.badFlags)
+            case -2: (.hostNotFound, DarwinAddressInfoError.noName)
+            case -3: (.temporaryFailure, DarwinAddressInfoError.again)
+            case -4: (.serverFailed, DarwinAddressInfoError.fail)
+            case -5: (.noData, DarwinAddressInfoError.noData)
+            case -6: (.system, DarwinAddressInfoError.family)
+            case -7: (.system, DarwinAddressInfoError.socketType)
+            case -8: (.system, DarwinAddressInfoError.service)
+            case -9: (.noData, DarwinAddressInfoError.addressFamily)
+            case -10: (.system, DarwinAddressInfoError.memory)
+            case -12: (.system, DarwinAddressInfoError.overflow)
+            case -105: (.invalidName, DarwinAddressInfoError.noName)
+            default: (.system, DarwinAddressInfoError.fail)
+            }
+        let words = String(cString: gai_strerror(failure))
+        self.init(code, name: name, detail: words, domain: .netDB, number: number)
+    }
+
+    /// Creates an error for a system call that failed with `errno`.
+    init(errno: CInt, name: String? = nil) {
+        let words = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            strerror_r(errno, buffer.baseAddress!, buffer.count) == 0 ? String(cString: buffer.baseAddress!) : ""
+        }
+        self.init(.system, name: name, detail: words, domain: .posix, number: Int(errno))
+    }
+}
+
+/// The `EAI_` numbers of Darwin's `netdb.h`. Code written for CFHost compares with these; Linux numbers them
+/// differently.
+private enum DarwinAddressInfoError {
+    static let addressFamily = 1
+    static let again = 2
+    static let badFlags = 3
+    static let fail = 4
+    static let family = 5
+    static let memory = 6
+    static let noData = 7
+    static let noName = 8
+    static let service = 9
+    static let socketType = 10
+    static let system = 11
+    static let overflow = 14
 }

@@ -16,8 +16,8 @@ public import HostResolver
 public final class ScriptedResolver: Resolver, ReverseResolver {
     /// An event of a scripted lookup, with its delay from the start of the lookup.
     public struct Step: Sendable {
-        let delay: Duration
-        let event: AddressEvent
+        fileprivate let delay: Duration
+        fileprivate let event: AddressEvent
 
         /// Delivers addresses. By default, they complete the families of the addresses.
         public static func batch(
@@ -133,5 +133,29 @@ public final class ScriptedResolver: Resolver, ReverseResolver {
             if ended { state.withLock { $0.cancelled += 1 } }
             return ended
         }
+    }
+}
+
+/// One lookup of a ``ScriptedResolver``, which delivers events until its end.
+private final class ScriptedLookup: Sendable {
+    typealias Handler = @Sendable (AddressEvent) -> Void
+
+    /// Nil after the end, so that remaining appointments do not keep alive the objects that the handler holds.
+    private let handler: Locked<Handler?>
+
+    init(_ handler: @escaping Handler) {
+        self.handler = Locked(handler)
+    }
+
+    func deliver(_ event: AddressEvent) {
+        let handler = handler.withLock { handler in
+            if case .finished = event { handler.take() } else { handler }
+        }
+        handler?(event)
+    }
+
+    /// Ends the lookup; true if it had not ended yet.
+    func end() -> Bool {
+        handler.withLock { $0.take() } != nil
     }
 }

@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 
 /// The current contents of the machine's name resolution files.
@@ -46,4 +47,62 @@ extension HostsFile {
 extension AddressPolicy {
     /// The current contents of `/etc/gai.conf`; ``standard`` if there is no such file.
     public static var system: AddressPolicy { SystemFiles.addressPolicy }
+}
+
+/// A cached, parsed configuration file that is read again after a change.
+///
+/// Each access costs one `stat`, as each lookup in the C library does. That is cheaper than a watch, which would have
+/// to follow files that are renamed, linked or mounted over.
+private final class WatchedFile<Value: Sendable>: Sendable {
+    private struct Stamp: Equatable {
+        var inode: UInt = 0
+        var size = 0
+        var seconds = 0
+        var nanoseconds = 0
+    }
+
+    private let path: String
+    private let largestSize: Int
+    private let parse: @Sendable ([UInt8]) -> Value
+    private let cached: Locked<(stamp: Stamp?, value: Value)?>
+
+    /// Creates a cache of `path`. `parse` gets the file's first `largestSize` bytes, or none if it cannot be read.
+    init(_ path: String, largestSize: Int, parse: @escaping @Sendable ([UInt8]) -> Value) {
+        self.path = path
+        self.largestSize = largestSize
+        self.parse = parse
+        cached = Locked(nil)
+    }
+
+    /// The value of the file's current contents.
+    var value: Value {
+        let stamp = stamp
+        if let value = cached.withLock({ $0?.stamp == stamp ? $0?.value : nil }) { return value }
+        let value = parse(bytes)
+        cached.withLock { $0 = (stamp, value) }
+        return value
+    }
+
+    private var stamp: Stamp? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Stamp(
+            inode: UInt(status.st_ino), size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
+            nanoseconds: status.st_mtim.tv_nsec)
+    }
+
+    private var bytes: [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 * 1024)
+        while bytes.count < largestSize {
+            let count = read(descriptor, &piece, min(piece.count, largestSize - bytes.count))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            bytes += piece[..<count]
+        }
+        return bytes
+    }
 }

@@ -33,7 +33,7 @@ public final class HostLookup: Sendable {
     /// A resolver of both addresses and names.
     public typealias AnyResolver = Resolver & ReverseResolver
 
-    let core: HostLookupCore
+    private let core: HostLookupCore
 
     /// Creates a host from its name, and looks nothing up. An invalid name makes the lookups fail.
     ///
@@ -191,3 +191,20 @@ extension HostLookup {
         try answer.wait()
     }
 }
+
+/// A ``HostLookup``'s result of one kind, and whether a lookup produced it.
+public struct Fetched<Value: Sendable>: Sendable {
+    /// The result; nil if there is none.
+    public let value: Value?
+    /// Whether the kind was looked up, with or without success. False for the name or address that the host was created
+    /// with.
+    public let hasBeenResolved: Bool
+
+    /// Creates a fetched value.
+    public init(value: Value?, hasBeenResolved: Bool) {
+        self.value = value
+        self.hasBeenResolved = hasBeenResolved
+    }
+}
+
+extension Fetched: Equatable where Value: Equatable {}

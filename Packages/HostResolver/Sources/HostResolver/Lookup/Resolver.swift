@@ -94,3 +94,141 @@ extension Resolver {
         return try answer.wait()
     }
 }
+
+/// A type that finds the names of addresses and the canonical names of hosts.
+///
+/// ```swift
+/// let names = try await SystemResolver.shared.names(of: .address(IPAddress("192.0.2.7")!))
+/// ```
+public protocol ReverseResolver: Sendable {
+    /// Starts a lookup and returns at once. `handler` is called once, by the rules of ``Resolver/start(_:_:)``.
+    func startNames(
+        of subject: NameSubject, until deadline: ContinuousClock.Instant?,
+        _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
+    ) -> LookupToken
+}
+
+extension ReverseResolver {
+    /// Finds the names of `subject`, the canonical name first.
+    ///
+    /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task is cancelled.
+    public nonisolated(nonsending) func names(
+        of subject: NameSubject, until deadline: ContinuousClock.Instant? = nil
+    ) async throws(ResolverError) -> [String] {
+        try await waitForLookup(name: subject.description) { startNames(of: subject, until: deadline, $0) }
+    }
+
+    /// Finds the names of `subject`, the canonical name first, and blocks the calling thread.
+    ///
+    /// - Throws: ``ResolverError``.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func names(
+        of subject: NameSubject, until deadline: ContinuousClock.Instant? = nil
+    ) throws(ResolverError) -> [String] {
+        let answer = BlockingAnswer<[String]>()
+        _ = startNames(of: subject, until: deadline, answer.put)
+        return try answer.wait()
+    }
+}
+
+/// A request for a host's addresses.
+public struct AddressRequest: Hashable, Sendable {
+    /// The host to look up.
+    public var name: HostName
+    /// The requested address families.
+    public var families: AddressFamilies
+    /// The instant at which the lookup fails with a timeout; nil for the resolver's own limits.
+    public var deadline: ContinuousClock.Instant?
+    /// Whether to wait for the slower family, or to deliver each family at once.
+    public var delivery: Delivery
+
+    /// Creates a request; by default for both families, in one batch, without a deadline.
+    public init(
+        _ name: HostName, families: AddressFamilies = .all, until deadline: ContinuousClock.Instant? = nil,
+        delivery: Delivery = .whenComplete
+    ) {
+        self.name = name
+        self.families = families
+        self.deadline = deadline
+        self.delivery = delivery
+    }
+
+    /// The ways to deliver addresses.
+    public enum Delivery: Hashable, Sendable {
+        /// One batch with all addresses, in the order of RFC 6724.
+        case whenComplete
+        /// One batch as soon as each family has answered (RFC 8305 §3), each sorted in itself.
+        case asTheyCome
+    }
+}
+
+extension AddressRequest {
+    /// The answer to a request that needs no lookup, because the host is an address or no family is requested;
+    /// otherwise nil.
+    var immediateAnswer: Result<[IPAddress], ResolverError>? {
+        guard !families.isEmpty else { return .failure(ResolverError(.noData, name: name.description)) }
+        guard let address = name.address else { return nil }
+        return families.contains(address.family)
+            ? .success([address]) : .failure(ResolverError(.noData, name: name.description))
+    }
+}
+
+/// An event of a lookup in progress.
+public enum AddressEvent: Hashable, Sendable {
+    /// More addresses arrived.
+    case batch(AddressBatch)
+    /// The lookup ended; this is its last event, delivered exactly once. The error is nil if at least one address was
+    /// found.
+    case finished(ResolverError?)
+}
+
+/// Some of a host's addresses, from one or both families.
+public struct AddressBatch: Hashable, Sendable {
+    /// The addresses, without duplicates, best first (RFC 6724 §6). Empty if the families have no addresses.
+    public var addresses: [IPAddress]
+    /// The families that this batch completes: no later batch has addresses of these.
+    public var families: AddressFamilies
+
+    /// Creates a batch.
+    public init(_ addresses: [IPAddress], families: AddressFamilies) {
+        self.addresses = addresses
+        self.families = families
+    }
+}
+
+/// The subject of a lookup of names.
+public enum NameSubject: Hashable, Sendable {
+    /// An address: a reverse lookup finds its names.
+    case address(IPAddress)
+    /// A host name: the lookup finds its canonical name.
+    case host(HostName)
+}
+
+extension NameSubject: CustomStringConvertible {
+    /// The address or the name as text.
+    public var description: String {
+        switch self {
+        case .address(let address): address.description
+        case .host(let name): name.description
+        }
+    }
+}
+
+/// A handle of a running lookup, to cancel it.
+public struct LookupToken: Sendable {
+    private let end: @Sendable () -> Bool
+
+    /// Creates a token. `cancel` must return true if it ended the lookup, and must not block.
+    public init(cancel: @escaping @Sendable () -> Bool) {
+        end = cancel
+    }
+
+    /// Cancels the lookup at once, even if a system call is blocked.
+    ///
+    /// - Returns: True if the call ended the lookup: no `finished` follows, and at most one batch, if its delivery is
+    ///   in progress. False if the lookup had already ended: `finished` was delivered, or its delivery is in progress.
+    @discardableResult
+    public func cancel() -> Bool {
+        end()
+    }
+}

@@ -1,4 +1,3 @@
-internal import EventLoops
 internal import Glibc
 
 /// The current state of this machine's network: interfaces with their addresses, default routes, neighbours.
@@ -16,9 +15,6 @@ public struct NetworkSnapshot: Hashable, Sendable {
     public var defaultRoutes: [Route]
     /// The neighbour table: the machines on the same links that the kernel knows.
     public var neighbors: [Neighbor]
-
-    /// The maximum number of messages of one kind. A machine with more routes or neighbours is described in part.
-    static let mostMessages = 100_000
 
     /// Creates a snapshot.
     public init(interfaces: [NetworkInterface] = [], defaultRoutes: [Route] = [], neighbors: [Neighbor] = []) {
@@ -68,52 +64,55 @@ public struct NetworkSnapshot: Hashable, Sendable {
     }
 }
 
-extension Route {
-    private static let mainTable: UInt32 = 254
-
-    /// Whether the message is a route of the main table with an empty destination.
-    static func isDefault(_ message: NetlinkMessage) -> Bool {
-        guard message.type == RouteNetlink.newRoute, message.payload.count >= RouteNetlink.routeHeaderSize,
-            message.payload[1] == 0
-        else { return false }
-        let table = message.attributes(after: RouteNetlink.routeHeaderSize)[RouteNetlink.routeTable]
-        let number = table.flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil }
-        return number ?? UInt32(message.payload[4]) == mainTable
+/// An entry of the kernel's neighbour table: another machine on a link (ARP, or RFC 4861 §5.1).
+public struct Neighbor: Hashable, Sendable {
+    /// The kernel's view of a neighbour's reachability.
+    public enum State: Hashable, Sendable {
+        /// It answered recently, or the entry is permanent.
+        case reachable
+        /// It answered earlier; its reachability has not been confirmed recently.
+        case stale
+        /// Its link-layer address is being resolved; there is no answer yet.
+        case resolving
+        /// It did not answer the resolution of its link-layer address.
+        case failed
     }
 
-    /// The metric of the route in a message; the lowest is preferred.
-    static func metric(of message: NetlinkMessage) -> UInt32 {
-        let bytes = message.attributes(after: RouteNetlink.routeHeaderSize)[RouteNetlink.routeMetric]
-        return bytes.flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil } ?? 0
+    /// The neighbour's address.
+    public var address: IPAddress
+    /// The index of the interface through which it is reached.
+    public var interfaceIndex: UInt32
+    /// The kernel's view of its reachability.
+    public var state: State
+
+    /// Creates an entry.
+    public init(_ address: IPAddress, interfaceIndex: UInt32, state: State) {
+        self.address = address
+        self.interfaceIndex = interfaceIndex
+        self.state = state
     }
 }
 
-extension RouteSocket {
-    /// Returns all entries of one kind, such as links or routes.
-    ///
-    /// The kernel produces each part of its answer while the previous part is read, so receiving never has to wait.
-    static func dump(_ type: UInt16) throws(ResolverError) -> [NetlinkMessage] {
-        let descriptor = try open(groups: 0)
-        defer { close(descriptor) }
-        // struct rtgenmsg, padded to the largest header that the kernel validates strictly (struct ifinfomsg).
-        let query = NetlinkMessage(
-            type: type, flags: RouteNetlink.request | RouteNetlink.dump, sequence: UInt32(type),
-            payload: [UInt8](repeating: 0, count: 16)
-        ).bytes
-        guard send(descriptor, query, query.count, CInt(MSG_DONTWAIT)) == query.count else {
-            throw ResolverError(errno: errno)
+extension Neighbor {
+    private static let headerSize = 12  // struct ndmsg
+
+    /// Parses a neighbour message of the kernel; nil for other messages, and for entries that are not machines
+    /// (multicast, broadcast).
+    init?(_ message: NetlinkMessage) {
+        guard message.type == RouteNetlink.newNeighbor, message.payload.count >= Neighbor.headerSize else { return nil }
+        let header = message.payload[...]
+        let state: State
+        switch header.native(UInt16.self, at: 8) {
+        case 0x01: state = .resolving  // NUD_INCOMPLETE
+        case 0x02, 0x80: state = .reachable  // NUD_REACHABLE, NUD_PERMANENT
+        case 0x04, 0x08, 0x10: state = .stale  // NUD_STALE, NUD_DELAY, NUD_PROBE
+        case 0x20: state = .failed  // NUD_FAILED
+        default: return nil
         }
-        var all: [NetlinkMessage] = []
-        while all.count < NetworkSnapshot.mostMessages {
-            guard let datagram = receive(descriptor) else { throw ResolverError(errno: errno) }
-            for message in NetlinkMessage.messages(in: datagram) where message.sequence == UInt32(type) {
-                if message.type == RouteNetlink.done { return all }
-                if message.type == RouteNetlink.error, message.payload.count >= 4 {
-                    throw ResolverError(errno: -message.payload[...].native(Int32.self, at: 0))
-                }
-                all.append(message)
-            }
+        let attributes = message.attributes(after: Neighbor.headerSize)
+        guard let octets = attributes[RouteNetlink.neighborAddress], let address = IPAddress(octets: octets[...]) else {
+            return nil
         }
-        return all
+        self.init(address, interfaceIndex: header.native(UInt32.self, at: 4), state: state)
     }
 }

@@ -59,6 +59,8 @@ public struct Route: Hashable, Sendable {
 }
 
 extension Route {
+    private static let mainTable: UInt32 = 254
+
     /// Creates a query for the route to `address`.
     static func query(to address: IPAddress, sequence: UInt32) -> NetlinkMessage {
         var payload = [UInt8](repeating: 0, count: RouteNetlink.routeHeaderSize)
@@ -96,14 +98,20 @@ extension Route {
             interfaceIndex: index,
             isDead: flags & RouteNetlink.deadFlags != 0)
     }
-}
 
-extension IPAddress {
-    init?(octets: ArraySlice<UInt8>) {
-        switch octets.count {
-        case 4: self = .v4(IPv4Address(rawValue: octets.reduce(0) { $0 << 8 | UInt32($1) }))
-        case 16: self = .v6(IPv6Address(rawValue: octets.reduce(0) { $0 << 8 | UInt128($1) }))
-        default: return nil
-        }
+    /// Whether the message is a route of the main table with an empty destination.
+    static func isDefault(_ message: NetlinkMessage) -> Bool {
+        guard message.type == RouteNetlink.newRoute, message.payload.count >= RouteNetlink.routeHeaderSize,
+            message.payload[1] == 0
+        else { return false }
+        let table = message.attributes(after: RouteNetlink.routeHeaderSize)[RouteNetlink.routeTable]
+        let number = table.flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil }
+        return number ?? UInt32(message.payload[4]) == mainTable
+    }
+
+    /// The metric of the route in a message; the lowest is preferred.
+    static func metric(of message: NetlinkMessage) -> UInt32 {
+        let bytes = message.attributes(after: RouteNetlink.routeHeaderSize)[RouteNetlink.routeMetric]
+        return bytes.flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil } ?? 0
     }
 }

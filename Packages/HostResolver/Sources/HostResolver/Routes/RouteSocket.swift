@@ -3,6 +3,9 @@ internal import Glibc
 
 /// Queries of the kernel's routing tables over netlink (rtnetlink(7)).
 enum RouteSocket {
+    /// The maximum number of messages of one kind. A machine with more routes or neighbours is described in part.
+    private static let mostMessages = 100_000
+
     /// Returns the route to an address, with the state of its link; nil if there is none.
     static func route(to address: IPAddress) throws(ResolverError) -> Route? {
         let descriptor = try open(groups: 0)
@@ -95,7 +98,7 @@ enum RouteSocket {
     /// Receives a datagram without waiting; nil, with `errno` set, if there is none.
     ///
     /// Other processes can send to a netlink socket, so datagrams from ports other than 0, the kernel's, are dropped.
-    static func receive(_ descriptor: CInt) -> [UInt8]? {
+    private static func receive(_ descriptor: CInt) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: NetlinkMessage.largestDatagram)
         while true {
             var source = [UInt8](repeating: 0, count: 12)
@@ -111,5 +114,33 @@ enum RouteSocket {
             guard count >= 0 else { return nil }
             if source[...].native(UInt32.self, at: 4) == 0 { return Array(buffer[..<count]) }
         }
+    }
+
+    /// Returns all entries of one kind, such as links or routes.
+    ///
+    /// The kernel produces each part of its answer while the previous part is read, so receiving never has to wait.
+    static func dump(_ type: UInt16) throws(ResolverError) -> [NetlinkMessage] {
+        let descriptor = try open(groups: 0)
+        defer { close(descriptor) }
+        // struct rtgenmsg, padded to the largest header that the kernel validates strictly (struct ifinfomsg).
+        let query = NetlinkMessage(
+            type: type, flags: RouteNetlink.request | RouteNetlink.dump, sequence: UInt32(type),
+            payload: [UInt8](repeating: 0, count: 16)
+        ).bytes
+        guard send(descriptor, query, query.count, CInt(MSG_DONTWAIT)) == query.count else {
+            throw ResolverError(errno: errno)
+        }
+        var all: [NetlinkMessage] = []
+        while all.count < mostMessages {
+            guard let datagram = receive(descriptor) else { throw ResolverError(errno: errno) }
+            for message in NetlinkMessage.messages(in: datagram) where message.sequence == UInt32(type) {
+                if message.type == RouteNetlink.done { return all }
+                if message.type == RouteNetlink.error, message.payload.count >= 4 {
+                    throw ResolverError(errno: -message.payload[...].native(Int32.self, at: 0))
+                }
+                all.append(message)
+            }
+        }
+        return all
     }
 }

@@ -49,3 +49,79 @@ final class DNSClient: Sendable {
         }
     }
 }
+
+/// A cache of answers, which respects their times to live (RFC 1035 §7.4; RFC 2308 §5 for negative answers).
+///
+/// The cache reads no clock: the current time is an argument. It stores each answer under its question only, so
+/// additional records that a server volunteers never become answers.
+struct DNSCache: Sendable {
+    /// The longest time for which an answer is cached, whatever its time to live: 24 hours.
+    static let longestTime: Duration = .seconds(86_400)
+    /// The longest time for which a negative answer is cached: one hour (RFC 2308 §5 recommends one to three hours).
+    static let longestNegativeTime: Duration = .seconds(3600)
+
+    /// The counters of a cache.
+    typealias Statistics = WireResolver.CacheStatistics
+
+    private struct Entry {
+        let answer: Result<DNSAnswer, ResolverError>
+        let stored: ContinuousClock.Instant
+        let expires: ContinuousClock.Instant
+    }
+
+    private let limit: Int
+    private var entries: [DNSQuestion: Entry] = [:]
+    private var hits = 0
+    private var misses = 0
+
+    /// Creates a cache of at most `limit` answers.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var statistics: Statistics { Statistics(hits: hits, misses: misses, count: entries.count) }
+
+    /// Returns the cached answer, with its times to live reduced by its age; nil if there is none.
+    mutating func answer(to question: DNSQuestion, now: ContinuousClock.Instant) -> Result<DNSAnswer, ResolverError>? {
+        guard let entry = entries[question], now < entry.expires else {
+            entries[question] = nil
+            misses += 1
+            return nil
+        }
+        hits += 1
+        let age = UInt32(clamping: entry.stored.duration(to: now).components.seconds)
+        return entry.answer.map { $0.aged(by: age) }
+    }
+
+    /// Stores a positive answer for its time to live, or a negative one for `negativeTime`. An answer with a time of 0
+    /// is not stored.
+    mutating func store(
+        _ answer: Result<DNSAnswer, ResolverError>, negativeTime: UInt32?, to question: DNSQuestion,
+        now: ContinuousClock.Instant
+    ) {
+        let time: Duration
+        switch answer {
+        case .success(let answer):
+            time = min(.seconds(answer.timeToLive), Self.longestTime)
+        case .failure(let error):
+            guard error.code == .hostNotFound || error.code == .noData, let negativeTime else { return }
+            time = min(.seconds(negativeTime), Self.longestNegativeTime)
+        }
+        guard limit > 0, time > .zero else { return }
+        if entries.count >= limit, entries[question] == nil { makeRoom(now: now) }
+        entries[question] = Entry(answer: answer, stored: now, expires: now + time)
+    }
+
+    /// Removes all answers.
+    mutating func flush() {
+        entries = [:]
+    }
+
+    /// Removes expired answers, and if that is not enough, those that expire first.
+    private mutating func makeRoom(now: ContinuousClock.Instant) {
+        entries = entries.filter { $0.value.expires > now }
+        while entries.count >= limit, let first = entries.min(by: { $0.value.expires < $1.value.expires }) {
+            entries[first.key] = nil
+        }
+    }
+}

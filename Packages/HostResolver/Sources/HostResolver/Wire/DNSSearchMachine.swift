@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The search for a short name: the candidates of the search list, one after another (resolv.conf(5), `search`).
 struct DNSSearchMachine {
     /// The current name to look up; nil after the last one.
@@ -35,5 +37,154 @@ struct DNSSearchMachine {
         case .noData: 1
         default: 2
         }
+    }
+}
+
+/// A ``WireResolver``'s lookup of addresses: the names of the search list in turn, both families of each at once.
+struct AddressSearch: Sendable {
+    let resolver: WireResolver
+    let request: AddressRequest
+    let delivery: AddressDelivery
+
+    private typealias FamilyAnswer = (family: AddressFamilies, result: Result<[IPAddress], ResolverError>)
+
+    /// Queries one name after another until one has addresses, and delivers these.
+    nonisolated(nonsending) func run() async {
+        var search = DNSSearchMachine(request.name, configuration: resolver.client.configuration)
+        while let name = search.current {
+            let answers = await ask(name)
+            guard !Task.isCancelled else { return }
+            let failures = answers.compactMap { answer in
+                if case .failure(let error) = answer.result { error } else { nil }
+            }
+            // One family with addresses settles the name: no other name is tried for the family without.
+            if failures.count < answers.count {
+                deliver(answers)
+                return
+            }
+            let failure = failures.reduce(nil as ResolverError?) { AddressDelivery.moreInformative($0, $1) }
+            guard search.failed(failure ?? ResolverError(.noData)) else { break }
+        }
+        delivery.receive(.failure(search.result), for: request.families)
+    }
+
+    /// Queries each family. If the request allows it, delivers each family's addresses as soon as they arrive.
+    private nonisolated(nonsending) func ask(_ name: DNSName) async -> [FamilyAnswer] {
+        let families = [AddressFamilies.v6, .v4].filter { request.families.contains($0) }
+        return await withTaskGroup(of: FamilyAnswer.self) { group in
+            for family in families {
+                group.addTask { (family, await addresses(family, of: name)) }
+            }
+            var answers: [FamilyAnswer] = []
+            for await answer in group {
+                answers.append(answer)
+                if request.delivery == .asTheyCome, case .success = answer.result {
+                    delivery.receive(answer.result.map(Self.sorted), for: answer.family)
+                }
+            }
+            return answers
+        }
+    }
+
+    private nonisolated(nonsending) func addresses(
+        _ family: AddressFamilies, of name: DNSName
+    ) async -> Result<[IPAddress], ResolverError> {
+        do throws(ResolverError) {
+            let answer = try await resolver.records(
+                family == .v4 ? .a : .aaaa, of: name, until: request.deadline)
+            return .success(answer.records.compactMap(\.data.address))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func deliver(_ answers: [FamilyAnswer]) {
+        if request.delivery == .asTheyCome {
+            for case (let family, .failure(let error)) in answers { delivery.receive(.failure(error), for: family) }
+            return
+        }
+        let all = answers.flatMap { (try? $0.result.get()) ?? [] }
+        delivery.receive(.success(Self.sorted(all)), for: request.families)
+    }
+
+    private static func sorted(_ addresses: [IPAddress]) -> [IPAddress] {
+        var unique: [IPAddress] = []
+        for address in addresses where !unique.contains(address) { unique.append(address) }
+        guard unique.count > 1 else { return unique }
+        return AddressSorting(policy: .system)
+            .sorted(unique.map { AddressSorting.Destination($0, source: SourceAddress.source(to: $0)) })
+    }
+}
+
+/// A ``WireResolver``'s lookup of names.
+struct NameSearch: Sendable {
+    let resolver: WireResolver
+    let subject: NameSubject
+    let hosts: HostsFile
+    let deadline: ContinuousClock.Instant
+
+    /// Returns the names, the canonical name first.
+    nonisolated(nonsending) func names() async -> Result<[String], ResolverError> {
+        do throws(ResolverError) {
+            switch subject {
+            case .address(let address): return .success(try await names(of: address))
+            case .host(let name): return .success(try await mainName(of: name))
+            }
+        } catch {
+            return .failure(error.about(subject.description))
+        }
+    }
+
+    private nonisolated(nonsending) func names(of address: IPAddress) async throws(ResolverError) -> [String] {
+        let known = hosts.names(of: address)
+        if !known.isEmpty { return known }
+        let answer = try await resolver.records(.ptr, of: DNSName(reverse: address), until: deadline)
+        let names = answer.records.compactMap { record -> String? in
+            if case .ptr(let name) = record.data { HostEntry.validated(name.description) } else { nil }
+        }
+        guard !names.isEmpty else { throw ResolverError(.noData, servers: answer.servers) }
+        return names
+    }
+
+    private nonisolated(nonsending) func mainName(of name: HostName) async throws(ResolverError) -> [String] {
+        if let address = name.address { return try await names(of: address) }
+        if let address = hosts.addresses(of: name.ascii).first, let main = hosts.names(of: address).first {
+            return main == name.ascii ? [main] : [main, name.ascii]
+        }
+        var search = DNSSearchMachine(name, configuration: resolver.client.configuration)
+        while let candidate = search.current {
+            do throws(ResolverError) {
+                let answer = try await anyAddress(of: candidate)
+                let main = HostEntry.validated(answer.canonicalName.description) ?? name.ascii
+                return main == name.ascii ? [main] : [main, name.ascii]
+            } catch {
+                if error.code == .cancelled || !search.failed(error) { break }
+            }
+        }
+        throw search.result
+    }
+
+    /// Returns an answer with addresses of either family: both show the aliases of the name.
+    private nonisolated(nonsending) func anyAddress(of name: DNSName) async throws(ResolverError) -> DNSAnswer {
+        do throws(ResolverError) {
+            return try await resolver.records(.a, of: name, until: deadline)
+        } catch  where error.code == .noData {
+            return try await resolver.records(.aaaa, of: name, until: deadline)
+        }
+    }
+}
+
+/// The kernel's choice of source address for a destination.
+private enum SourceAddress {
+    /// The source address that the kernel would use; nil if there is no route.
+    ///
+    /// Connects a datagram socket, which sends nothing, and reads the socket's own address. The port is arbitrary.
+    static func source(to destination: IPAddress) -> IPAddress? {
+        let address = SocketAddress.ip(destination, port: 9)
+        let descriptor = socket(address.family, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard address.withSockAddr({ connect(descriptor, $0, $1) }) == 0 else { return nil }
+        return SocketAddress.local(of: descriptor)?.ipAddress
     }
 }
