@@ -118,16 +118,12 @@ struct ConnectCommand: AsyncParsableCommand {
         let pair = StreamPair(host: host, port: port)
         if let timeout { try pair.set(.openLimit, to: .seconds(timeout)) }
         if tls { try pair.set(.tls, to: try connection.tls() ?? TLSConfiguration()) }
-        if let route = try connection.route() {
-            if !connection.isExempt(host, port: port) { try pair.set(.proxies, to: [route]) }
-        } else {
-            let settings = try connection.settings()
-            let choices = settings.choices(scheme: tls ? "https" : "", host: host, port: port)
-            let ways =
-                settings.script == nil
-                ? try choices.routes(tls: settings.tls) : try await decidedRoutes(settings, host, port)
-            try pair.set(.proxies, to: ways)
-        }
+        let settings = try connection.settings()
+        let choices = settings.choices(scheme: tls ? "https" : "", host: host, port: port)
+        let routes =
+            settings.script == nil
+            ? try choices.routes(tls: settings.tls) : try await decidedRoutes(settings, host, port)
+        try pair.set(.proxies, to: routes)
         return pair
     }
 

@@ -113,15 +113,17 @@ struct ConnectionOptions: ParsableArguments {
         return tls
     }
 
-    /// The way that --proxy names; nil without it.
-    func route() throws -> ProxyRoute? {
-        if proxy.isEmpty { return nil }
-        return ProxyRoute(hops: try proxy.map { try ProxyServer($0).hop(tls: try trustingTLS()) })
-    }
-
-    /// What --pac says, else the system's settings; with the hosts of --noproxy.
+    /// The proxies of --proxy, else of --pac, else of the system; with the hosts of --noproxy. They hold for each redirect anew.
     func settings() throws -> ProxySettings {
-        var settings = try pac.map { try Self.settings(by: $0) } ?? ProxySettings.system() ?? ProxySettings()
+        var settings: ProxySettings
+        if var server = try proxy.last.map({ try ProxyServer($0) }) {
+            server.via = try proxy.dropLast().map { try ProxyServer($0) }
+            settings = ProxySettings()
+            settings.others = [server]
+            settings.bypassesLoopback = false
+        } else {
+            settings = try pac.map { try Self.settings(by: $0) } ?? ProxySettings.system() ?? ProxySettings()
+        }
         settings.tls = try trustingTLS()
         if let noproxy { settings.bypass = ProxyBypassList(noProxy: noproxy) }
         return settings
@@ -139,18 +141,6 @@ struct ConnectionOptions: ParsableArguments {
             settings.script = .text(try ProxyScript(file: path).text)
         }
         return settings
-    }
-
-    /// The way that --proxy names, unless --noproxy names the host; nil without --proxy.
-    func routes(to url: URL?) throws -> [ProxyRoute]? {
-        guard let route = try route() else { return nil }
-        let port = url?.port.flatMap { UInt16(exactly: $0) }
-        return [isExempt(url?.host(percentEncoded: false) ?? "", port: port) ? .direct : route]
-    }
-
-    /// True if --noproxy names this host.
-    func isExempt(_ host: String, port: UInt16?) -> Bool {
-        noproxy.map { ProxyBypassList(noProxy: $0).covers(host: host, port: port) } ?? false
     }
 
     /// A file of its user alone, opened once.

@@ -66,7 +66,6 @@ struct ExplainAuthCommand: AsyncParsableCommand {
     private func makeSession() throws -> HTTPSession {
         let tls = try connection.tls()
         let settings = try connection.settings()
-        let routes = try connection.routes(to: URL(string: url))
         var configuration = try login.configuration()
         configuration.stores.origins = []
         let prompt = configuration.prompt
@@ -76,7 +75,6 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         configuration.prepare = { (stream) throws(StreamError) in
             if let tls { try stream.set(.tls, to: tls) }
             try stream.set(.httpProxySettings, to: settings)
-            if let routes { try stream.set(.proxies, to: routes) }
         }
         return HTTPSession(configuration)
     }

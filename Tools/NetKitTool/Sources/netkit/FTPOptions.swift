@@ -54,11 +54,7 @@ struct FTPOptions: ParsableArguments {
         } else {
             try client.set(.tls, to: configuration)
         }
-        if let routes = try connection.routes(to: address) {
-            try client.set(.proxies, to: routes)
-        } else {
-            try await client.apply(try connection.settings(), for: address)
-        }
+        try await client.apply(try connection.settings(), for: address)
         try client.set(.ftpUsesPassiveMode, to: active.map { !$0 })
         if let timeout { try client.set(.ftpReplyLimit, to: .seconds(timeout)) }
         return (client, try FTPPath(address))

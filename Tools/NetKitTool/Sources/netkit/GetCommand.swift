@@ -86,6 +86,12 @@ struct GetCommand: AsyncParsableCommand {
         if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
         if head, data != nil { throw ValidationError("--head sends no body, so -d makes no sense with it.") }
         let address = try address()
+        if FTPOptions.takes(url), !optionsOfHTTP.isEmpty {
+            throw ValidationError(
+                "\(optionsOfHTTP.joined(separator: ", ")): only for http and https URLs, not for \(address.scheme ?? "")."
+            )
+        }
+        if recursive, report { throw ValidationError("--report shows one transfer, not those of -r.") }
         if !FTPOptions.takes(url), ftp.tls != nil || ftp.active != nil {
             throw ValidationError("--tls and --active are for URLs that begin with ftp or ftps.")
         }
@@ -94,6 +100,14 @@ struct GetCommand: AsyncParsableCommand {
         }
         _ = try verb()
         for header in headers { _ = try field(header) }
+    }
+
+    /// The options given that have a meaning only with HTTP.
+    private var optionsOfHTTP: [String] {
+        [
+            ("-X", method != nil), ("-H", !headers.isEmpty), ("-d", data != nil), ("-L", followsRedirects),
+            ("--head", head), ("--compressed", compressed),
+        ].filter(\.1).map(\.0) + login.optionsOfHTTP
     }
 
     func run() async throws {
@@ -185,7 +199,6 @@ struct GetCommand: AsyncParsableCommand {
     ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
         let tls = try connection.tls()
         let settings = try connection.settings()
-        let routes = try connection.routes(to: request.url)
         let prepare = { @Sendable [compressed, timeout] (stream: ReadStream) throws(StreamError) in
             tried.set(stream)
             try stream.set(.httpDecodesContent, to: compressed)
@@ -195,7 +208,6 @@ struct GetCommand: AsyncParsableCommand {
             }
             if let tls { try stream.set(.tls, to: tls) }
             try stream.set(.httpProxySettings, to: settings)
-            if let routes { try stream.set(.proxies, to: routes) }
         }
         var configuration = try login.configuration()
         configuration.followsRedirects = followsRedirects

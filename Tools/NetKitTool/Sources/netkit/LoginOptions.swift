@@ -38,6 +38,15 @@ struct LoginOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            """
+            Ask for a Kerberos ticket only for HOST, also where a redirect leads there; repeatable, '*' for every host. \
+            Default: the host of the URL.
+            """,
+            valueName: "HOST"))
+    var negotiateHost: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
             "Take passwords from the desktop's key ring, or from an encrypted FILE, whose pass-phrase is asked for on the terminal.",
             valueName: "keyring|FILE"))
     var passwordStore: String?
@@ -48,8 +57,11 @@ struct LoginOptions: ParsableArguments {
     @OptionGroup var netrc: NetrcOptions
 
     func validate() throws {
-        _ = try methods(auth, "--auth")
-        _ = try methods(proxyAuth, "--proxy-auth")
+        let methods = try methods(auth, "--auth")
+        if methods?.contains(.negotiate) == false, !delegate.isEmpty || !negotiateHost.isEmpty {
+            throw ValidationError("--delegate and --negotiate-host are for Negotiate, which --auth leaves out.")
+        }
+        _ = try self.methods(proxyAuth, "--proxy-auth")
         if savePassword, passwordStore == nil {
             throw ValidationError("--save-password needs --password-store keyring or FILE, where it is kept.")
         }
@@ -58,10 +70,20 @@ struct LoginOptions: ParsableArguments {
     /// Whether a 401 is to be answered.
     var isUsed: Bool {
         user != nil || auth != nil || netrc.isUsed || passwordStore != nil || !delegate.isEmpty
+            || !negotiateHost.isEmpty
     }
 
     /// Whether a 407 is to be answered with more than the user of the proxy's URL.
     var isUsedForProxies: Bool { proxyUser != nil || proxyAuth != nil || passwordStore != nil }
+
+    /// The options given that have a meaning only with HTTP.
+    var optionsOfHTTP: [String] {
+        [
+            ("--auth", auth != nil), ("--proxy-user", proxyUser != nil), ("--proxy-auth", proxyAuth != nil),
+            ("--delegate", !delegate.isEmpty), ("--negotiate-host", !negotiateHost.isEmpty),
+            ("--password-store", passwordStore != nil), ("--save-password", savePassword),
+        ].filter(\.1).map(\.0)
+    }
 
     /// The URL with the user of the command line.
     func url(for url: URL) -> URL {
@@ -114,6 +136,7 @@ struct LoginOptions: ParsableArguments {
     private var negotiate: AuthenticationMethod {
         var options = NegotiateOptions()
         if !delegate.isEmpty { options.delegation = .toHosts(Set(delegate)) }
+        if !negotiateHost.isEmpty { options.hosts = negotiateHost.contains("*") ? .all : .list(Set(negotiateHost)) }
         return .negotiate(options)
     }
 

@@ -69,6 +69,33 @@ import Testing
             run.status == 64 && run.text.contains("--tls and --active are for URLs that begin with ftp"), "\(run.text)")
     }
 
+    @Test(arguments: [
+        ["-X", "PUT"], ["-H", "A: b"], ["-d", "x"], ["-L"], ["--head"], ["--compressed"], ["--auth", "digest"],
+        ["--proxy-user", "a:b"], ["--proxy-auth", "basic"], ["--delegate", "h.invalid"], ["--negotiate-host", "*"],
+        ["--password-store", "keyring"], ["--password-store", "keyring", "--save-password"],
+    ])
+    func refusesOptionsOfHTTPWithFTP(_ options: [String]) async throws {
+        let names = options.filter { $0.hasPrefix("-") }.joined(separator: ", ")
+        for scheme in ["ftp", "ftps"] {
+            let run = try await Tool.run(["get"] + options + ["\(scheme)://joe:pw@h.invalid/f"])
+            let sentence = "\(names): only for http and https URLs, not for \(scheme)."
+            #expect(run.status == 64 && run.text.contains(sentence), "\(run.text)")
+        }
+    }
+
+    @Test(arguments: [
+        (["get", "-r", "--report", "ftp://h.invalid/"], "--report shows one transfer"),
+        (
+            ["get", "--auth", "digest", "--negotiate-host", "h", "http://h.invalid/"],
+            "for Negotiate, which --auth leaves out"
+        ),
+        (["get", "--auth", "basic", "--delegate", "h", "http://h.invalid/"], "for Negotiate, which --auth leaves out"),
+    ])
+    func refusesOptionsThatChangeNothing(_ line: [String], _ words: String) async throws {
+        let run = try await Tool.run(line)
+        #expect(run.status == 64 && run.text.contains(words), "\(run.text)")
+    }
+
     @Test(arguments: ["off", "preferred"])
     func ftpsMeansTLS(_ when: String) async throws {
         let run = try await Tool.run(["ls", "--tls", when, "-u", "ann:pw", "ftps://h.invalid:2121/"])

@@ -186,6 +186,28 @@ import Testing
         #expect(none.contains("get one with kinit"))
     }
 
+    @Test("Negotiate asks for tickets only for the hosts allowed") func negotiateHosts() async throws {
+        let servers = try Self.servers.get()
+        let environment = try servers.realm.environment(try await servers.realm.ticket(of: "alice"))
+        let target = servers.acceptor.url("/kerberos")
+        let redirecting = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
+        }
+        // The redirect leads from 127.0.0.1 to localhost, which the command line does not name.
+        let url = "http://127.0.0.1:\(redirecting.port)/"
+        for (options, status) in [
+            ([], 22), (["--negotiate-host", "other.peers.test"], 22), (["--negotiate-host", "*"], 0),
+            (["--negotiate-host", "other.peers.test", "--negotiate-host", "localhost"], 0),
+        ] as [([String], Int32)] {
+            let text = try await netkit(
+                ["get", "-L", "--auth", "negotiate", url] + options, status: status, environment: environment)
+            #expect(text.contains("user=alice@PEERS.TEST") == (status == 0), "\(options): \(text)")
+        }
+        // The list replaces the default.
+        try await netkit(["get", "--negotiate-host", "other.peers.test", target], status: 22, environment: environment)
+    }
+
     @Test("from a netrc file") func netrc() async throws {
         let servers = try Self.servers.get()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("netrc-\(UUID())").path

@@ -124,7 +124,11 @@ struct DiagnosisTarget: Sendable, Hashable {
         var target = self
         switch choice {
         case .direct: (target.proxy, target.proxyScript) = (nil, nil)
-        case .server(let server): (target.proxy, target.proxyScript) = (server, nil)
+        case .server(let server):
+            // Of a chain the nearest one: the others cannot be reached from here.
+            var nearest = server
+            while let nearer = nearest.via.first { nearest = nearer }
+            (target.proxy, target.proxyScript) = (nearest, nil)
         case .script(let source): (target.proxy, target.proxyScript) = (nil, source)
         }
         return target

@@ -24,12 +24,19 @@ extension ProxyServer {
         return proxy
     }
 
-    /// The proxy as one hop of a way.
+    /// The proxy as one hop of a route, without those of `ProxyServer.via`.
     ///
     /// - Parameter tls: for a proxy of kind `ProxyServer.Kind.https`.
     public func hop(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> any StreamProxy {
         if let proxy = try httpProxy(tls: tls) { return proxy }
         return socksProxy ?? SOCKSProxy(host: host, port: port, user: user, password: password)
+    }
+
+    /// The route through the proxy, behind those of `ProxyServer.via`.
+    fileprivate func hops(tls: TLSConfiguration) throws(StreamError) -> [any StreamProxy] {
+        var hops: [any StreamProxy] = []
+        for nearer in via { hops += try nearer.hops(tls: tls) }
+        return hops + [try hop(tls: tls)]
     }
 }
 
@@ -56,7 +63,7 @@ extension [ProxyChoice] {
         for choice in self {
             switch choice {
             case .direct: routes.append(.direct)
-            case .server(let server): routes.append(ProxyRoute(hops: [try server.hop(tls: tls)]))
+            case .server(let server): routes.append(ProxyRoute(hops: try server.hops(tls: tls)))
             case .script:
                 throw StreamError(
                     posix: 95,  // ENOTSUP

@@ -151,6 +151,8 @@ import Testing
         settings.http = [try ProxyServer("https://a"), try ProxyServer("http://b:1")]
         settings.others = [try ProxyServer("socks5h://c")]
         #expect(try settings.routes(for: url).map(\.description) == ["HTTPS a:443", "HTTP b:1", "SOCKS5 c:1080"])
+        settings.http[1].via = [try ProxyServer("socks5://d"), try ProxyServer("https://e")]
+        #expect(try settings.routes(for: url)[1].description == "SOCKS5 d:1080, HTTPS e:443, HTTP b:1")
         settings.script = .text("")
         #expect(throws: StreamError(posix: 95)) { try settings.routes(for: url) }
     }

@@ -49,6 +49,11 @@ public struct ProxyServer: Sendable, Hashable {
     /// Whether an HTTP proxy gets the user and the password as Basic with the first request, before it asks: anyone who
     /// answers at its address gets the password then. False by default. Ignored by SOCKS.
     public var sendsLoginUnasked = false
+    /// The proxies through which this one is reached, the nearest first, each behind its own ``via``. Empty (default): this one is
+    /// reached directly.
+    ///
+    /// ``route`` and NetKit's routes lead through them; ``socksProxy`` is this proxy alone.
+    public var via: [ProxyServer] = []
 
     /// Names a proxy; without a port, its kind's.
     public init(_ kind: Kind, host: String, port: UInt16? = nil, user: String? = nil, password: String? = nil) {
@@ -121,10 +126,13 @@ public struct ProxyServer: Sendable, Hashable {
         }
     }
 
-    /// The way through this proxy alone, if StreamKit speaks its protocol; nil for HTTP proxies, which NetKit makes ways of.
-    public var route: ProxyRoute? { socksProxy.map { ProxyRoute($0) } }
+    /// The route through this proxy, behind those of ``via``; nil if one of them is an HTTP proxy, for which NetKit makes routes.
+    public var route: ProxyRoute? {
+        let hops = via.map(\.route?.hops) + [socksProxy.map { [$0] }]
+        return hops.contains { $0 == nil } ? nil : ProxyRoute(hops: hops.flatMap { $0 ?? [] })
+    }
 
-    /// The proxy for ``StreamProperty/socksProxy``; nil if it speaks no SOCKS.
+    /// The proxy for ``StreamProperty/socksProxy``, without those of ``via``; nil if it does not speak SOCKS.
     public var socksProxy: SOCKSProxy? {
         switch kind {
         case .http, .https: nil
@@ -170,10 +178,12 @@ public struct ProxyServer: Sendable, Hashable {
 }
 
 extension ProxyServer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// `kind://host:port`: no user, no password.
+    /// `kind://host:port`, after those of ``via`` and a space each: no user, no password.
     public var description: String {
-        host.utf8.contains(UInt8(ascii: ":"))
+        let place =
+            host.utf8.contains(UInt8(ascii: ":"))
             ? "\(kind.rawValue)://[\(host)]:\(port)" : "\(kind.rawValue)://\(host):\(port)"
+        return (via.map(\.description) + [place]).joined(separator: " ")
     }
 
     /// The same.
@@ -181,6 +191,6 @@ extension ProxyServer: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
     /// No password here either.
     public var customMirror: Mirror {
-        Mirror(self, children: ["kind": kind, "host": host, "port": port, "user": user ?? "none"])
+        Mirror(self, children: ["kind": kind, "host": host, "port": port, "user": user ?? "none", "via": via])
     }
 }

@@ -51,6 +51,23 @@ import Testing
         #expect("\(server)" == "socks5://p:1080")
     }
 
+    @Test("a chain: the route leads through the nearest first, and no password is described")
+    func chains() throws {
+        var far = try ProxyServer("socks5://far")
+        var middle = try ProxyServer("socks5://me:s3cr3t@middle")
+        middle.via = [try ProxyServer("socks4://near")]
+        far.via = [middle]
+        #expect(far.route?.hops.map(\.host) == ["near", "middle", "far"])
+        #expect(far.socksProxy?.host == "far")
+        #expect("\(far)" == "socks4://near:1080 socks5://middle:1080 socks5://far:1080")
+        var dumped = ""
+        dump(far, to: &dumped)
+        #expect(dumped.contains("middle") && !dumped.contains("s3cr3t"))
+        far.via.append(try ProxyServer("http://p"))
+        #expect(far.route == nil, "NetKit makes routes of HTTP proxies")
+        #expect(far != (try ProxyServer("socks5://far")))
+    }
+
     @Test("SOCKS proxies as hops; HTTP proxies are another package's")
     func routes() throws {
         let proxy = try #require(try ProxyServer("socks4a://me@p").socksProxy)

@@ -1,0 +1,56 @@
+import Peers
+import Testing
+
+/// Which proxies `netkit` uses for which request.
+@Suite struct ProxyTests {
+    /// Answers each request with `body`, or with a redirect.
+    private static func server(_ body: String, redirectingTo location: String? = nil) throws -> ScriptedServer {
+        try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            let head =
+                location.map { "HTTP/1.1 302 Found\r\nLocation: \($0)\r\nContent-Length: 0\r\n\r\n" }
+                ?? "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            try connection.send(head)
+        }
+    }
+
+    /// A redirect leads from one name of this machine to another; --noproxy exempts one of the two.
+    @Test("--noproxy decides about each redirect anew") func redirects() async throws {
+        let origin = try Self.server("direct")
+        let target = "http://localhost:\(origin.port)/"
+        let proxy = try Self.server("proxied")
+        let redirectingProxy = try Self.server("", redirectingTo: target)
+        let redirectingOrigin = try Self.server("", redirectingTo: target)
+
+        func get(_ url: String, _ options: String...) async throws -> String {
+            let run = try await Tool.run(["get", "-L", url] + options)
+            #expect(run.status == 0, "\(run.text)")
+            return run.text
+        }
+        #expect(
+            try await get(
+                "http://h.invalid/", "-x", "http://127.0.0.1:\(redirectingProxy.port)", "--noproxy", "localhost")
+                == "direct")
+        #expect(
+            try await get(
+                "http://127.0.0.1:\(redirectingOrigin.port)/", "-x", "http://127.0.0.1:\(proxy.port)", "--noproxy",
+                "127.0.0.1") == "proxied")
+    }
+
+    /// The nearest proxy gets a CONNECT to the next one, and that one the request.
+    @Test("-x twice is a chain") func chain() async throws {
+        let nearest = try ScriptedServer { connection throws(PeerError) in
+            try connection.expect("CONNECT far.invalid:3128 HTTP/1.1\r\n")
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 Connected\r\n\r\n")
+            try connection.expect("GET http://h.invalid/ HTTP/1.1\r\n")
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nchain")
+        }
+        let run = try await Tool.run([
+            "get", "-x", "http://127.0.0.1:\(nearest.port)", "-x", "http://far.invalid:3128", "http://h.invalid/",
+        ])
+        #expect(run.status == 0 && run.text == "chain", "\(run.text)")
+        try await nearest.finished()
+    }
+}
