@@ -70,3 +70,123 @@ extension HTTPFields {
         get throws(HTTPMessageError) { try FramingFields(self, .http11, []).codings() }
     }
 }
+
+/// The two fields that delimit a body, `Content-Length` and `Transfer-Encoding`.
+///
+/// They are parsed strictly: a proxy on the path that interprets them differently would see another end of the message.
+private struct FramingFields {
+    let storage: HeadStorage
+    let version: HTTPVersion
+    let leniency: HTTPLeniency
+
+    init(_ fields: HTTPFields, _ version: HTTPVersion, _ leniency: HTTPLeniency) {
+        storage = fields.storage
+        self.version = version
+        self.leniency = leniency
+    }
+
+    func error(_ code: HTTPMessageError.Code, at index: Int? = nil) -> HTTPMessageError {
+        HTTPMessageError(code, offset: index.map { Int(storage.slots[$0].valueStart) })
+    }
+
+    /// The value of `Content-Length` (RFC 9110 §8.6), or nil if the field is absent.
+    @inline(__always)
+    func contentLength() throws(HTTPMessageError) -> Int64? {
+        guard let index = storage.firstIndex(of: "content-length") else { return nil }
+        if let length = Self.number(storage.slice(storage.slots[index].value)),
+            storage.firstIndex(of: "content-length", from: index + 1) == nil
+        {
+            return length
+        }
+        return try repeatedContentLength(from: index)
+    }
+
+    /// The length that several fields, or a list in one field, agree on. Throws if they differ, or unless the leniency allows
+    /// repetition.
+    private func repeatedContentLength(from first: Int) throws(HTTPMessageError) -> Int64 {
+        var length: Int64?
+        var values = 0
+        var next: Int? = first
+        while let index = next {
+            for element in storage.value(index).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                guard let number = Self.number(HTTPGrammar.trimmed(element)) else {
+                    throw error(.invalidContentLength, at: index)
+                }
+                if length ?? number != number { throw error(.repeatedContentLength, at: index) }
+                length = number
+                values += 1
+            }
+            next = storage.firstIndex(of: "content-length", from: index + 1)
+        }
+        guard let length, values == 1 || leniency.contains(.repeatedContentLength) else {
+            throw error(.repeatedContentLength, at: first)
+        }
+        return length
+    }
+
+    /// The framing that `Transfer-Encoding` specifies, `chunked` or `untilClose`, or nil if the field is absent.
+    @inline(__always)
+    func transferEncoding(hasLength: Bool) throws(HTTPMessageError) -> BodyFraming? {
+        guard let index = storage.firstIndex(of: "transfer-encoding") else { return nil }
+        if version < .http11, !leniency.contains(.transferEncodingInHTTP10) {
+            throw error(.transferEncodingInHTTP10, at: index)
+        }
+        if hasLength, !leniency.contains(.transferEncodingOverridesLength) {
+            throw error(.conflictingFraming, at: index)
+        }
+        if storage.firstIndex(of: "transfer-encoding", from: index + 1) == nil,
+            HTTPGrammar.equalsIgnoringCase(storage.slice(storage.slots[index].value), "chunked")
+        {
+            return .chunked
+        }
+        let codings = try codings()
+        if !leniency.contains(.unknownTransferCodings), !codings.allSatisfy(Self.registered.contains) {
+            throw error(.unknownTransferCoding, at: index)
+        }
+        return codings.last == "chunked" ? .chunked : .untilClose
+    }
+
+    /// The codings of RFC 9112 §7, and `identity` of RFC 2616, which has no effect.
+    private static let registered: Set = ["chunked", "compress", "deflate", "gzip", "x-compress", "x-gzip", "identity"]
+
+    /// Parses `1#transfer-coding` (RFC 9112 §6.1).
+    ///
+    /// Rejects empty list elements, parameters of `chunked`, and `chunked` in any position but the last, because recipients
+    /// disagree about all three.
+    func codings() throws(HTTPMessageError) -> [String] {
+        var codings: [String] = []
+        var next = storage.firstIndex(of: "transfer-encoding")
+        while let index = next {
+            for element in storage.value(index).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                let parts = element.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+                let name = HTTPGrammar.trimmed(parts[0])
+                let isChunked = HTTPGrammar.equalsIgnoringCase(name, "chunked")
+                guard HTTPGrammar.isToken(name), parts.dropFirst().allSatisfy(Self.isParameter),
+                    !(isChunked && parts.count > 1), codings.last != "chunked"
+                else { throw error(.invalidTransferEncoding, at: index) }
+                codings.append(isChunked ? "chunked" : HTTPGrammar.text(name).lowercased())
+            }
+            next = storage.firstIndex(of: "transfer-encoding", from: index + 1)
+        }
+        return codings
+    }
+
+    /// Whether `bytes` is a transfer-parameter (RFC 9112 §7). Quoted strings are rejected: no registered coding uses them.
+    private static func isParameter(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let parts = bytes.split(separator: UInt8(ascii: "="), omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { HTTPGrammar.isToken(HTTPGrammar.trimmed($0)) }
+    }
+
+    /// Parses `1*DIGIT`, without sign or whitespace. Nil if the number overflows.
+    private static func number(_ bytes: some RandomAccessCollection<UInt8>) -> Int64? {
+        guard !bytes.isEmpty, bytes.allSatisfy(HTTPGrammar.isDigit) else { return nil }
+        var number: Int64 = 0
+        for digit in bytes {
+            let (times, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = times.addingReportingOverflow(Int64(digit &- UInt8(ascii: "0")))
+            if overflow || carry { return nil }
+            number = sum
+        }
+        return number
+    }
+}

@@ -209,3 +209,57 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         layout.hasFolds ? HTTPGrammar.text(value(index)) : HTTPGrammar.text(slice(slots[index].value))
     }
 }
+
+/// The position of a field: offsets into the bytes of its head. The value excludes leading and trailing whitespace.
+struct FieldSlot: BitwiseCopyable {
+    var nameStart: UInt32
+    var nameEnd: UInt32
+    var valueStart: UInt32
+    var valueEnd: UInt32
+
+    @inline(__always)
+    init(name: Range<Int>, value: Range<Int>) {
+        nameStart = UInt32(truncatingIfNeeded: name.lowerBound)
+        nameEnd = UInt32(truncatingIfNeeded: name.upperBound)
+        valueStart = UInt32(truncatingIfNeeded: value.lowerBound)
+        valueEnd = UInt32(truncatingIfNeeded: value.upperBound)
+    }
+
+    @inline(__always)
+    var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
+
+    @inline(__always)
+    var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
+
+    /// Returns the position after `distance` bytes were inserted (or, if negative, removed) before the field.
+    @inline(__always)
+    func moved(by distance: Int) -> FieldSlot {
+        FieldSlot(
+            name: name.lowerBound + distance..<name.upperBound + distance,
+            value: value.lowerBound + distance..<value.upperBound + distance)
+    }
+}
+
+/// A buffer for the field slots of a head during parsing. The parser reuses it for the next head.
+///
+/// Accessed through an unsafe pointer so that the parser's loop has no reference counting and no exclusivity checks.
+final class SlotBuffer {
+    let slots: UnsafeMutablePointer<FieldSlot>
+    let capacity: Int
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        slots = .allocate(capacity: capacity)
+    }
+
+    /// Creates a buffer that contains the first `count` slots of another one.
+    init(capacity: Int, copying other: SlotBuffer, count: Int) {
+        self.capacity = capacity
+        slots = .allocate(capacity: capacity)
+        slots.update(from: other.slots, count: count)
+    }
+
+    deinit {
+        slots.deallocate()
+    }
+}

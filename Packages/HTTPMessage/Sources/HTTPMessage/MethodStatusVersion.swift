@@ -1,3 +1,73 @@
+/// A request method (RFC 9110 §9.1): any token. Letter case is significant and preserved.
+///
+/// ```swift
+/// let method = HTTPMethod("PROPFIND")  // nil for text that is not a token
+/// method?.isIdempotent                 // false: the method is unknown
+/// HTTPMethod.put.isIdempotent          // true
+/// ```
+public struct HTTPMethod: Hashable, Sendable {
+    /// The name of the method as sent in a request line.
+    public let name: String
+
+    /// Creates a method, or nil if `name` is not a token.
+    public init?(_ name: String) {
+        guard HTTPGrammar.isToken(name.utf8) else { return nil }
+        self.name = name
+    }
+
+    init(unchecked name: String) {
+        self.name = name
+    }
+
+    /// `CONNECT`: opens a tunnel.
+    public static let connect = HTTPMethod(unchecked: "CONNECT")
+    /// `DELETE`.
+    public static let delete = HTTPMethod(unchecked: "DELETE")
+    /// `GET`.
+    public static let get = HTTPMethod(unchecked: "GET")
+    /// `HEAD`: like `GET`, but the response has no body.
+    public static let head = HTTPMethod(unchecked: "HEAD")
+    /// `OPTIONS`.
+    public static let options = HTTPMethod(unchecked: "OPTIONS")
+    /// `PATCH` (RFC 5789).
+    public static let patch = HTTPMethod(unchecked: "PATCH")
+    /// `POST`.
+    public static let post = HTTPMethod(unchecked: "POST")
+    /// `PUT`.
+    public static let put = HTTPMethod(unchecked: "PUT")
+    /// `TRACE`.
+    public static let trace = HTTPMethod(unchecked: "TRACE")
+
+    /// Whether the method requests no change on the server (RFC 9110 §9.2.1). False for unknown methods.
+    public var isSafe: Bool {
+        switch self {
+        case .get, .head, .options, .trace: true
+        default: false
+        }
+    }
+
+    /// Whether sending a request twice has the same effect as sending it once (RFC 9110 §9.2.2).
+    ///
+    /// A client may retry such a request automatically. False for unknown methods.
+    public var isIdempotent: Bool {
+        isSafe || self == .put || self == .delete
+    }
+}
+
+extension HTTPMethod: CustomStringConvertible, ExpressibleByStringLiteral {
+    /// The name of the method.
+    public var description: String { name }
+
+    /// Creates a method from a literal.
+    ///
+    /// - Precondition: `value` is a token.
+    public init(stringLiteral value: StaticString) {
+        let name = value.description
+        precondition(HTTPGrammar.isToken(name.utf8), "a method must be a token (RFC 9110 §9.1)")
+        self.init(unchecked: name)
+    }
+}
+
 /// A status code (RFC 9110 §15): a number of three digits.
 ///
 /// ```swift
@@ -113,4 +183,55 @@ extension HTTPStatus: CustomStringConvertible, ExpressibleByIntegerLiteral {
         precondition((100...999).contains(value), "a status code must be from 100 to 999")
         self.init(unchecked: value)
     }
+}
+
+/// A protocol version, such as `HTTP/1.1`.
+///
+/// ```swift
+/// let request = try HTTPRequest(method: .get, target: "/", version: .http10)
+/// print(request.version)  // HTTP/1.0
+/// ```
+///
+/// By default, parsers accept versions 1.0 and 1.1 only. Messages of any version can be created and serialized.
+public struct HTTPVersion: Hashable, Sendable, BitwiseCopyable {
+    /// The digit before the dot.
+    public var major: UInt8
+
+    /// The digit after the dot.
+    public var minor: UInt8
+
+    /// Creates a version (RFC 9112 §2.3).
+    ///
+    /// - Precondition: both numbers are from 0 to 9.
+    public init(major: UInt8, minor: UInt8) {
+        precondition(major <= 9 && minor <= 9, "each part of an HTTP version must be one digit")
+        self.major = major
+        self.minor = minor
+    }
+
+    /// The version of responses without a head. CFNetwork has no constant for it.
+    public static let http09 = HTTPVersion(unchecked: 0, 9)
+    /// HTTP/1.0. Replaces `kCFHTTPVersion1_0`.
+    public static let http10 = HTTPVersion(unchecked: 1, 0)
+    /// HTTP/1.1. Replaces `kCFHTTPVersion1_1`.
+    public static let http11 = HTTPVersion(unchecked: 1, 1)
+    /// HTTP/2. Replaces `kCFHTTPVersion2_0`.
+    public static let http20 = HTTPVersion(unchecked: 2, 0)
+    /// HTTP/3. Replaces `kCFHTTPVersion3_0`.
+    public static let http30 = HTTPVersion(unchecked: 3, 0)
+
+    init(unchecked major: UInt8, _ minor: UInt8) {
+        self.major = major
+        self.minor = minor
+    }
+}
+
+extension HTTPVersion: Comparable, CustomStringConvertible {
+    /// Whether the first version is lower.
+    public static func < (a: HTTPVersion, b: HTTPVersion) -> Bool {
+        (a.major, a.minor) < (b.major, b.minor)
+    }
+
+    /// The version as in a start line, such as `HTTP/1.1`.
+    public var description: String { "HTTP/\(major).\(minor)" }
 }

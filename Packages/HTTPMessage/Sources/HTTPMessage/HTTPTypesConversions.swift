@@ -86,6 +86,80 @@ extension HTTPMessage.HTTPRequest {
     }
 }
 
+extension HTTPTypes.HTTPResponse {
+    /// Converts the head of a response to the types of apple/swift-http-types. The version, the body and the URL are lost.
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidReasonPhrase`` for a reason that those types would modify, and the errors of
+    /// `HTTPTypes.HTTPFields(_:)`.
+    public init(_ response: HTTPMessage.HTTPResponse) throws(HTTPMessageError) {
+        let status = Status(code: response.status.code, reasonPhrase: response.reason)
+        guard status.reasonPhrase == response.reason else {
+            throw HTTPMessageError(.invalidReasonPhrase, fault: .caller)
+        }
+        self.init(status: status, headerFields: try HTTPTypes.HTTPFields(response.fields))
+    }
+}
+
+extension HTTPMessage.HTTPResponse {
+    /// Converts a response from the types of apple/swift-http-types. The result has no body. An empty reason stays empty.
+    ///
+    /// Throws ``HTTPMessageError/Code/invalidStatusCode`` for a status below 100, and the errors of the strict ``HeadParser``.
+    public init(
+        _ response: HTTPTypes.HTTPResponse, version: HTTPVersion = .http11
+    ) throws(HTTPMessageError) {
+        guard let status = HTTPStatus(response.status.code) else {
+            throw HTTPMessageError(.invalidStatusCode, fault: .caller)
+        }
+        try self.init(status: status, reason: response.status.reasonPhrase, version: version)
+        fields = try HTTPFields(response.headerFields)
+        var parser = HeadParser(.response)
+        let head = serialized()
+        guard case .complete(head.count) = try parser.parse(head.span.bytes) else {
+            throw HTTPMessageError(.malformedStartLine, fault: .caller)
+        }
+    }
+}
+
+extension HTTPTypes.HTTPFields {
+    /// Converts fields to the types of apple/swift-http-types. Order, letter case and bytes are preserved.
+    ///
+    /// Also converts trailers. Throws ``HTTPMessageError/Code/invalidFieldValue`` for a value that those types would modify,
+    /// such as control characters that a leniency accepted, and ``HTTPMessageError/Code/tooManyFields`` for more fields than
+    /// they support.
+    public init(_ fields: HTTPMessage.HTTPFields) throws(HTTPMessageError) {
+        guard fields.count < UInt16.max else { throw HTTPMessageError(.tooManyFields, fault: .caller) }
+        self.init()
+        reserveCapacity(fields.count)
+        for field in fields {
+            guard let name = HTTPTypes.HTTPField.Name(field.name.name) else {
+                throw HTTPMessageError(.invalidFieldName, fault: .caller)
+            }
+            let bytes = field.rawValue
+            let copy = HTTPTypes.HTTPField(name: name, value: bytes)
+            guard copy.withUnsafeBytesOfValue({ $0.elementsEqual(bytes) }) else {
+                throw HTTPMessageError(.invalidFieldValue, fault: .caller)
+            }
+            append(copy)
+        }
+    }
+}
+
+extension HTTPMessage.HTTPFields {
+    /// Converts fields from the types of apple/swift-http-types. Order, letter case and bytes are preserved.
+    ///
+    /// Also converts trailers. Throws ``HTTPMessageError/Code/invalidFieldName`` and
+    /// ``HTTPMessageError/Code/invalidFieldValue`` for names and values that HTTP/1 cannot represent.
+    public init(_ fields: HTTPTypes.HTTPFields) throws(HTTPMessageError) {
+        self.init()
+        for field in fields {
+            guard let name = HTTPFieldName(field.name.rawName) else {
+                throw HTTPMessageError(.invalidFieldName, fault: .caller)
+            }
+            try append(rawValue: field.withUnsafeBytesOfValue { Array($0) }, for: name)
+        }
+    }
+}
+
 extension HTTPTypes.HTTPField.Name {
     fileprivate static var host: Self? { Self("Host") }
 }

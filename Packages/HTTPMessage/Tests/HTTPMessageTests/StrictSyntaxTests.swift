@@ -2,7 +2,7 @@ import HTTPMessage
 import Testing
 
 /// Tolerated deviations are reported, and serialization corrects them.
-@Suite struct StrictFormTests {
+@Suite struct StrictSyntaxTests {
     private static let all = HTTPLeniency(rawValue: .max).subtracting(.headerlessResponse)
 
     struct Sample: Sendable {
