@@ -123,7 +123,8 @@ extension ResolverError {
         public static let malformedAnswer = Code(rawValue: "malformedAnswer")
         /// Too many lookups are already waiting for a thread, or the object already runs a lookup.
         public static let busy = Code(rawValue: "busy")
-        /// A system call failed; ``ResolverError/number`` is its `errno`.
+        /// A call of the system or of the C library failed; ``ResolverError/domain`` and ``ResolverError/number``
+        /// identify its error.
         public static let system = Code(rawValue: "system")
 
         /// The equivalent `CFStreamError`.

@@ -43,8 +43,8 @@ final class HostLookupCore: Sendable {
         try launch(kind, until: deadline, nil)
     }
 
-    /// Starts a lookup whose result goes to `finish`, which is called once. If the lookup cannot start, it is called
-    /// inside.
+    /// Starts a lookup whose result goes to `finish`, which is called once, and before this returns if the lookup
+    /// cannot start.
     func begin(_ kind: Kind, until deadline: ContinuousClock.Instant?, _ finish: @escaping Finish) -> LookupToken {
         do throws(ResolverError) {
             let number = try launch(kind, until: deadline, finish)

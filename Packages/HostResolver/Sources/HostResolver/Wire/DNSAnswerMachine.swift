@@ -32,7 +32,7 @@ public struct DNSAnswer: Hashable, Sendable {
         self.servers = servers
     }
 
-    /// Returns this answer as a cache gives it `seconds` later, with its times reduced.
+    /// Returns this answer as it is `seconds` later, from a cache: with its times reduced and without servers.
     func aged(by seconds: UInt32) -> DNSAnswer {
         func less(_ time: UInt32) -> UInt32 { time > seconds ? time - seconds : 0 }
         let records = records.map { record in
