@@ -2,11 +2,11 @@ import ArgumentParser
 import Foundation
 import NetKit
 
-/// `netkit connect`: a two-way pipe between the terminal and a port.
+/// `netkit connect`: a two-way pipe between the standard streams and a port.
 struct ConnectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "connect",
-        abstract: "Connects standard input and output with a port.",
+        abstract: "Connects standard input and output to a port.",
         discussion: """
             Examples:
               netkit connect localhost:25
@@ -15,29 +15,29 @@ struct ConnectCommand: AsyncParsableCommand {
               netkit connect --starttls smtp mail.example.org:25
               ssh -o ProxyCommand='netkit connect -x http://proxy:3128 %h:%p' host
 
-            The end of the input is passed on, and what still comes is written; the end of the connection ends the program.
+            The end of the input ends the sending direction only. netkit exits when the server ends the connection.
             """
     )
 
-    @Argument(help: ArgumentHelp("Where to; an IPv6 address in brackets.", valueName: "host:port"))
+    @Argument(help: ArgumentHelp("Host and port; an IPv6 address in brackets.", valueName: "host:port"))
     var target: String
 
-    @Flag(help: "TLS from the start.")
+    @Flag(help: "Use TLS from the start.")
     var tls = false
 
     @Option(
         help: ArgumentHelp(
-            "Ask for TLS as this protocol does, and go on once it is there: \(ConnectCommand.protocols).",
+            "Upgrade to TLS as in this protocol: \(ConnectCommand.protocols).",
             valueName: "PROTOCOL"))
     var starttls: String?
 
-    @Option(help: ArgumentHelp("Give up connecting after so many seconds.", valueName: "SECONDS"))
+    @Option(help: ArgumentHelp("Give up connecting after SECONDS.", valueName: "SECONDS"))
     var timeout: Double?
 
-    @Flag(help: "Print every step of connecting with its time on standard error.")
+    @Flag(help: "Print every connection step with its time on standard error.")
     var report = false
 
-    @Flag(help: "At the end print one JSON object about the connection on standard error.")
+    @Flag(help: "At the end, print one JSON object about the connection on standard error.")
     var json = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -45,28 +45,28 @@ struct ConnectCommand: AsyncParsableCommand {
     private static let protocols = StartTLSProtocol.allCases.map(\.rawValue).joined(separator: ", ")
 
     func validate() throws {
-        _ = try place()
+        _ = try endpoint()
         if let starttls {
-            if tls { throw ValidationError("--tls and --starttls exclude each other.") }
+            if tls { throw ValidationError("--tls and --starttls cannot be combined.") }
             guard StartTLSProtocol(rawValue: starttls) != nil else {
-                throw ValidationError("--starttls '\(starttls)' is none of \(Self.protocols).")
+                throw ValidationError("--starttls '\(starttls)' is not supported; use \(Self.protocols).")
             }
         }
         if !tls, starttls == nil { try connection.requireNoTLS("add --tls or --starttls PROTOCOL") }
-        if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
+        if let timeout, !(timeout > 0) { throw ValidationError("--timeout must be a number of seconds above 0.") }
     }
 
-    /// Host and port.
-    private func place() throws -> (String, UInt16) {
+    /// The host and port of the target.
+    private func endpoint() throws -> (String, UInt16) {
         guard let colon = target.lastIndex(of: ":"), let port = UInt16(target[target.index(after: colon)...]), port > 0
-        else { throw ValidationError("'\(target)' is no HOST:PORT.") }
+        else { throw ValidationError("'\(target)' is not HOST:PORT; a port is 1 to 65535.") }
         var host = target[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
         } else if host.contains(":") {
-            throw ValidationError("'\(target)': an IPv6 address stands in brackets.")
+            throw ValidationError("'\(target)': put an IPv6 address in brackets, as in [::1]:22.")
         }
-        if host.isEmpty { throw ValidationError("'\(target)' names no host.") }
+        if host.isEmpty { throw ValidationError("'\(target)' has no host.") }
         return (String(host), port)
     }
 
@@ -78,17 +78,11 @@ struct ConnectCommand: AsyncParsableCommand {
             security = try starttls.flatMap { StartTLSProtocol(rawValue: $0) }.map { dialogue in
                 Security(dialogue: dialogue, configuration: try connection.tls() ?? TLSConfiguration())
             }
-        } catch let error as StreamError {
-            try fail(error, ExitStatus(error, after: nil))
-        } catch let error as OutputFile.Failure {
-            try fail(error, .localFile)
+        } catch {
+            try fail(error)
         }
         let result = await withNetworkExecutor { await Self.carry(pair, security, reports: report) }
-        switch result {
-        case .success: break
-        case .failure(let error as StreamError): try fail(error, ExitStatus(error, after: nil), pair.report)
-        case .failure(let error): try fail(error, .localFile, pair.report)
-        }
+        if case .failure(let error) = result { try fail(error, pair.report) }
         if json { Terminal.say(JSONOutput.line(facts(pair.report))) }
     }
 
@@ -96,25 +90,24 @@ struct ConnectCommand: AsyncParsableCommand {
         ["target": target, "steps": JSONOutput.steps(report)]
     }
 
-    private func fail(
-        _ error: any Error, _ status: ExitStatus, _ report: ConnectionReport = ConnectionReport()
-    ) throws -> Never {
+    private func fail(_ error: any Error, _ report: ConnectionReport = ConnectionReport()) throws -> Never {
+        guard let (sentence, status) = ExitStatus.describe(error) else { throw error }
         if json {
             Terminal.say(JSONOutput.line(facts(report).merging(["error": JSONOutput.error(error)]) { $1 }))
         } else {
-            Terminal.say("netkit: \(error)")
+            Terminal.say("netkit: \(sentence)")
         }
         throw status.exitCode
     }
 
-    /// How TLS begins on a connection that is open.
+    /// The upgrade of an open connection to TLS.
     private struct Security {
         var dialogue: StartTLSProtocol
         var configuration: TLSConfiguration
     }
 
     private func makePair() async throws -> StreamPair {
-        let (host, port) = try place()
+        let (host, port) = try endpoint()
         let pair = StreamPair(host: host, port: port)
         if let timeout { try pair.set(.openLimit, to: .seconds(timeout)) }
         if tls { try pair.set(.tls, to: try connection.tls() ?? TLSConfiguration()) }
@@ -127,17 +120,18 @@ struct ConnectCommand: AsyncParsableCommand {
         return pair
     }
 
-    /// What a script says, which wants a URL: one of TLS where there is TLS, else of a socket.
+    /// The routes that a proxy script chooses. It decides by URL, so the target becomes an https URL with `--tls`, else a
+    /// socket URL.
     private func decidedRoutes(_ settings: ProxySettings, _ host: String, _ port: UInt16) async throws -> [ProxyRoute] {
-        var place = URLComponents()
-        place.scheme = tls ? "https" : "socket"
-        place.host = host.contains(":") ? "[\(host)]" : host
-        place.port = Int(port)
-        guard let url = place.url else { throw StreamError(posix: EINVAL) }
+        var parts = URLComponents()
+        parts.scheme = tls ? "https" : "socket"
+        parts.host = host.contains(":") ? "[\(host)]" : host
+        parts.port = Int(port)
+        guard let url = parts.url else { throw StreamError(posix: EINVAL) }
         return try await settings.resolvedRoutes(for: url)
     }
 
-    /// Carries bytes until the connection ends.
+    /// Opens the connection and copies bytes in both directions until it ends.
     private static func carry(
         _ plain: StreamPair, _ security: Security?, reports: Bool
     ) async -> Result<Void, any Error> {
@@ -153,7 +147,7 @@ struct ConnectCommand: AsyncParsableCommand {
         } catch {
             return .failure(error)
         }
-        // Standard input may be a file, a terminal or a pipe: a thread reads them all.
+        // Standard input may be a file, which cannot be polled, so a thread reads it with blocking calls.
         let output = pair.output
         Thread.detachNewThread { send(to: output) }
         let received = OutputFile()
@@ -164,13 +158,13 @@ struct ConnectCommand: AsyncParsableCommand {
             }
             return .success(())
         } catch let failure as OutputFile.Failure where failure.isBrokenPipe {
-            return .success(())  // who reads has seen enough
+            return .success(())  // the reader of the output has closed the pipe
         } catch {
             return .failure(error)
         }
     }
 
-    /// Sends standard input up to its end. What fails here is told by reading.
+    /// Sends standard input to its end. A failure is not reported here: reading from the same connection reports it.
     private static func send(to output: WriteStream) {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         do throws(StreamError) {

@@ -2,65 +2,64 @@ import ArgumentParser
 import Foundation
 import NetKit
 
-/// How a connection is made: the options that verbs share.
+/// The options for proxies and TLS that several verbs share.
 struct ConnectionOptions: ParsableArguments {
     @Option(
         name: [.customShort("x"), .customLong("proxy")],
         help: ArgumentHelp(
             """
-            Go through this proxy: http, https, socks4, socks4a, socks5 or socks5h (names looked up there). Repeat it for \
-            a chain, the nearest first. Default: what http_proxy and its like say, then the files \
+            Use this proxy: http, https, socks4, socks4a, socks5 or socks5h (the proxy resolves names). Repeat it for a \
+            chain, nearest first. Default: http_proxy, https_proxy, ftp_proxy, all_proxy, then the files \
             ~/.config/netkit/proxies and /etc/netkit/proxies.
             """, valueName: "URL"))
     var proxy: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Ask a proxy auto-configuration script which proxies to use: a file, or a URL of http, https or file.",
+            "Let a proxy auto-configuration script choose the proxies: a file, or an http, https or file URL.",
             valueName: "URL|FILE"))
     var pac: String?
 
     @Option(
         help: ArgumentHelp(
-            "Hosts to reach without a proxy, with commas; '*' for all. Default: what no_proxy says.", valueName: "LIST")
-    )
+            "Comma-separated hosts to reach directly; '*' for all. Default: no_proxy.", valueName: "LIST"))
     var noproxy: String?
 
     @Option(
         help: ArgumentHelp(
-            "Trust the roots in FILE (PEM) instead of the system's; for https proxies and the server of --pac, too.",
+            "Trust the root certificates in FILE (PEM) instead of the system's, also for https proxies and --pac.",
             valueName: "FILE"))
     var cacert: String?
 
-    @Option(help: ArgumentHelp("The own certificate and its chain (PEM).", valueName: "FILE"))
+    @Option(help: ArgumentHelp("Client certificate and chain (PEM).", valueName: "FILE"))
     var cert: String?
 
-    @Option(help: ArgumentHelp("The key of --cert (PEM), if it is in a file of its own.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("The private key of --cert (PEM), if it is in another file.", valueName: "FILE"))
     var key: String?
 
     @Option(
         help: ArgumentHelp(
-            "A public key that the server's chain must have; repeatable, then one of them.", valueName: "sha256//BASE64"
-        ))
+            "Require this public key in the server's chain; if repeated, one of them.", valueName: "sha256//BASE64"))
     var pin: [String] = []
 
-    @Option(help: ArgumentHelp("The oldest version of TLS to accept: 1.2 or 1.3.", valueName: "VERSION"))
+    @Option(help: ArgumentHelp("Oldest TLS version to accept: 1.2 or 1.3.", valueName: "VERSION"))
     var tlsMin: String?
 
-    @Option(help: ArgumentHelp("The newest version of TLS to offer: 1.2 or 1.3.", valueName: "VERSION"))
+    @Option(help: ArgumentHelp("Newest TLS version to offer: 1.2 or 1.3.", valueName: "VERSION"))
     var tlsMax: String?
 
     @Option(
         help: ArgumentHelp(
-            "Append the secrets of TLS to FILE, for Wireshark. Who has them can read it all.", valueName: "FILE"))
+            "Append the TLS secrets to FILE, for Wireshark. Anyone with the file can decrypt the traffic.",
+            valueName: "FILE"))
     var keylog: String?
 
     func validate() throws {
-        if pac != nil, !proxy.isEmpty { throw ValidationError("--pac and --proxy exclude each other.") }
-        if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
+        if pac != nil, !proxy.isEmpty { throw ValidationError("--pac and --proxy cannot be combined.") }
+        if key != nil, cert == nil { throw ValidationError("--key requires --cert.") }
         let oldest = try tlsMin.map { try version($0, "--tls-min") }
         let newest = try tlsMax.map { try version($0, "--tls-max") }
-        if let oldest, let newest, oldest > newest { throw ValidationError("--tls-min is above --tls-max.") }
+        if let oldest, let newest, oldest > newest { throw ValidationError("--tls-min must not be above --tls-max.") }
         do throws(StreamError) {
             for text in proxy { _ = try ProxyServer(text) }
             for text in pin { _ = try TLSPin(text) }
@@ -73,26 +72,26 @@ struct ConnectionOptions: ParsableArguments {
         switch text {
         case "1.2": return .tls12
         case "1.3": return .tls13
-        default: throw ValidationError("\(option) is 1.2 or 1.3.")
+        default: throw ValidationError("\(option) must be 1.2 or 1.3.")
         }
     }
 
-    /// Whether an option was given that has a meaning only for a connection with TLS to the server. `--cacert` is none: it is
-    /// for proxies, too.
+    /// Whether an option was given that has a meaning only with TLS to the server. `--cacert` is not one of them, since it
+    /// applies to proxies too.
     var demandsTLS: Bool { cert != nil || !pin.isEmpty || tlsMin != nil || tlsMax != nil || keylog != nil }
 
-    /// Throws if an option demands TLS and the connection would have none.
+    /// Throws if an option demands TLS; for connections without TLS.
     ///
-    /// - Parameter remedy: what to change on the command line, as a clause.
+    /// - Parameter remedy: what to change on the command line, as an imperative.
     func requireNoTLS(_ remedy: String) throws {
         if demandsTLS {
             throw ValidationError(
-                "--cert, --key, --pin, --tls-min, --tls-max and --keylog are for TLS, and there would be none; \(remedy)."
-            )
+                "--cert, --key, --pin, --tls-min, --tls-max and --keylog require TLS, which this connection does not use: "
+                    + "\(remedy).")
         }
     }
 
-    /// TLS as these options want it; nil if they want nothing special.
+    /// The TLS configuration of these options; nil for the default.
     func tls() throws -> TLSConfiguration? {
         if cacert == nil, cert == nil, pin.isEmpty, tlsMin == nil, tlsMax == nil, keylog == nil { return nil }
         var tls = try trustingTLS()
@@ -113,7 +112,8 @@ struct ConnectionOptions: ParsableArguments {
         return tls
     }
 
-    /// The proxies of --proxy, else of --pac, else of the system; with the hosts of --noproxy. They hold for each redirect anew.
+    /// The proxies of `--proxy`, else of `--pac`, else of the system, with the exemptions of `--noproxy`. They apply anew to
+    /// each redirect.
     func settings() throws -> ProxySettings {
         var settings: ProxySettings
         if var server = try proxy.last.map({ try ProxyServer($0) }) {
@@ -129,28 +129,30 @@ struct ConnectionOptions: ParsableArguments {
         return settings
     }
 
-    /// Settings that are up to a script; what the environment exempts stays exempt.
-    private static func settings(by place: String) throws -> ProxySettings {
+    /// The settings for a proxy script, with the exemptions of the environment.
+    ///
+    /// - Parameter script: a URL or the path of a file.
+    private static func settings(by script: String) throws -> ProxySettings {
         try ProxyScript.checkAvailability()
         var settings = ProxySettings()
         settings.bypass = try ProxySettings.environment().bypass
-        if let url = URL(string: place), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme) {
-            settings.script = .url(place)
+        if let url = URL(string: script), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme) {
+            settings.script = .url(script)
         } else {
-            let path = URL(string: place).flatMap { $0.isFileURL ? $0.path : nil } ?? place
+            let path = URL(string: script).flatMap { $0.isFileURL ? $0.path : nil } ?? script
             settings.script = .text(try ProxyScript(file: path).text)
         }
         return settings
     }
 
-    /// A file of its user alone, opened once.
+    /// A key log that appends to a file. A new file is readable by its user only.
     private static func keyLog(appendingTo path: String) throws -> TLSKeyLog {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw OutputFile.Failure(description: "\(path) cannot be written: \(String(cString: strerror(errno))).")
         }
         return TLSKeyLog { line in
-            // To a file, and not to a terminal; nothing can be done if that fails.
+            // A failed write loses the line: there is no caller to report it to.
             let bytes = Array("\(line)\n".utf8)
             _ = write(descriptor, bytes, bytes.count)
         }

@@ -3,11 +3,11 @@ import Foundation
 import Glibc
 import NetKit
 
-/// `netkit diagnose`: names the broken rung between this machine and a URL, and what to do about it.
+/// `netkit diagnose`: finds the broken step between this machine and a URL, and advises on the repair.
 struct DiagnoseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diagnose",
-        abstract: "Says why a URL, or the network of this machine, does not work.",
+        abstract: "Explains why a URL or this machine's network does not work.",
         discussion: """
             Examples:
               netkit diagnose https://www.example.org/
@@ -17,55 +17,57 @@ struct DiagnoseCommand: AsyncParsableCommand {
 
             Exit codes:
               0  nothing is broken
-              1  something is
-              2  it cannot be told
+              1  something is broken
+              2  undetermined
               3  the URL cannot be diagnosed
              64  the command line is wrong
-            --assist ends with those of the last look; --watch goes on until it is interrupted.
+            --assist exits with the code of its last check; --watch runs until interrupted.
 
-            --json prints an object a line, with schema (1), target, status, cause,
-            consequences, remarks, unchecked, uncheckable and families; a finding has code,
-            rung, severity, sentence, key, advice, evidence and dependsOn. Scripts go by
-            schema and code.
+            --json prints one object per line, with schema (1), target, status, cause,
+            consequences, remarks, unchecked, uncheckable and families. A finding has code,
+            rung, severity, sentence, key, advice, evidence and dependsOn. Scripts should
+            rely on schema and code only.
 
-            Proxies are those of --pac; else of the environment (http_proxy, https_proxy,
-            all_proxy, no_proxy); else of the files ~/.config/netkit/proxies and
-            /etc/netkit/proxies. Nothing is changed, no credentials are sent, and nobody is
-            asked but the target, the proxy, the server of a proxy script, the configured
-            name servers and the routers on the way.
+            The proxies are those of --pac, else of the environment (http_proxy,
+            https_proxy, all_proxy, no_proxy), else of ~/.config/netkit/proxies and
+            /etc/netkit/proxies. diagnose changes nothing and sends no credentials. It
+            contacts only the target, the proxy, the server of the proxy script, the
+            configured name servers and the routers on the route.
             """
     )
 
-    @Argument(help: "The URL that does not work; without one, this machine's network is looked at.")
+    @Argument(help: "The URL to diagnose. Default: this machine's network.")
     var url: String?
 
     @Option(
         help: ArgumentHelp(
-            "Ask this proxy auto-configuration script which proxies to use: a file, or a URL of http, https or file.",
+            "Let a proxy auto-configuration script choose the proxies: a file, or an http, https or file URL.",
             valueName: "URL|FILE"))
     var pac: String?
 
-    @Flag(help: "Lead through the repair: wait after each advice, and look again.")
+    @Flag(help: "Guide through the repair: one piece of advice at a time, with a check after each.")
     var assist = false
 
-    @Flag(help: "Go on, and say when something else is broken or works again.")
+    @Flag(help: "Keep checking, and report each change.")
     var watch = false
 
-    @Flag(help: "Send nothing: say only what the kernel knows.")
+    @Flag(help: "Send nothing; report only what the kernel knows.")
     var passive = false
 
-    @Flag(help: "Print a JSON object for each diagnosis.")
+    @Flag(help: "Print one JSON object per diagnosis.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Show everything that was seen.")
+    @Flag(name: .shortAndLong, help: "Show all evidence.")
     var verbose = false
 
     func validate() throws {
         if [assist, passive, watch].count(where: { $0 }) > 1 {
-            throw ValidationError("only one of --assist, --passive and --watch.")
+            throw ValidationError("--assist, --passive and --watch cannot be combined.")
         }
-        if pac != nil, url == nil { throw ValidationError("--pac needs a URL that the script decides about.") }
-        if assist, json { throw ValidationError("--assist does not go with --json.") }
+        if pac != nil, url == nil {
+            throw ValidationError("--pac requires a URL, for which the script chooses the proxy.")
+        }
+        if assist, json { throw ValidationError("--assist and --json cannot be combined.") }
     }
 
     func run() async throws {
@@ -80,12 +82,12 @@ struct DiagnoseCommand: AsyncParsableCommand {
             throw ExitStatus.badURL.exitCode
         }
         if passive { return try show(diagnostic.passiveStatus()) }
-        if assist { return try await lead(diagnostic) }
+        if assist { return try await guide(diagnostic) }
         if watch {
             for await diagnosis in diagnostic.changes() {
                 if !json { Terminal.print("\(DiagnoseCommand.time)", terminator: "  ") }
                 show(diagnosis)
-                fflush(nil)  // a pipe would keep it
+                fflush(nil)  // standard output is buffered when it is a pipe
             }
             return
         }
@@ -94,36 +96,36 @@ struct DiagnoseCommand: AsyncParsableCommand {
         try end(diagnosis.status)
     }
 
-    /// One step after the other, with a look after each.
-    private func lead(_ diagnostic: NetDiagnostic) async throws {
-        var guide = RepairGuide()
+    /// Prints one step of the repair at a time, and checks again after each.
+    private func guide(_ diagnostic: NetDiagnostic) async throws {
+        var steps = RepairGuide()
         while true {
-            Terminal.print("Looking …")
+            Terminal.print("Checking …")
             let diagnosis = await diagnostic.diagnose()
-            switch guide.next(after: diagnosis) {
+            switch steps.next(after: diagnosis) {
             case .works(let isRepaired):
-                Terminal.print("✔ \(isRepaired ? "Repaired: " : "")\(diagnosis.target) works.")
+                Terminal.print("✔ \(isRepaired ? "Repaired: " : "")\(success(diagnosis))")
                 for remark in diagnosis.remarks { Terminal.print("! \(remark.rung): \(remark.sentence)") }
                 return try end(diagnosis.status)
             case .exhausted(let finding):
                 Terminal.print("✘ \(finding.rung): \(finding.sentence)")
-                Terminal.print("  That was the last step. Show this to somebody who can help:\n")
+                Terminal.print("  That was the last step. Give this report to your network administrator:\n")
                 Terminal.print(DiagnoseCommand.json(diagnosis))
                 return try end(diagnosis.status)
             case .step(let step):
-                if step.isProgress { Terminal.print("  That helped. The next thing:") }
+                if step.isProgress { Terminal.print("  That helped. Next problem:") }
                 Terminal.print("✘ \(step.finding.rung): \(step.finding.sentence)")
                 Terminal.print("  Step \(step.number) of \(step.count): \(step.text)")
                 if verbose { show(evidence: step.finding) }
             }
-            Terminal.write("  Done? Return to look again, q and Return to stop. ", to: 2)
+            Terminal.write("  Press Return to check again, or q and Return to stop. ", to: 2)
             guard let answer = readLine(), !answer.lowercased().hasPrefix("q") else { return try end(diagnosis.status) }
         }
     }
 
     private static func diagnostic(_ text: String, _ pac: String?) throws(StreamError) -> NetDiagnostic {
         guard let url = URL(string: text) ?? URL(string: "https://\(text)"), url.host != nil else {
-            throw StreamError(posix: 22, Sentence("tool.badURL", "'%1' is no URL; write https://HOST/.", text))
+            throw StreamError(posix: 22, Sentence("tool.badURL", "'%1' is not a URL; use https://HOST/.", text))
         }
         var options = NetDiagnostic.Options()
         if let pac {
@@ -162,7 +164,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
             Terminal.print("  \(cause.advice)")
             if verbose { show(evidence: cause) }
         } else {
-            Terminal.print("✔ \(diagnosis.target) works.")
+            Terminal.print("✔ \(success(diagnosis))")
         }
         for remark in diagnosis.remarks {
             Terminal.print("! \(remark.rung): \(remark.sentence)")
@@ -170,12 +172,16 @@ struct DiagnoseCommand: AsyncParsableCommand {
         }
         for family in diagnosis.families where verbose { Terminal.print("  \(family)") }
         for consequence in diagnosis.consequences where verbose {
-            Terminal.print("  then, \(consequence.rung): \(consequence.sentence)")
+            Terminal.print("  therefore, \(consequence.rung): \(consequence.sentence)")
         }
         for sentence in diagnosis.uncheckable { Terminal.print("? \(sentence)") }
         if verbose, !diagnosis.unchecked.isEmpty {
             Terminal.print("  not checked: \(diagnosis.unchecked.map(\.description).joined(separator: ", "))")
         }
+    }
+
+    private func success(_ diagnosis: Diagnosis) -> String {
+        url == nil ? "This machine's network works." : "\(diagnosis.target) works."
     }
 
     private func show(evidence finding: Finding) {

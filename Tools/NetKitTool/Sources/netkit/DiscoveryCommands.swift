@@ -1,30 +1,30 @@
 import ArgumentParser
 import ServiceDiscovery
 
-/// `netkit browse`: services of a type, as they come and go.
+/// `netkit browse`: lists the services of a type as they appear and disappear.
 struct BrowseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "browse",
-        abstract: "Shows services on the network as they come and go.",
+        abstract: "Lists services on the network as they appear and disappear.",
         discussion: """
             Examples:
-              netkit browse                          every type that there is
+              netkit browse                          lists all types
               netkit browse _ipp._tcp --timeout 3
               netkit browse _http._tcp,_printer --resolve
               netkit browse _ipp._tcp --domain example.org --server 192.0.2.53
             """
     )
 
-    @Argument(help: "The type, with one subtype if only that is wanted. Without one, the types are shown.")
+    @Argument(help: "The service type, optionally with one subtype. Without it, the types are listed.")
     var type: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where to look; else in local, and in what the name servers list for the search domains of resolv.conf.",
+            "The domain to browse. Default: local, and those that DNS lists for the search domains in resolv.conf.",
             valueName: "DOMAIN"))
     var domain: String?
 
-    @Flag(help: "Also show where each service is.")
+    @Flag(help: "Also show each service's host, port and addresses.")
     var resolve = false
 
     @OptionGroup var names: NameServerOptions
@@ -62,13 +62,13 @@ struct BrowseCommand: AsyncParsableCommand {
             guard resolve, change.kind == .found else { continue }
             let limit = min(deadline ?? .now + .seconds(5), .now + .seconds(5))
             do throws(ServiceDiscoveryError) {
-                let place = try await ServiceResolver(
+                let resolved = try await ServiceResolver(
                     change.value, interface: options.interface, engine: engine
                 ).resolve(until: limit)
-                options.say(LookupCommand.line(place))
+                options.say(LookupCommand.line(resolved))
             } catch {
                 if error.code != .timedOut, error.code != .notFound { throw error }
-                Terminal.say("netkit: \(change.value) does not say where it is")
+                Terminal.say("netkit: \(change.value) cannot be resolved")
             }
         }
     }
@@ -85,20 +85,24 @@ struct BrowseCommand: AsyncParsableCommand {
     }
 }
 
-/// `netkit lookup`: where one service is.
+/// `netkit lookup`: resolves one service.
 struct LookupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lookup",
-        abstract: "Shows where a service is: host, port, addresses, and what it tells about itself.",
-        discussion: "Example: netkit lookup 'Büro · 2. Stock' _ipp._tcp")
+        abstract: "Shows a service's host, port, addresses and TXT record.",
+        discussion: """
+            Example: netkit lookup 'Büro · 2. Stock' _ipp._tcp
 
-    @Argument(help: "The service's name, as people see it.")
+            Without --timeout, it gives up after 5 seconds.
+            """)
+
+    @Argument(help: "The service's display name.")
     var name: String
 
-    @Argument(help: "Its type, such as _ipp._tcp.")
+    @Argument(help: "The service's type, such as _ipp._tcp.")
     var type: String
 
-    @Argument(help: "Its domain; else local.")
+    @Argument(help: "The service's domain. Default: local.")
     var domain: String?
 
     @OptionGroup var names: NameServerOptions
@@ -116,42 +120,41 @@ struct LookupCommand: AsyncParsableCommand {
         }
     }
 
-    static func line(_ place: ResolvedService) -> (text: String, json: [String: Any]) {
-        let addresses = place.addresses.map(\.description)
-        let text = ["\(place.hostName) \(place.port)", addresses.joined(separator: " "), "\(place.record)"]
+    static func line(_ resolved: ResolvedService) -> (text: String, json: [String: Any]) {
+        let addresses = resolved.addresses.map(\.description)
+        let text = ["\(resolved.hostName) \(resolved.port)", addresses.joined(separator: " "), "\(resolved.record)"]
         return (
             text.filter { !$0.isEmpty }.joined(separator: "  "),
-            DiscoveryOptions.object("resolved", place.service).merging([
-                "host": place.hostName, "port": Int(place.port), "addresses": addresses,
-                "txt": MonitorCommand.object(place.record),
+            DiscoveryOptions.object("resolved", resolved.service).merging([
+                "host": resolved.hostName, "port": Int(resolved.port), "addresses": addresses,
+                "txt": MonitorCommand.object(resolved.record),
             ]) { $1 }
         )
     }
 }
 
-/// `netkit publish`: makes a service known until Ctrl-C.
+/// `netkit publish`: announces a service until Ctrl-C.
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Makes a service known on the network until Ctrl-C.",
+        abstract: "Announces a service on the network until Ctrl-C.",
         discussion: """
             Example: netkit publish Status _http._tcp 8080 path=/status version=2
 
-            The server itself may be any program. If the name is taken, another one is, and shown; a key without = has no \
-            value.
+            Any program may provide the service. If the name is taken, another name is chosen and printed.
             """
     )
 
-    @Argument(help: "The name for people, up to 63 bytes; empty for this computer's.")
+    @Argument(help: "The display name, up to 63 bytes; '' for this computer's name.")
     var name: String
 
-    @Argument(help: "The type, with subtypes if there are some: _ipp._tcp,_print.")
+    @Argument(help: "The service type, optionally with subtypes: _ipp._tcp,_print.")
     var type: String
 
-    @Argument(help: "The port.")
+    @Argument(help: "The service's port.")
     var port: UInt16
 
-    @Argument(help: "What it tells about itself.")
+    @Argument(help: "Entries of the TXT record: KEY=VALUE, or KEY without a value.")
     var texts: [String] = []
 
     @Flag(help: "Fail if the name is taken.")
@@ -181,19 +184,19 @@ struct PublishCommand: AsyncParsableCommand {
     }
 }
 
-/// `netkit monitor`: what a service tells about itself, as it changes.
+/// `netkit monitor`: prints a service's TXT record each time it changes.
 struct MonitorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "monitor", abstract: "Shows what a service tells about itself, each time that it changes.",
+        commandName: "monitor", abstract: "Prints a service's TXT record each time it changes.",
         discussion: "Example: netkit monitor Status _http._tcp --json")
 
-    @Argument(help: "The service's name, as people see it.")
+    @Argument(help: "The service's display name.")
     var name: String
 
-    @Argument(help: "Its type, such as _ipp._tcp.")
+    @Argument(help: "The service's type, such as _ipp._tcp.")
     var type: String
 
-    @Argument(help: "Its domain; else local.")
+    @Argument(help: "The service's domain. Default: local.")
     var domain: String?
 
     @OptionGroup var names: NameServerOptions
@@ -214,7 +217,7 @@ struct MonitorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Texts as they are, other bytes as numbers, keys without a value as null.
+    /// The entries of a record: UTF-8 values as strings, other values as arrays of bytes, keys without a value as null.
     static func object(_ record: TXTRecord) -> [String: Any] {
         var object: [String: Any] = [:]
         for entry in record.entries {
@@ -230,10 +233,10 @@ struct MonitorCommand: AsyncParsableCommand {
     }
 }
 
-/// `netkit types`: which types of services there are.
+/// `netkit types`: lists the service types on the network.
 struct TypesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "types", abstract: "Shows the types of services that there are on the network.",
+        commandName: "types", abstract: "Lists the service types on the network.",
         discussion: "Example: netkit types --timeout 3")
 
     @OptionGroup var options: DiscoveryOptions
@@ -266,22 +269,23 @@ struct TypesCommand: AsyncParsableCommand {
     }
 }
 
-/// `netkit domains`: where services can be looked for or published.
+/// `netkit domains`: lists the domains for browsing or publishing.
 struct DomainsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "domains", abstract: "Shows the domains in which services can be looked for, or published.",
+        commandName: "domains", abstract: "Lists the domains for browsing or publishing services.",
         discussion: """
             Examples:
               netkit domains --timeout 3
               netkit domains --registration --domain example.org --server 192.0.2.53
             """)
 
-    @Flag(help: "Domains for publishing, not for browsing.")
+    @Flag(help: "List the domains for publishing instead of browsing.")
     var registration = false
 
     @Option(
         help: ArgumentHelp(
-            "Whose list to read; else those of local and of the search domains of resolv.conf.", valueName: "DOMAIN"))
+            "The domain whose list to read. Default: local and the search domains in resolv.conf.", valueName: "DOMAIN")
+    )
     var domain: String?
 
     @OptionGroup var names: NameServerOptions

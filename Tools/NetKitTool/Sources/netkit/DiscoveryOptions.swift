@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import ServiceDiscovery
 
-/// What the verbs of service discovery have in common.
+/// The options that the service discovery verbs share.
 struct DiscoveryOptions: ParsableArguments {
     enum Engine: String, ExpressibleByArgument, CaseIterable {
         case auto
@@ -10,34 +10,34 @@ struct DiscoveryOptions: ParsableArguments {
         case embedded
     }
 
-    @Option(help: "Who does the work: the system's daemon, or multicast DNS in this process (embedded).")
+    @Option(help: "The discovery engine: the system's daemon, or multicast DNS in this process (embedded).")
     var engine = Engine.auto
 
-    @Option(help: ArgumentHelp("The only interface to use, such as eth0 or lo; else all.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("Use only this interface, such as eth0 or lo. Default: all.", valueName: "NAME"))
     var interface: String?
 
-    @Option(help: ArgumentHelp("Stop after so many seconds; else go on until Ctrl-C.", valueName: "SECONDS"))
+    @Option(help: ArgumentHelp("Stop after SECONDS; otherwise run until Ctrl-C.", valueName: "SECONDS"))
     var timeout: Double?
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    /// The engine, ended in good order by Ctrl-C.
+    /// Starts the engine; Ctrl-C and SIGTERM shut it down.
     func start() -> DiscoveryEngine {
-        // The embedded engine refuses it.
+        // The embedded engine rejects an unknown interface itself.
         if let interface, engine != .embedded, if_nametoindex(interface) == 0 {
-            Terminal.say("netkit: there is no interface \(interface) now; it is waited for.")
+            Terminal.say("netkit: interface \(interface) does not exist; waiting for it.")
         }
-        // Made for the interface: the shared one leaves loopback out where there are others.
+        // An engine of its own: the shared one ignores loopback if there are other interfaces.
         let embedded = interface.map { EmbeddedEngine(interfaces: [$0]) } ?? .shared
         for number in [SIGINT, SIGTERM] {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            // Its own handler keeps it: it lives as long as the process.
+            // The handler retains the source for the life of the process.
             nonisolated(unsafe) let kept = source
             source.setEventHandler {
                 _ = kept
-                embedded.close()  // with a goodbye for what is published; a daemon notices the end by itself
+                embedded.close()  // withdraws what is published; a daemon notices the end of the process itself
                 Foundation.exit(0)
             }
             source.resume()
@@ -53,7 +53,7 @@ struct DiscoveryOptions: ParsableArguments {
         timeout.map { .now + .milliseconds(Int(min(max($0, 0), 1e9) * 1000)) }
     }
 
-    /// Shows each element until the time is over.
+    /// Prints each element of a feed until the deadline.
     func show<Element>(
         _ feed: DiscoveryFeed<Element>, until deadline: ContinuousClock.Instant?,
         _ line: (Element) -> (text: String, json: [String: Any])
@@ -65,18 +65,18 @@ struct DiscoveryOptions: ParsableArguments {
         }
     }
 
-    /// Prints one line in the form asked for.
+    /// Prints one line, as text or as JSON.
     func say(_ line: (text: String, json: [String: Any])) {
         if json { return JSONOutput.show(line.json) }
         Terminal.write("\(line.text)\n", to: STDOUT_FILENO)
     }
 
-    /// What every JSON object about a service begins with.
+    /// The members that all JSON objects about a service have.
     static func object(_ event: String, _ service: ServiceInstance) -> [String: Any] {
         ["event": event, "name": service.name, "type": "\(service.type)", "domain": "\(service.domain)"]
     }
 
-    /// Says what went wrong, and gives the exit code for it.
+    /// Prints an error, and returns its exit code.
     func exit(_ error: ServiceDiscoveryError) -> ExitCode {
         if json { JSONOutput.show(["event": "failed", "error": JSONOutput.error(error)]) }
         Terminal.say("netkit: \(error.description)")
@@ -97,11 +97,11 @@ struct DiscoveryOptions: ParsableArguments {
     }
 }
 
-/// Whom the verbs that look in other domains than local ask there.
+/// The option for the name server of the verbs that work in other domains than `local`.
 struct NameServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The DNS server to ask about domains other than local, instead of those of resolv.conf.",
+            "The DNS server for domains other than local, instead of those in resolv.conf.",
             valueName: "ADDRESS[:PORT]"))
     var server: String?
 
@@ -109,11 +109,11 @@ struct NameServerOptions: ParsableArguments {
         if let server { _ = try ResolverConfiguration(askingOnly: server) }
     }
 
-    /// The engine of the other options, asking that server.
+    /// Starts the engine of the other options with that server.
     func start(_ options: DiscoveryOptions) throws -> DiscoveryEngine {
         guard let server else { return options.start() }
         if options.engine == .daemon {
-            throw ValidationError("The daemon asks name servers of its own; leave out --server, or --engine daemon.")
+            throw ValidationError("--server cannot be combined with --engine daemon, which has its own name servers.")
         }
         return options.start().asking(try ResolverConfiguration(askingOnly: server))
     }

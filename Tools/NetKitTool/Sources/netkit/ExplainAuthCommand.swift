@@ -2,11 +2,11 @@ import ArgumentParser
 import Foundation
 import NetKit
 
-/// `netkit explain-auth`: which logins a server offers, and which one would be used.
+/// `netkit explain-auth`: shows the logins that a server offers and the one that netkit would use.
 struct ExplainAuthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain-auth",
-        abstract: "Says how a server or proxy wants users to log in, and what would be done about it.",
+        abstract: "Shows the logins that a server or proxy offers, and the one that netkit would use.",
         discussion: """
             Examples:
               netkit explain-auth https://intranet.example.org/
@@ -14,8 +14,9 @@ struct ExplainAuthCommand: AsyncParsableCommand {
               netkit explain-auth --json https://intranet.example.org/
               netkit explain-auth -x http://proxy:3128 https://intranet.example.org/
 
-            One request is sent, without a password. A ticket may be asked for, so that it is known whether there is one; it \
-            goes nowhere. Where a proxy asks first, what the server offers is known only to who logs in there.
+            The request to the server carries no password. A Kerberos ticket may be requested to see whether one is \
+            available; it is not sent to the server. If a proxy requires a login first, use --proxy-user to see what the \
+            server offers.
             """
     )
 
@@ -30,14 +31,17 @@ struct ExplainAuthCommand: AsyncParsableCommand {
     @OptionGroup(title: "Authentication") var login: LoginOptions
 
     func validate() throws {
-        if URL(string: url)?.scheme?.lowercased() == "http" { try connection.requireNoTLS("write https://") }
+        if URL(string: url)?.scheme?.lowercased() == "http" { try connection.requireNoTLS("use https://") }
     }
 
     func run() async throws {
         do {
             let session = try makeSession()
             guard let address = URL(string: url), address.scheme != nil else {
-                throw ValidationError("'\(Terminal.shownURL(url))' is no URL; it begins with http:// or https://.")
+                throw ValidationError(URLArgument.invalid(url))
+            }
+            if let scheme = address.scheme?.lowercased(), !["http", "https"].contains(scheme) {
+                throw URLArgument.unsupported(url, scheme, use: "http or https")
             }
             let request = try HTTPRequest(method: .get, url: address)
             let stream = try await withNetworkExecutor { () async throws(StreamError) in
@@ -45,32 +49,23 @@ struct ExplainAuthCommand: AsyncParsableCommand {
             }
             defer { stream.close() }
             try await explain(stream, request, session.configuration)
-        } catch let error as OutputFile.Failure {
-            try fail(error, error.description, .localFile)
-        } catch let error as StreamError {
-            try fail(error, error.description, ExitStatus(error, after: nil))
-        } catch let error as HTTPMessageError {
-            try fail(error, "The request cannot be sent: \(error).", .badURL)
-        } catch let error as HTTPAuthError {
-            try fail(error, Terminal.sentence(error), .localFile)
+        } catch {
+            guard let (sentence, status) = ExitStatus.describe(error) else { throw error }
+            if json { JSONOutput.show(["url": JSONOutput.url(url), "error": JSONOutput.error(error)]) }
+            Terminal.say("netkit: \(sentence)")
+            throw status.exitCode
         }
     }
 
-    private func fail(_ error: any Error, _ sentence: String, _ status: ExitStatus) throws -> Never {
-        if json { JSONOutput.show(["url": JSONOutput.url(url), "error": JSONOutput.error(error)]) }
-        Terminal.say("netkit: \(sentence)")
-        throw status.exitCode
-    }
-
-    /// A session that logs in to proxies, but not to the server.
+    /// A session that logs in to proxies but not to the server.
     private func makeSession() throws -> HTTPSession {
         let tls = try connection.tls()
         let settings = try connection.settings()
-        var configuration = try login.configuration()
+        var configuration = try login.configuration(login.prompt())
         configuration.stores.origins = []
         let prompt = configuration.prompt
         configuration.prompt = { question in question.space.role == .proxy ? await prompt?(question) : nil }
-        // Nothing is sent to the server: not even what needs no password.
+        // Bans every scheme for the server, also those that need no password.
         configuration.policy.banned = Set(configuration.policy.methods)
         configuration.prepare = { (stream) throws(StreamError) in
             if let tls { try stream.set(.tls, to: tls) }
@@ -86,7 +81,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         let proxy = response.status == .proxyAuthenticationRequired ? stream[.httpAnsweringProxy] : nil
         var policy = proxy == nil ? configuration.policy : configuration.proxyPolicy ?? configuration.policy
         policy.banned = []
-        let place = proxy.map { "The proxy at \($0.host):\($0.port)" } ?? "The server"
+        let asker = proxy.map { "The proxy at \($0.host):\($0.port)" } ?? "The server"
         var facts: JSONOutput.Facts = [
             "url": JSONOutput.url(url), "from": proxy == nil ? "server" : "proxy", "status": response.status.code,
             "asks": false,
@@ -96,10 +91,10 @@ struct ExplainAuthCommand: AsyncParsableCommand {
                 response: response, from: proxy?.protectionSpace, policy: policy)
         else {
             if json { return JSONOutput.show(facts) }
-            return Terminal.print("\(place) does not ask for a login: \(response.statusLine).")
+            return Terminal.print("\(asker) does not require a login: \(response.statusLine).")
         }
         var signed = request
-        // Whether a scheme can start is known by starting it; nothing of it is sent.
+        // Only starting a scheme shows whether it can start. The signed request is not sent.
         var failure: HTTPAuthError?
         do throws(HTTPAuthError) {
             try await authentication.apply(to: &signed, nil, through: proxy?.protectionSpace)
@@ -109,18 +104,21 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         facts["asks"] = true
         facts.merge(Self.facts(authentication, failure)) { $1 }
         if json { return JSONOutput.show(facts) }
-        Terminal.print("\(place) offers:")
-        for line in authentication.explain().description.split(separator: "\n") {
-            Terminal.print("  \(String(line))")
+        let explanation = authentication.explain()
+        if !explanation.entries.isEmpty || !explanation.errors.isEmpty {
+            Terminal.print("\(asker) offers:")
+            for line in explanation.description.split(separator: "\n") { Terminal.print("  \(String(line))") }
         }
         guard let method = authentication.method, authentication.isValid, failure == nil else {
-            let reason = (failure ?? authentication.error)?.description ?? "no reason known"
-            return Terminal.print("None can be used: \(reason).")
+            let option = proxy == nil ? "--auth" : "--proxy-auth"
+            let exclusion = LoginOptions.exclusion(of: authentication, by: option).map { "\(asker.lowercased()) \($0)" }
+            let error = (failure ?? authentication.error)?.description ?? "no reason known"
+            return Terminal.print("None usable: \(exclusion ?? error).")
         }
         let needs =
             authentication.requiresUserNameAndPassword
-            ? "needs a user name and a password (\(proxy == nil ? "-u" : "--proxy-user") USER)"
-            : "uses the ticket that there is"
+            ? "requires a user name and a password (\(proxy == nil ? "-u" : "--proxy-user") USER)"
+            : "uses the existing Kerberos ticket"
         Terminal.print(
             "\(method) \(needs)\(authentication.isConnectionBound ? ", and authenticates the connection" : "").")
         if !authentication.place.isEncrypted {
@@ -128,7 +126,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is offered, and what would be used if something can be.
+    /// The offered schemes, and the one that would be used or the reason why none can be.
     private static func facts(_ authentication: HTTPAuthentication, _ failure: HTTPAuthError?) -> JSONOutput.Facts {
         let offers = authentication.explain().entries.map { entry -> JSONOutput.Facts in
             var offer: JSONOutput.Facts = ["scheme": entry.scheme]
@@ -159,7 +157,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
 
     private static func exposure(of method: AuthenticationMethod) -> String {
         method == .basic
-            ? "whoever listens reads the password"
-            : "whoever listens sees all but the password, and may try passwords on it"
+            ? "an eavesdropper can read the password"
+            : "an eavesdropper can read everything but the password, and can try to guess that"
     }
 }

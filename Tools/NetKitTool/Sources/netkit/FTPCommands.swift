@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 import NetKit
 
-/// `netkit mkdir`: makes a directory.
+/// `netkit mkdir`: creates a directory.
 struct MakeDirectoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mkdir", abstract: "Makes a directory on an FTP server; its parent must exist.",
+        commandName: "mkdir", abstract: "Creates a directory on an FTP server; its parent must exist.",
         discussion: """
             Examples:
               netkit mkdir ftp://ann@ftp.example.org/films/
@@ -26,18 +26,18 @@ struct MakeDirectoryCommand: AsyncParsableCommand {
     }
 }
 
-/// `netkit rm`: removes a file, or a directory whose URL ends in a slash.
+/// `netkit rm`: deletes a file, or an empty directory if the URL ends in a slash.
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
-        abstract: "Removes a file on an FTP server; an empty directory if the URL ends in a slash.",
+        abstract: "Deletes a file on an FTP server, or an empty directory if the URL ends in a slash.",
         discussion: """
             Examples:
               netkit rm ftp://ann@ftp.example.org/old.txt
               netkit rm ftp://ann@ftp.example.org/empty-folder/
             """)
 
-    @Argument(help: "What to remove.")
+    @Argument(help: "The URL to delete.")
     var url: String
 
     @OptionGroup var target: FTPTarget
@@ -52,20 +52,20 @@ struct RemoveCommand: AsyncParsableCommand {
     }
 }
 
-/// `netkit mv`: gives a file another name.
+/// `netkit mv`: renames a file or directory.
 struct MoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mv", abstract: "Renames a file or directory on an FTP server.",
         discussion: """
             Example: netkit mv ftp://ann@ftp.example.org/old.txt attic/new.txt
 
-            The new path begins where the user's files do, as that of the URL does.
+            The new path is relative to the login directory, like the path of the URL.
             """)
 
-    @Argument(help: "The URL of what is renamed.")
+    @Argument(help: "The URL of the file or directory.")
     var url: String
 
-    @Argument(help: ArgumentHelp("Its new path on the same server.", valueName: "PATH"))
+    @Argument(help: ArgumentHelp("The new path on the same server.", valueName: "PATH"))
     var path: String
 
     @OptionGroup var target: FTPTarget
@@ -80,29 +80,29 @@ struct MoveCommand: AsyncParsableCommand {
     }
 }
 
-/// `netkit put`: sends a file or a tree.
+/// `netkit put`: uploads a file or a directory tree.
 struct PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "put", abstract: "Sends a file, or a whole folder, to an FTP server.",
+        commandName: "put", abstract: "Uploads a file or folder to an FTP server.",
         discussion: """
             Examples:
               netkit put notes.txt ftp://ann@ftp.example.org/notes.txt
               netkit put --resume film.mkv ftp://ann@ftp.example.org/films/
               netkit put -r photos ftp://ann@ftp.example.org/attic/
 
-            With a URL that ends in a slash, the file or folder keeps its name. Done means that the server said so.
+            If the URL ends in a slash, the file or folder keeps its name. Success means that the server confirmed it.
             """)
 
-    @Argument(help: ArgumentHelp("What to send.", valueName: "FILE"))
+    @Argument(help: ArgumentHelp("The file or folder to upload.", valueName: "FILE"))
     var file: String
 
-    @Argument(help: "Where to.")
+    @Argument(help: "The destination URL.")
     var url: String
 
-    @Flag(name: [.customShort("r"), .long], help: "Send a folder with all that is in it; links are left out.")
+    @Flag(name: [.customShort("r"), .long], help: "Upload a folder and its contents; links are skipped.")
     var recursive = false
 
-    @Flag(help: "Go on where the server's file ends; with -r, where each file does.")
+    @Flag(help: "Continue where the server's file ends; with -r, where each file ends.")
     var resume = false
 
     @OptionGroup var target: FTPTarget
@@ -122,8 +122,8 @@ struct PutCommand: AsyncParsableCommand {
                 let progress = TreeProgress(resumes: resume)
                 return try progress.finish(try await client.upload(file, to: path, progress.options))
             case (false, false): return try await send(client, path)
-            case (true, false): throw OutputFile.Failure(description: "\(file) is a folder; -r sends it.")
-            case (false, true): throw OutputFile.Failure(description: "\(file) is no folder; leave out -r.")
+            case (true, false): throw OutputFile.Failure(description: "\(file) is a folder; add -r.")
+            case (false, true): throw OutputFile.Failure(description: "\(file) is not a folder; omit -r.")
             }
         }
     }
@@ -132,11 +132,11 @@ struct PutCommand: AsyncParsableCommand {
         let total = OutputFile.size(of: file)
         let offset = resume ? Int64(clamping: try await size(client, path)) : 0
         guard offset <= total else {
-            throw OutputFile.Failure(description: "\(file) is shorter than what the server has of it.")
+            throw OutputFile.Failure(description: "\(file) is shorter than the file on the server.")
         }
         var facts: JSONOutput.Facts = ["path": path.description, "offset": offset, "bytes": Int64(0)]
         if resume, offset == total, total > 0 {
-            Terminal.say("netkit: \(file) is complete there already.")
+            Terminal.say("netkit: \(file) is already complete on the server.")
             return facts
         }
         let source = ReadStream(path: file)
@@ -158,7 +158,7 @@ struct PutCommand: AsyncParsableCommand {
         return facts
     }
 
-    /// How much the server has; 0 if there is nothing yet.
+    /// The size of the file on the server; 0 if it does not exist.
     private func size(_ client: FTPClient, _ path: FTPPath) async throws -> UInt64 {
         do throws(StreamError) {
             return try await client.size(of: path)
@@ -172,19 +172,19 @@ struct PutCommand: AsyncParsableCommand {
 /// `netkit ls`: lists a directory.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ls", abstract: "Lists a directory of an FTP server.",
+        commandName: "ls", abstract: "Lists a directory on an FTP server.",
         discussion: """
             Examples:
               netkit ls ftp://ftp.example.org/pub/
               netkit ls -l --tls required -u ann ftp://ftp.example.org/
 
-            With -l a ? follows a date whose year is a guess, and Z one that is in UTC; others are by the server's clock.
+            With -l, ? after a date marks a guessed year, and Z a time in UTC; other times are in the server's time zone.
             """)
 
     @Argument(help: "The URL of the directory.")
     var url: String
 
-    @Flag(name: .short, help: "Tell kind, permissions, owner, size and date.")
+    @Flag(name: .short, help: "Show kind, permissions, owner, size and date.")
     var long = false
 
     @OptionGroup var target: FTPTarget

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import NetKit
 
-/// How `netkit` talks to FTP servers.
+/// The options for TLS and data connections of FTP.
 struct FTPOptions: ParsableArguments {
     enum TLS: String, ExpressibleByArgument, CaseIterable {
         case required, preferred, off
@@ -18,19 +18,19 @@ struct FTPOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "FTP: TLS after AUTH TLS. Default: required for ftps or with options for TLS.", valueName: "WHEN"))
+            "FTP: use AUTH TLS. Default: required for ftps or with a TLS option, else off.", valueName: "WHEN"))
     var tls: TLS?
 
     @Flag(
         inversion: .prefixedNo,
         help:
-            "FTP: the server connects to us for data (EPRT, PORT), not we to it. Default: what ftp_passive in a settings file says, else no."
+            "FTP: the server opens the data connections (EPRT, PORT), not netkit. Default: as ftp_passive in a proxies file, else passive."
     )
     var active: Bool?
 
     /// A client for the server of a URL, and the path in it.
     ///
-    /// - Parameter user: what `-u` says, with the password if that is said, too.
+    /// - Parameter user: the value of `-u`: `USER` or `USER:PASSWORD`.
     func client(
         _ address: URL, user: String?, netrc: NetrcOptions, connection: ConnectionOptions, timeout: Double? = nil
     ) async throws -> (FTPClient, FTPPath) {
@@ -38,15 +38,14 @@ struct FTPOptions: ParsableArguments {
         try logIn(client, address, user, netrc)
         if let tls, tls != .required {
             if address.scheme?.lowercased() == "ftps" {
-                throw ValidationError("--tls \(tls) contradicts ftps://; write ftp:// for a session without TLS.")
+                throw ValidationError("--tls \(tls) contradicts ftps://; use ftp:// for a session without TLS.")
             }
-            try connection.requireNoTLS("leave out --tls \(tls)")
+            try connection.requireNoTLS("omit --tls \(tls)")
             if tls == .preferred, connection.cacert != nil {
-                throw ValidationError(
-                    "--cacert demands TLS, which --tls preferred does not; leave out --tls preferred.")
+                throw ValidationError("--cacert requires TLS, which --tls preferred does not; omit --tls preferred.")
             }
         }
-        // Without TLS to the server, the roots of --cacert are for the proxies alone.
+        // Without TLS to the server, the roots of --cacert apply only to proxies.
         let configuration = tls == .off ? nil : try connection.tls()
         if var security = tls?.security {
             if let configuration { security.configuration = configuration }
@@ -60,7 +59,7 @@ struct FTPOptions: ParsableArguments {
         return (client, try FTPPath(address))
     }
 
-    /// `-u`, the URL, the netrc file, the terminal: whoever knows first. Without a user at all it stays anonymous.
+    /// Sets the login: from `-u`, else the URL, else the netrc file, else the terminal. Without a user name it is anonymous.
     private func logIn(_ client: FTPClient, _ address: URL, _ login: String?, _ netrc: NetrcOptions) throws {
         let words = login?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let user = words?.first ?? address.user(percentEncoded: false)
@@ -83,26 +82,26 @@ struct FTPOptions: ParsableArguments {
 
     private func password(of user: String) throws -> String {
         guard let password = PasswordTerminal()?.password(of: user) else {
-            throw ValidationError("No password for \(user), and no terminal to ask for it: write -u USER:PASSWORD.")
+            throw ValidationError("No password for \(user), and no terminal to ask for it; use -u USER:PASSWORD.")
         }
         return password
     }
 
-    /// Whether a URL is of FTP.
+    /// Whether the scheme of a URL is ftp or ftps.
     static func takes(_ url: String) -> Bool {
         let scheme = URL(string: url)?.scheme?.lowercased()
         return scheme == "ftp" || scheme == "ftps"
     }
 }
 
-/// What verbs that only FTP has are told.
+/// The options of the verbs that are for FTP only, and the running of these verbs.
 struct FTPTarget: ParsableArguments {
     @Option(
         name: [.customShort("u"), .customLong("user")],
-        help: ArgumentHelp("Log in as USER; the password is asked for unless given.", valueName: "USER[:PASSWORD]"))
+        help: ArgumentHelp("Log in as USER; a missing password is asked for.", valueName: "USER[:PASSWORD]"))
     var user: String?
 
-    @Flag(help: "Print one JSON object about what was done.")
+    @Flag(help: "Print one JSON object about the result.")
     var json = false
 
     @OptionGroup var netrc: NetrcOptions
@@ -113,7 +112,7 @@ struct FTPTarget: ParsableArguments {
 
     func client(_ url: String) async throws -> (FTPClient, FTPPath) {
         guard FTPOptions.takes(url), let address = URL(string: url) else {
-            throw ValidationError("'\(Terminal.shownURL(url))' is no URL of FTP; it begins with ftp:// or ftps://.")
+            throw ValidationError("'\(Terminal.shownURL(url))' is not an FTP URL; use ftp://HOST/PATH or ftps://.")
         }
         do {
             return try await ftp.client(address, user: user, netrc: netrc, connection: connection)
@@ -122,20 +121,20 @@ struct FTPTarget: ParsableArguments {
         }
     }
 
-    /// Runs a verb. What fails is said in one sentence; with --json an object tells what it did, or `error`.
+    /// Runs a verb and reports its result: with `--json` as an object, and a failure always as a sentence.
     ///
     /// - Parameters:
-    ///   - facts: what the object says in either case.
-    ///   - body: gives what it says when all went well.
+    ///   - facts: the members of the object in either case.
+    ///   - body: the verb; returns the members for a success.
     func run(
         _ facts: JSONOutput.Facts, _ body: @Sendable @escaping () async throws -> JSONOutput.Facts
     ) async throws {
         try await FTPTarget.run(json ? facts : nil, body)
     }
 
-    /// The same for verbs that have other protocols, too.
+    /// Runs a verb that is not for FTP only.
     ///
-    /// - Parameter facts: nil if no object is wanted.
+    /// - Parameter facts: nil for no object.
     static func run(
         _ facts: JSONOutput.Facts?, _ body: @Sendable @escaping () async throws -> JSONOutput.Facts
     ) async throws {
@@ -149,20 +148,14 @@ struct FTPTarget: ParsableArguments {
         }
     }
 
-    /// Says what failed and leaves with its status.
+    /// Reports a failure and exits with its status.
     static func end(_ error: any Error, _ facts: JSONOutput.Facts?) throws -> Never {
-        let (sentence, status): (String, ExitStatus)
-        switch error {
-        case let incomplete as TreeProgress.Incomplete:
+        if let incomplete = error as? TreeProgress.Incomplete {
             let error = JSONOutput.error(OutputFile.Failure(description: "Not everything was transferred."))
             if let facts { JSONOutput.show(facts.merging(incomplete.facts) { $1 }.merging(["error": error]) { $1 }) }
             throw ExitStatus.cutShort.exitCode
-        case let error as StreamError: (sentence, status) = (error.description, ExitStatus(error, after: nil))
-        case let failure as OutputFile.Failure: (sentence, status) = (failure.description, .localFile)
-        case let error as HTTPAuthError:
-            (sentence, status) = (Terminal.sentence(error), .localFile)
-        default: throw error
         }
+        guard let (sentence, status) = ExitStatus.describe(error) else { throw error }
         if let facts { JSONOutput.show(facts.merging(["error": JSONOutput.error(error)]) { $1 }) }
         Terminal.say("netkit: \(sentence)")
         throw status.exitCode

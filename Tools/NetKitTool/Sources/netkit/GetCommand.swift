@@ -2,11 +2,11 @@ import ArgumentParser
 import Foundation
 import NetKit
 
-/// `netkit get`: sends a request and writes the body of the answer.
+/// `netkit get`: sends a request and writes the body of the response.
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Fetches what a URL leads to.",
+        abstract: "Downloads a URL to standard output or a file.",
         discussion: """
             Examples:
               netkit get https://www.example.org/
@@ -21,8 +21,8 @@ struct GetCommand: AsyncParsableCommand {
               netkit get -x socks5h://localhost:9050 -x http://inner:3128 \\
                 https://www.example.org/
 
-            The body goes to standard output, or to FILE with -o. Progress is shown on a terminal, unless the body goes \
-            there, too. What failed, at which step and why is said in one sentence; --report tells every step.
+            The body goes to standard output, or to FILE with -o. Progress is shown on a terminal unless the body is \
+            written there. A failure is reported in one sentence; --report prints every step.
             """
     )
 
@@ -34,27 +34,27 @@ struct GetCommand: AsyncParsableCommand {
 
     @Option(
         name: [.customShort("X"), .customLong("method")],
-        help: ArgumentHelp("The method; GET, or POST with -d.", valueName: "METHOD"))
+        help: ArgumentHelp("The request method. Default: GET, or POST with -d.", valueName: "METHOD"))
     var method: String?
 
     @Option(
         name: [.customShort("H"), .customLong("header")], parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "A field of the request; repeatable. 'Name:' alone sends it empty.", valueName: "NAME: VALUE"))
+            "Add a request header; repeatable. 'Name:' sends an empty value.", valueName: "NAME: VALUE"))
     var headers: [String] = []
 
     @Option(
         name: [.customShort("d"), .customLong("data")], parsing: .unconditional,
-        help: ArgumentHelp("The body of the request: text, or @FILE for a file's bytes.", valueName: "DATA"))
+        help: ArgumentHelp("The request body: text, or @FILE to send a file.", valueName: "DATA"))
     var data: String?
 
-    @Flag(name: [.customShort("L"), .customLong("location")], help: "Follow redirects, at most 20.")
+    @Flag(name: [.customShort("L"), .customLong("location")], help: "Follow redirects, up to 20.")
     var followsRedirects = false
 
-    @Flag(help: "Ask for the head only, and print it.")
+    @Flag(help: "Send a HEAD request and print the response head.")
     var head = false
 
-    @Flag(help: "Ask for gzip or deflate, and write the decoded body.")
+    @Flag(help: "Request gzip or deflate, and write the decoded body.")
     var compressed = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -63,46 +63,48 @@ struct GetCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "FTP") var ftp: FTPOptions
 
-    @Flag(name: [.customShort("r"), .long], help: "FTP: fetch a whole tree into the folder of -o, or one of its name.")
+    @Flag(
+        name: [.customShort("r"), .long],
+        help: "FTP: download a directory tree into the folder of -o, or into one of its name.")
     var recursive = false
 
-    @Flag(help: "Go on where FILE of -o ends; with -r, where each file does.")
+    @Flag(help: "Continue the partial FILE of -o; with -r, each partial file.")
     var resume = false
 
-    @Option(help: ArgumentHelp("Give up after so many seconds in all.", valueName: "SECONDS"))
+    @Option(help: ArgumentHelp("Give up after SECONDS in total.", valueName: "SECONDS"))
     var timeout: Double?
 
-    @Flag(help: "Print one JSON object about the load on standard output; the body goes to FILE of -o, or nowhere.")
+    @Flag(help: "Print one JSON object on standard output; the body is written only with -o.")
     var json = false
 
     @Flag(help: "Print every step with its time on standard error.")
     var report = false
 
     func validate() throws {
-        if recursive, !FTPOptions.takes(url) { throw ValidationError("-r is for URLs that begin with ftp or ftps.") }
+        if recursive, !FTPOptions.takes(url) { throw ValidationError("-r requires an ftp or ftps URL.") }
         if resume, output == nil, !recursive {
-            throw ValidationError("--resume needs -o FILE, whose end it goes on from.")
+            throw ValidationError("--resume requires -o FILE, the partial file.")
         }
-        if let timeout, !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
-        if head, data != nil { throw ValidationError("--head sends no body, so -d makes no sense with it.") }
+        if let timeout, !(timeout > 0) { throw ValidationError("--timeout must be a number of seconds above 0.") }
+        if head, data != nil { throw ValidationError("--head sends no body and cannot be combined with -d.") }
         let address = try address()
         if FTPOptions.takes(url), !optionsOfHTTP.isEmpty {
             throw ValidationError(
-                "\(optionsOfHTTP.joined(separator: ", ")): only for http and https URLs, not for \(address.scheme ?? "")."
-            )
+                "\(optionsOfHTTP.joined(separator: ", ")): not supported for \(address.scheme ?? "") URLs, only for http "
+                    + "and https.")
         }
-        if recursive, report { throw ValidationError("--report shows one transfer, not those of -r.") }
+        if recursive, report { throw ValidationError("--report cannot be combined with -r.") }
         if !FTPOptions.takes(url), ftp.tls != nil || ftp.active != nil {
-            throw ValidationError("--tls and --active are for URLs that begin with ftp or ftps.")
+            throw ValidationError("--tls and --active require an ftp or ftps URL.")
         }
         if address.scheme?.lowercased() == "http", !followsRedirects {
-            try connection.requireNoTLS("write https://, or add -L if the server redirects there")
+            try connection.requireNoTLS("use https://, or add -L if the server redirects to it")
         }
         _ = try verb()
         for header in headers { _ = try field(header) }
     }
 
-    /// The options given that have a meaning only with HTTP.
+    /// The given options that apply only to HTTP.
     private var optionsOfHTTP: [String] {
         [
             ("-X", method != nil), ("-H", !headers.isEmpty), ("-d", data != nil), ("-L", followsRedirects),
@@ -112,29 +114,27 @@ struct GetCommand: AsyncParsableCommand {
 
     func run() async throws {
         if FTPOptions.takes(url) { return try await runFTP() }
+        let prompt = login.prompt()
         let load: Load
         do {
-            load = try makeLoad()
-        } catch let error as StreamError {
-            try fail(error.description, ExitStatus(error, after: nil))
-        } catch let error as HTTPAuthError {
-            try fail(Terminal.sentence(error), .localFile)
-        } catch let error as HTTPMessageError {
-            try fail("The request cannot be sent: \(error).", .badURL)
-        } catch let error as OutputFile.Failure {
-            try fail(error.description, .localFile)
+            load = try makeLoad(prompt)
+        } catch {
+            guard let (sentence, status) = ExitStatus.describe(error) else { throw error }
+            try fail(sentence, status)
         }
         let outcome = await withNetworkExecutor { await load.run() }
         if report, let stream = outcome.stream ?? load.tried.stream {
             Terminal.say(ShownText(lines: stream.report.description))
         }
         if json { Terminal.print(outcome.json(url: url, report: load.tried.stream?.report)) }
-        switch outcome.result {
-        case .success where outcome.status >= 400:
-            try fail("The server answered: \(Terminal.shown(outcome.response?.statusLine ?? "")).", .serverError)
-        case .success: return
-        case .failure(.stream(let error)): try fail(error.description, ExitStatus(error, after: outcome.response))
-        case .failure(.file(let failure)): try fail(failure.description, .localFile)
+        do {
+            try outcome.result.get()
+        } catch {
+            guard let (sentence, status) = ExitStatus.describe(error, after: outcome.response) else { throw error }
+            try fail(sentence, status)
+        }
+        if let response = outcome.response, response.status.code >= 400 {
+            try fail(login.refusal(response, prompt) ?? "The server responded: \(response.statusLine).", .serverError)
         }
     }
 
@@ -145,10 +145,10 @@ struct GetCommand: AsyncParsableCommand {
 
     // MARK: From the command line to a load
 
-    private func makeLoad() throws -> Load {
+    private func makeLoad(_ prompt: LoginPrompt) throws -> Load {
         let address = try address()
         if let scheme = address.scheme?.lowercased(), !["http", "https"].contains(scheme) {
-            try fail("\(scheme):// is nothing that can be fetched; http, https, ftp and ftps are.", .badURL)
+            throw URLArgument.unsupported(url, scheme, use: "http, https, ftp or ftps")
         }
         _ = try HTTPOrigin(address)
         var request = try HTTPRequest(method: verb(), url: address)
@@ -163,7 +163,7 @@ struct GetCommand: AsyncParsableCommand {
         }
         let tried = LastStream()
         return Load(
-            open: try opening(request, try body(&request), tried), tried: tried, path: output, offset: offset,
+            open: try opening(request, try body(&request), prompt, tried), tried: tried, path: output, offset: offset,
             printsHead: head && !json,
             discardsBody: json && output == nil,
             showsProgress: Terminal.isInteractive && (output != nil || !Terminal.showsOutput))
@@ -171,31 +171,30 @@ struct GetCommand: AsyncParsableCommand {
 
     private func address() throws -> URL {
         guard let address = URL(string: url).map(login.url(for:)), address.scheme != nil else {
-            throw ValidationError(
-                "'\(Terminal.shownURL(url))' is no URL; it begins with http://, https://, ftp:// or ftps://.")
+            throw ValidationError(URLArgument.invalid(url))
         }
         return address
     }
 
     private func verb() throws -> HTTPMethod {
         let name = method ?? (head ? "HEAD" : data == nil ? "GET" : "POST")
-        guard let verb = HTTPMethod(name) else { throw ValidationError("-X '\(name)' is no method.") }
+        guard let verb = HTTPMethod(name) else { throw ValidationError("-X '\(name)' is not a method.") }
         return verb
     }
 
-    /// Name and value of one -H.
+    /// The name and value of one `-H`.
     private func field(_ header: String) throws -> (HTTPFieldName, String) {
         let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw ValidationError("-H '\(header)' has no colon; write 'Name: value'.") }
+        guard parts.count == 2 else { throw ValidationError("-H '\(header)' has no colon; use 'Name: value'.") }
         guard let name = HTTPFieldName(String(parts[0])) else {
-            throw ValidationError("-H '\(header)': '\(parts[0])' is no name of a field.")
+            throw ValidationError("-H '\(header)': '\(parts[0])' is not a header name.")
         }
         return (name, parts[1].trimmingCharacters(in: .whitespaces))
     }
 
-    /// A session: it sends no password that it was not told, but may have to, to server or proxy.
+    /// Opens the request in a session, which logs in to servers and proxies with the logins of the command line only.
     private func opening(
-        _ request: HTTPRequest, _ body: HTTPBody?, _ tried: LastStream
+        _ request: HTTPRequest, _ body: HTTPBody?, _ prompt: LoginPrompt, _ tried: LastStream
     ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
         let tls = try connection.tls()
         let settings = try connection.settings()
@@ -209,7 +208,7 @@ struct GetCommand: AsyncParsableCommand {
             if let tls { try stream.set(.tls, to: tls) }
             try stream.set(.httpProxySettings, to: settings)
         }
-        var configuration = try login.configuration()
+        var configuration = try login.configuration(prompt)
         configuration.followsRedirects = followsRedirects
         configuration.prepare = prepare
         let session = HTTPSession(configuration)
@@ -226,9 +225,9 @@ struct GetCommand: AsyncParsableCommand {
 }
 
 extension GetCommand {
-    /// Fetches a file by FTP, a listing as it comes, or a whole tree.
+    /// Downloads a file, the raw listing of a directory, or a directory tree by FTP.
     private func runFTP() async throws {
-        guard let address = URL(string: url) else { throw ValidationError("'\(Terminal.shownURL(url))' is no URL.") }
+        guard let address = URL(string: url) else { throw ValidationError(URLArgument.invalid(url)) }
         let facts: JSONOutput.Facts? = json ? ["url": JSONOutput.url(url)] : nil
         let (client, path): (FTPClient, FTPPath)
         do {
@@ -278,12 +277,32 @@ extension GetCommand {
         _ client: FTPClient, _ path: FTPPath, _ address: URL
     ) async throws -> JSONOutput.Facts {
         let name = path.bytes.split(separator: UInt8(ascii: "/")).last.map { ListingEntry(nameBytes: Array($0)) }
-        // The name comes from the command line, but `%2e%2e` is not seen at once.
+        // The name comes from the command line, but may hide `..` as `%2e%2e`.
         let folder = output ?? (name.map { $0.pathComponent == nil ? nil : $0.name } ?? address.host())
         guard let folder else {
-            throw ValidationError("'\(Terminal.shownURL(url))' names no folder here; write -o FOLDER.")
+            throw ValidationError("'\(Terminal.shownURL(url))' has no valid folder name; use -o FOLDER.")
         }
         let progress = TreeProgress(resumes: resume)
         return try progress.finish(try await client.download(path, to: folder, progress.options))
+    }
+}
+
+/// Messages about a wrong URL on the command line. A password in it is not repeated.
+enum URLArgument {
+    /// The text is not a URL.
+    static func invalid(_ text: String) -> String {
+        let guess = "http://\(text)"
+        let isHost = !text.contains("@") && !text.contains("//") && URL(string: guess)?.host()?.isEmpty == false
+        return "'\(Terminal.shownURL(text))' is not a URL.\(isHost ? " Did you mean \(guess)?" : "")"
+    }
+
+    /// The URL has another scheme than those that the verb supports; `HOST:PORT` is read as scheme and path.
+    static func unsupported(_ text: String, _ scheme: String, use schemes: String) -> StreamError {
+        let rest = text.dropFirst(scheme.count + 1)
+        let isPort = !text.contains("@") && rest.first?.isWholeNumber == true
+        let advice = isPort ? "Did you mean http://\(Terminal.shown(text))?" : "Use \(schemes)."
+        return StreamError(
+            domain: .http, code: HTTPErrorNumber.badURL.rawValue,
+            sentence: Sentence("tool.scheme", "Unsupported scheme \"%1\". %2", scheme, advice))
     }
 }

@@ -1,32 +1,25 @@
 import Foundation
 import NetKit
 
-/// One load of `netkit get`: reads the body and puts it where it belongs.
+/// One HTTP transfer of `netkit get`: opens the response and writes its body.
 struct Load: Sendable {
-    /// Why it failed: on the network, or at the local file.
-    enum Failure: Error {
-        case stream(StreamError)
-        case file(OutputFile.Failure)
-    }
-
-    /// What came of it.
+    /// The result of a transfer.
     struct Outcome: Sendable {
         var response: HTTPResponse?
         var count: Int64 = 0
         var time: Duration = .zero
-        var result: Result<Void, Failure> = .success(())
-        /// What was read: of a session the stream of the last answer, if there was one.
+        /// The failure is a `StreamError` or an `OutputFile.Failure`.
+        var result: Result<Void, any Error> = .success(())
+        /// The stream of the final response, if there was one.
         var stream: ReadStream?
-
-        var status: Int { response?.status.code ?? 0 }
     }
 
-    /// Opens the stream that is read.
+    /// Opens the response to read.
     let open: @Sendable () async throws(StreamError) -> ReadStream
-    /// What `open` tries: of a failure nothing else is left that could tell the steps.
+    /// The last stream that ``open`` tried. If it throws, only this stream has the report of the steps.
     let tried: LastStream
     let path: String?
-    /// How much of the file is there already.
+    /// The size of the partial file that is continued.
     let offset: Int64
     let printsHead: Bool
     let discardsBody: Bool
@@ -35,7 +28,7 @@ struct Load: Sendable {
     func run() async -> Outcome {
         var outcome = Outcome()
         let start = ContinuousClock.now
-        do throws(Failure) {
+        do {
             try await transfer(&outcome)
         } catch {
             outcome.result = .failure(error)
@@ -46,40 +39,24 @@ struct Load: Sendable {
         return outcome
     }
 
-    private func transfer(_ outcome: inout Outcome) async throws(Failure) {
-        let stream: ReadStream
-        let response: HTTPResponse
-        do throws(StreamError) {
-            stream = try await open()
-            outcome.stream = stream
-            response = try await stream.response()
-        } catch {
-            throw .stream(error)
-        }
+    private func transfer(_ outcome: inout Outcome) async throws {
+        let stream = try await open()
+        outcome.stream = stream
+        let response = try await stream.response()
         outcome.response = response
         if printsHead { Terminal.write("\(head(response))\n", to: 1) }
         if printsHead && !discardsBody && path == nil { return }
         if response.status.code == 416, offset > 0, isComplete(response) {
-            outcome.response = stream[.httpResponse]
-            Terminal.say("netkit: \(path ?? "") is complete already.")
-            outcome.response = nil
+            Terminal.say("netkit: \(path ?? "") is already complete.")
+            outcome.response = nil  // this 416 is not a failure
             return
         }
-        // A server that does not know ranges sends everything: then the file begins anew.
+        // A server that does not support ranges sends the whole file, which then replaces the partial one.
         let begin = response.status.code == 206 && begins(response, at: offset) ? offset : 0
-        let isWanted = response.status.code < 400
-        do {
-            if let path, isWanted {
-                try await copy(stream, to: try OutputFile(path: path, keeping: begin), from: begin, &outcome)
-            } else {
-                try await copy(stream, to: OutputFile(), from: 0, &outcome)
-            }
-        } catch let error as StreamError {
-            throw .stream(error)
-        } catch let error as OutputFile.Failure {
-            throw .file(error)
-        } catch {
-            throw .file(OutputFile.Failure(description: "\(error)"))
+        if let path, response.status.code < 400 {
+            try await copy(stream, to: try OutputFile(path: path, keeping: begin), from: begin, &outcome)
+        } else {
+            try await copy(stream, to: OutputFile(), from: 0, &outcome)
         }
     }
 
@@ -99,7 +76,7 @@ struct Load: Sendable {
         progress?.finish(begin + outcome.count)
     }
 
-    /// The head as it came, without control characters and proofs of passwords.
+    /// The response head as received, with control characters and password proofs replaced.
     private func head(_ response: HTTPResponse) -> ShownText {
         var response = response
         for field in response.fields {
@@ -109,18 +86,21 @@ struct Load: Sendable {
         return ShownText(lines: response.description)
     }
 
-    /// `Content-Range: bytes */N` says how long the whole is (RFC 9110 §15.5.17).
+    /// Whether the partial file is complete: `Content-Range: bytes */N` holds the full size (RFC 9110 §15.5.17).
     private func isComplete(_ response: HTTPResponse) -> Bool {
         response.fields[.contentRange] == "bytes */\(offset)"
     }
 
+    /// Whether the response holds the part of the file from an offset on.
     private func begins(_ response: HTTPResponse, at offset: Int64) -> Bool {
         response.fields[.contentRange]?.hasPrefix("bytes \(offset)-") == true
     }
 }
 
 extension Load.Outcome {
-    /// The load as one JSON object; `report` is for a load that never got a stream.
+    /// The transfer as a JSON object.
+    ///
+    /// - Parameter report: the steps of a transfer without a stream.
     func json(url: String, report: ConnectionReport?) -> ShownText {
         var facts: JSONOutput.Facts = ["url": JSONOutput.url(url), "bytes": count, "seconds": time / .seconds(1)]
         facts["finalURL"] = stream?[.httpFinalURL].map { JSONOutput.url($0.absoluteString) }
@@ -136,17 +116,13 @@ extension Load.Outcome {
         if let tls = stream?[.tlsInformation] {
             facts["tls"] = ["version": "\(tls.version)", "cipher": tls.cipher]
         }
-        switch result {
-        case .success: break
-        case .failure(.stream(let error)): facts["error"] = JSONOutput.error(error)
-        case .failure(.file(let failure)): facts["error"] = JSONOutput.error(failure)
-        }
+        if case .failure(let error) = result { facts["error"] = JSONOutput.error(error) }
         facts["steps"] = JSONOutput.steps(stream?.report ?? report ?? ConnectionReport())
         return JSONOutput.line(facts)
     }
 }
 
-/// The last stream that a session made.
+/// The last stream that a session has created.
 final class LastStream: Sendable {
     private let last = Locked<ReadStream?>(nil)
 

@@ -3,55 +3,52 @@ import Foundation
 import Glibc
 import NetKit
 
-/// How `netkit get` logs in.
+/// The options for logins to HTTP servers and proxies.
 struct LoginOptions: ParsableArguments {
     @Option(
         name: [.customShort("u"), .customLong("user")],
         help: ArgumentHelp(
-            "Log in as USER where the server asks; the password is asked for on the terminal unless given. It goes to no other server.",
+            "Log in as USER if the server requires it; a missing password is asked for on the terminal. Sent to no other server.",
             valueName: "USER[:PASSWORD]"))
     var user: String?
 
     @Option(
         help: ArgumentHelp(
-            "Schemes that may be used, the first choice first: any, or some of negotiate,ntlm,digest,basic.",
+            "Allowed schemes, first choice first: any, or a list of negotiate,ntlm,digest,basic.",
             valueName: "SCHEMES"))
     var auth: String?
 
     @Option(
         help: ArgumentHelp(
-            "Log in as USER where a proxy asks; the password is asked for on the terminal unless given.",
+            "Log in as USER if a proxy requires it; a missing password is asked for on the terminal.",
             valueName: "USER[:PASSWORD]"))
     var proxyUser: String?
 
     @Option(
         help: ArgumentHelp(
-            "Schemes that may be used for proxies, as for --auth, which does not count for them.", valueName: "SCHEMES")
-    )
+            "Allowed schemes for proxies. Same values as --auth, which does not apply to proxies.", valueName: "SCHEMES"
+        ))
     var proxyAuth: String?
 
     @Option(
         help: ArgumentHelp(
-            "Let HOST act in the user's name elsewhere (Kerberos); repeatable. Only for hosts that are fully trusted.",
+            "Let HOST act in your name elsewhere (Kerberos delegation); repeatable. For fully trusted hosts only.",
             valueName: "HOST"))
     var delegate: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            """
-            Ask for a Kerberos ticket only for HOST, also where a redirect leads there; repeatable, '*' for every host. \
-            Default: the host of the URL.
-            """,
+            "Request Kerberos tickets only for HOST, also after redirects; repeatable, '*' for all. Default: the URL's host.",
             valueName: "HOST"))
     var negotiateHost: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Take passwords from the desktop's key ring, or from an encrypted FILE, whose pass-phrase is asked for on the terminal.",
+            "Read passwords from the desktop's keyring, or from an encrypted FILE, whose pass-phrase is asked for on the terminal.",
             valueName: "keyring|FILE"))
     var passwordStore: String?
 
-    @Flag(help: "Keep a password that was typed, once it was accepted, in the --password-store.")
+    @Flag(help: "Save a typed password in the --password-store once it is accepted.")
     var savePassword = false
 
     @OptionGroup var netrc: NetrcOptions
@@ -59,24 +56,24 @@ struct LoginOptions: ParsableArguments {
     func validate() throws {
         let methods = try methods(auth, "--auth")
         if methods?.contains(.negotiate) == false, !delegate.isEmpty || !negotiateHost.isEmpty {
-            throw ValidationError("--delegate and --negotiate-host are for Negotiate, which --auth leaves out.")
+            throw ValidationError("--delegate and --negotiate-host require Negotiate, which --auth excludes.")
         }
         _ = try self.methods(proxyAuth, "--proxy-auth")
         if savePassword, passwordStore == nil {
-            throw ValidationError("--save-password needs --password-store keyring or FILE, where it is kept.")
+            throw ValidationError("--save-password requires --password-store keyring or --password-store FILE.")
         }
     }
 
-    /// Whether a 401 is to be answered.
+    /// Whether to answer a 401.
     var isUsed: Bool {
         user != nil || auth != nil || netrc.isUsed || passwordStore != nil || !delegate.isEmpty
             || !negotiateHost.isEmpty
     }
 
-    /// Whether a 407 is to be answered with more than the user of the proxy's URL.
+    /// Whether to answer a 407 with more than the user in the proxy's URL.
     var isUsedForProxies: Bool { proxyUser != nil || proxyAuth != nil || passwordStore != nil }
 
-    /// The options given that have a meaning only with HTTP.
+    /// The given options that apply only to HTTP.
     var optionsOfHTTP: [String] {
         [
             ("--auth", auth != nil), ("--proxy-user", proxyUser != nil), ("--proxy-auth", proxyAuth != nil),
@@ -85,7 +82,7 @@ struct LoginOptions: ParsableArguments {
         ].filter(\.1).map(\.0)
     }
 
-    /// The URL with the user of the command line.
+    /// The URL with the user name and password of `-u`.
     func url(for url: URL) -> URL {
         guard let user, var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return url }
         let words = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -94,7 +91,10 @@ struct LoginOptions: ParsableArguments {
         return parts.url ?? url
     }
 
-    func configuration() throws -> HTTPSession.Configuration {
+    /// A session configuration with these logins.
+    ///
+    /// - Parameter prompt: asks the user for what the options do not give.
+    func configuration(_ prompt: LoginPrompt) throws -> HTTPSession.Configuration {
         var configuration = HTTPSession.Configuration()
         configuration.policy.methods = try methods(auth, "--auth") ?? configuration.policy.methods
         configuration.policy.methods = configuration.policy.methods.map { $0 == .negotiate ? negotiate : $0 }
@@ -103,31 +103,73 @@ struct LoginOptions: ParsableArguments {
         configuration.proxyPolicy = proxyPolicy
         if let file = try netrc.file() { configuration.stores.origins.append(file) }
         if let store = try store() {
-            // Told now rather than when a server has asked. What is kept names the role, so that one store does for both.
+            // Reports an unusable store now, not when a server requires a login. One store serves both roles, since each
+            // entry holds its role.
             try store.check()
             configuration.stores.origins.append(store)
             configuration.stores.proxies.append(store)
         }
-        let person = Person(
-            proxyUser: proxyUser, loginsToServers: isUsed, loginsToProxies: isUsedForProxies,
-            savesPassword: savePassword)
-        configuration.prompt = { await person.answer($0) }
+        configuration.prompt = { await prompt.answer($0) }
         return configuration
     }
 
-    /// The store of `--password-store`; a file that is named like the key ring is written `./keyring`.
+    /// The prompt for what these options do not give.
+    func prompt() -> LoginPrompt {
+        LoginPrompt(
+            proxyUser: proxyUser, answersServers: isUsed, answersProxies: isUsedForProxies,
+            savesPassword: savePassword)
+    }
+
+    /// What a 401 or 407 means, in one sentence with the option that helps; nil for another status.
+    func refusal(_ response: HTTPResponse, _ prompt: LoginPrompt) -> String? {
+        let isProxy = response.status == .proxyAuthenticationRequired
+        var policy = AuthenticationPolicy()
+        policy.methods = (try? methods(isProxy ? proxyAuth : auth, "")) ?? policy.methods
+        guard let authentication = HTTPAuthentication(response: response, policy: policy) else { return nil }
+        let asker = isProxy ? "The proxy" : "The server"
+        if let question = prompt.unanswered(isProxy ? .proxy : .origin) {
+            let scheme = question.method.name
+            let realm = question.requiresAccountDomain ? nil : question.space.realm.map { "\"\($0)\"" }
+            if question.failure != nil {
+                return "Wrong user name or password for \(realm ?? asker.lowercased()) (\(scheme))."
+            }
+            let option = (isProxy ? "--proxy-user USER" : "-u USER") + (question.user == nil ? "" : ":PASSWORD")
+            return "\(asker) requires \(scheme == "NTLM" ? "an" : "a") \(scheme) login"
+                + "\(realm.map { " for \($0)" } ?? ""): use \(option)."
+        }
+        if authentication.isValid { return "\(asker) rejected the login." }
+        let exclusion = Self.exclusion(of: authentication, by: isProxy ? "--proxy-auth" : "--auth")
+        let reason = authentication.error.map { ": \($0)" } ?? ""
+        return "\(asker) \(exclusion ?? "requires a login, but no offered scheme can be used\(reason)")."
+    }
+
+    /// Why no offered scheme was even tried, as the predicate of a sentence about the server or proxy; nil if one was.
+    ///
+    /// - Parameter option: the option that may have excluded schemes.
+    static func exclusion(of authentication: HTTPAuthentication, by option: String) -> String? {
+        let entries = authentication.explain().entries
+        let schemes = entries.map(\.scheme).joined(separator: ", ")
+        if entries.isEmpty { return "requires a login, but offers no scheme" }
+        if entries.allSatisfy({ $0.outcome == .leftOut }) { return "offers only \(schemes), which \(option) excludes" }
+        if entries.allSatisfy({ $0.outcome == .unknown }) {
+            return "offers only \(schemes), which netkit does not support"
+        }
+        return nil
+    }
+
+    /// The store of `--password-store`; `./keyring` denotes a file of that name.
     private func store() throws(HTTPAuthError) -> (any CredentialStore)? {
         guard let path = passwordStore else { return nil }
         if path == "keyring" { return SecretServiceStore() }
         let isNew = access(path, F_OK) != 0
         if isNew, !savePassword {
             throw HTTPAuthError(
-                .storeUnavailable, detail: "there is no \(path); --save-password makes it, 'keyring' needs no file")
+                .storeUnavailable, detail: "\(path) does not exist; --save-password creates it")
         }
         guard let terminal = PasswordTerminal(),
             let phrase = terminal.secret("\(isNew ? "New pass-phrase" : "Pass-phrase") of \(Terminal.shown(path)): ")
-        else { throw HTTPAuthError(.storeLocked, detail: "there is no terminal to ask for the pass-phrase of \(path)") }
-        if isNew, terminal.secret("The same again: ") != phrase {
+        else { throw HTTPAuthError(.storeLocked, detail: "no terminal to ask for the pass-phrase of \(path)") }
+        if isNew, terminal.secret("Repeat the pass-phrase: ") != phrase {
             throw HTTPAuthError(.storeLocked, detail: "the two pass-phrases differ")
         }
         return CredentialFile(path: path, key: .passphrase(phrase))
@@ -146,25 +188,25 @@ struct LoginOptions: ParsableArguments {
             guard
                 let method = AuthenticationPolicy().methods.first(where: { $0.name.lowercased() == name.lowercased() })
             else {
-                throw ValidationError("\(option) knows any, negotiate, ntlm, digest and basic, and not '\(name)'.")
+                throw ValidationError("\(option) '\(name)' is not a scheme; use any, negotiate, ntlm, digest or basic.")
             }
             return method
         }
     }
 }
 
-/// Passwords from a file.
+/// The options for passwords from a netrc file.
 struct NetrcOptions: ParsableArguments {
-    @Flag(help: "Take passwords from $NETRC or ~/.netrc.")
+    @Flag(help: "Read passwords from $NETRC or ~/.netrc.")
     var netrc = false
 
-    @Option(help: ArgumentHelp("Take passwords from FILE, in the form of netrc.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("Read passwords from FILE, in netrc format.", valueName: "FILE"))
     var netrcFile: String?
 
-    /// Whether there may be passwords to send.
+    /// Whether one of the options was given.
     var isUsed: Bool { netrc || netrcFile != nil }
 
-    /// The file; nil if none is wanted.
+    /// The file; nil without these options.
     func file() throws -> NetrcFile? {
         let environment = ProcessInfo.processInfo.environment
         let usual = environment["NETRC"] ?? environment["HOME"].map { $0 + "/.netrc" }

@@ -2,34 +2,34 @@ import ArgumentParser
 import Glibc
 import NetKit
 
-/// The tool: one verb for each thing a person does with NetKit.
+/// The `netkit` command: one verb per task.
 @main
 struct NetKitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "netkit",
-        abstract: "Fetches pages, looks up names, and says why it failed when it fails.",
+        abstract: "Transfers files, resolves names, finds services, and explains network failures.",
         discussion: """
-            Exit codes, curl's where it has one:
-              0  done
-              3  the URL cannot be requested
+            Exit codes; the numbers are curl's where curl has one:
+              0  success
+              1  any other failure
+              3  the URL is malformed or not supported
               6  the name was not found
-              7  no connection could be made
-             18  the answer was cut short
-             22  the server answered with a status of 400 or more, or refused
+              7  the connection failed
+             18  the response was cut short
+             22  the server responded with status 400 or above, or refused
              23  a local file cannot be read or written
-             28  a time limit passed
+             28  timed out
              35  the TLS handshake failed
-             47  too many redirects, or a loop
-             52  the server closed without an answer
+             47  too many redirects, or a redirect loop
+             52  the server closed the connection without a response
              56  the connection was lost
-             60  the server's certificate cannot be trusted
-             97  a proxy refused, or makes no sense
+             60  the server's certificate is not trusted
              64  the command line is wrong
-              1  anything else
-            diagnose has its own: 0 works, 1 is broken, 2 cannot be told.
+             97  proxy refused, or proxy setting invalid
+            diagnose has its own codes: 0 works, 1 is broken, 2 is undetermined.
 
-            With --json every verb prints an object, or one a line, whose error says what failed: sentence, and where the \
-            network failed domain and code.
+            With --json, a verb prints one JSON object, or one per line. The object of a failure has "error": its \
+            "sentence", and for a network error its "domain" and "code".
             """,
         version: PackageVersions.text,
         subcommands: [
@@ -41,7 +41,7 @@ struct NetKitCommand: AsyncParsableCommand {
         ]
     )
 
-    /// Runs the verb that was asked for. Wrong words that are found only on the way are told with the verb's usage.
+    /// Runs the verb. A verb may find a command-line error only while it runs; its usage is then printed as well.
     static func main() async {
         do {
             var command = try parseAsRoot()
@@ -52,7 +52,7 @@ struct NetKitCommand: AsyncParsableCommand {
                 throw ExitCode.validationFailure
             }
         } catch {
-            // As exit(withError:) does it, but for what a terminal would obey: an error may quote a peer.
+            // Like exit(withError:), but with terminal control characters escaped: an error may quote a peer.
             let (message, code) = (ShownText(lines: fullMessage(for: error)), exitCode(for: error))
             if !message.text.isEmpty {
                 if code.isSuccess { Terminal.print(message) } else { Terminal.say(message) }
@@ -62,7 +62,7 @@ struct NetKitCommand: AsyncParsableCommand {
     }
 }
 
-/// What the tool's exit codes mean; curl's numbers where it has one.
+/// The exit codes of all verbs but `diagnose`; curl's numbers where curl has one.
 enum ExitStatus: Int32 {
     case other = 1
     case badURL = 3
@@ -81,7 +81,9 @@ enum ExitStatus: Int32 {
 
     var exitCode: ExitCode { ExitCode(rawValue) }
 
-    /// The code for a stream's failure.
+    /// The code for the failure of a stream.
+    ///
+    /// - Parameter response: the response head, if one arrived before the failure.
     init(_ error: StreamError, after response: HTTPResponse?) {
         if let cause = error.underlying as? HTTPAuthError {
             self = ExitStatus(cause)
@@ -89,7 +91,8 @@ enum ExitStatus: Int32 {
         }
         switch error.domain {
         case .netDB:
-            self = error.underlying.map { "\($0)" }?.contains("time") == true ? .timedOut : .nameNotFound
+            let servers = (error.underlying as? ResolverError)?.servers ?? []
+            self = servers.contains { $0.result == .timedOut } ? .timedOut : .nameNotFound
         case .ssl:
             self = ExitStatus.isAboutTrust(error) ? .untrustedCertificate : .handshakeFailed
         case .socks: self = .proxyRefused
@@ -116,12 +119,25 @@ enum ExitStatus: Int32 {
         }
     }
 
-    /// The code for a login that failed.
+    /// The code for a failed login, or for a password store that cannot be used.
     private init(_ error: HTTPAuthError) {
         switch error.code {
         case .storeUnavailable, .storeMalformed, .storeNotPrivate, .storeReadOnly, .storeLocked: self = .localFile
         case .timedOut: self = .timedOut
         default: self = .serverError
+        }
+    }
+
+    /// The sentence and exit status for the failure of a verb; nil for another error, such as one in the command line.
+    static func describe(
+        _ error: any Error, after response: HTTPResponse? = nil
+    ) -> (sentence: String, status: ExitStatus)? {
+        switch error {
+        case let error as StreamError: (error.description, ExitStatus(error, after: response))
+        case let error as HTTPMessageError: ("The request cannot be sent: \(error).", .badURL)
+        case let error as OutputFile.Failure: (error.description, .localFile)
+        case let error as HTTPAuthError: (Terminal.sentence(error), .localFile)
+        default: nil
         }
     }
 
@@ -135,9 +151,9 @@ enum ExitStatus: Int32 {
     }
 }
 
-/// The versions of the packages that the tool is made of; `Scripts/check` compares them with the change logs.
+/// The versions of NetKit's packages; `Scripts/check` compares them with the change logs.
 enum PackageVersions {
-    /// Each package with the version that it has, or is on its way to.
+    /// The current or next version of each package.
     static let all = [
         ("EventLoops", "0.1.0"),
         ("FTPStream", "0.1.0"),
@@ -150,7 +166,7 @@ enum PackageVersions {
         ("StreamKit", "0.1.0"),
     ]
 
-    /// What `netkit --version` prints: the umbrella's version, and below it those of its parts.
+    /// The output of `netkit --version`: the version of NetKit, then those of its packages.
     static var text: String {
         let own = all.first { $0.0 == "NetKit" }?.1 ?? ""
         let parts = all.filter { $0.0 != "NetKit" }.map { "  \($0.0) \($0.1)" }

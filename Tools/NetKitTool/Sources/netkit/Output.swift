@@ -2,16 +2,17 @@ import Foundation
 import Glibc
 import NetKit
 
-/// A text that a terminal shows and does not obey: what this program says, with all that comes from elsewhere escaped.
+/// Text that is safe to print: control characters in interpolated values are escaped, so that a terminal shows them
+/// instead of executing them.
 ///
 /// ```swift
-/// Terminal.say("The server answered: \(reason)")    // whatever is in `reason`
+/// Terminal.say("The server responded: \(reason)")    // `reason` may hold any characters
 /// ```
 ///
-/// What is written in a literal stays as it is; what is put into it is escaped. Every function of this program that prints takes this type
-/// and no string, so that a text cannot be printed without having passed here.
+/// Literal parts stay as they are. Every function of this program that prints takes this type instead of `String`, so that
+/// no text is printed unescaped.
 struct ShownText: ExpressibleByStringInterpolation, Sendable {
-    /// The text, fit to be written.
+    /// The escaped text.
     let text: String
 
     init(stringLiteral value: String) {
@@ -22,13 +23,13 @@ struct ShownText: ExpressibleByStringInterpolation, Sendable {
         text = stringInterpolation.text
     }
 
-    /// Lines that came from elsewhere: line feeds stay.
+    /// Escapes text of several lines; line feeds stay.
     init(lines: String) {
         text = lines.split(separator: "\n", omittingEmptySubsequences: false).map { ShownText.escaped(String($0)) }
             .joined(separator: "\n")
     }
 
-    /// JSON: what it may not show stands in strings, where `\u` escapes it.
+    /// Escapes JSON text. Control characters occur only within its strings, so each becomes a JSON escape (`\u…`).
     init(json: String) {
         text = ShownText.escaping(json) { scalar in
             UTF16.encode(scalar)?.map {
@@ -40,7 +41,7 @@ struct ShownText: ExpressibleByStringInterpolation, Sendable {
 
     static func + (left: ShownText, right: ShownText) -> ShownText { "\(left)\(right)" }
 
-    /// A text with control and format characters as `\u{…}`: those that a terminal obeys, that break lines, or that turn text round.
+    /// The text with each control or format character as `\u{…}`: terminal commands, line breaks, and changes of text direction.
     static func escaped(_ text: String) -> String {
         escaping(text) { "\\u{\(String($0.value, radix: 16))}" }
     }
@@ -68,7 +69,7 @@ struct ShownText: ExpressibleByStringInterpolation, Sendable {
             text += literal
         }
 
-        /// What has passed already.
+        /// Appends text that is escaped already.
         mutating func appendInterpolation(_ shown: ShownText) {
             text += shown.text
         }
@@ -79,19 +80,19 @@ struct ShownText: ExpressibleByStringInterpolation, Sendable {
     }
 }
 
-/// Shadows the standard library's: a string may hold anything.
-@available(*, unavailable, message: "write Terminal.print, which escapes what a terminal would obey")
+/// Shadows the standard library's `print`, which does not escape control characters.
+@available(*, unavailable, message: "use Terminal.print, which escapes control characters")
 func print(_ items: Any..., separator: String = " ", terminator: String = "\n") {}
 
-/// Where the tool talks to a person: standard error, with what a terminal can do.
+/// Output to the user: lines on standard output and standard error, and the properties of the terminal.
 enum Terminal {
-    /// True if standard error is a terminal, so that progress may be shown.
+    /// Whether standard error is a terminal, so that progress can be shown.
     static let isInteractive = isatty(STDERR_FILENO) == 1
 
-    /// True if standard output is a terminal.
+    /// Whether standard output is a terminal.
     static let showsOutput = isatty(STDOUT_FILENO) == 1
 
-    /// Characters in a line.
+    /// The width of the terminal in characters; 80 if unknown.
     static var width: Int {
         var size = winsize()
         return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20 ? Int(size.ws_col) : 80
@@ -107,7 +108,7 @@ enum Terminal {
         write("\(line)\n", to: STDERR_FILENO)
     }
 
-    /// Writes all of a text; nothing can be done if that fails.
+    /// Writes a text to a descriptor; a failure is ignored, since it cannot be reported.
     static func write(_ text: ShownText, to descriptor: Int32) {
         let bytes = Array(text.text.utf8)
         var written = 0
@@ -118,16 +119,16 @@ enum Terminal {
         }
     }
 
-    /// A text from a stranger, safe to show: for messages that others print.
+    /// Escapes text from a peer for messages that ArgumentParser or a package prints.
     static func shown(_ text: String) -> String { ShownText.escaped(text) }
 
-    /// An error of a store of passwords as a sentence.
+    /// An error of a password store as a sentence.
     static func sentence(_ error: HTTPAuthError) -> String {
         let text = error.description
         return text.prefix(1).uppercased() + text.dropFirst() + "."
     }
 
-    /// A URL as it was typed, without its password: output may be kept longer than anyone thinks. The text need not be a URL.
+    /// A URL as typed, without its password, because output is often logged. The text need not be a valid URL.
     static func shownURL(_ text: String) -> String {
         if let parts = URLComponents(string: text), parts.password == nil { return shown(text) }
         let start = text.range(of: "//")?.upperBound ?? text.startIndex
@@ -137,33 +138,36 @@ enum Terminal {
         return shown("\(text[..<colon]):…\(text[end...])")
     }
 
-    /// A field of an answer. A server's proof that it knows the password is made of it, so that passwords could be tried on it.
+    /// The value of a response field as it may be shown.
+    ///
+    /// The `rspauth` of an `Authentication-Info` is replaced: it is derived from the password, so that passwords could be
+    /// guessed from it.
     static func shownField(_ name: String, _ value: String) -> String {
         guard name.lowercased().hasSuffix("authentication-info") else { return value }
         return value.replacing(/(rspauth *= *)("[^"]*"|[^ ,]*)/.ignoresCase()) { "\($0.1)\"…\"" }
     }
 }
 
-/// What `--json` prints: one line, keys in alphabetical order.
+/// The output of `--json`: one object per line, with sorted keys.
 ///
-/// Where a verb fails, its object has `error`: an object with `sentence`, and where the network failed `domain` and `code`.
+/// The object of a failed verb has `error`: an object with `sentence`, and for a network error `domain` and `code`.
 enum JSONOutput {
-    /// What is known about something, by name.
+    /// The members of a JSON object.
     typealias Facts = [String: any Sendable]
 
-    /// An object or an array as one line.
+    /// A JSON object or array as one line.
     static func line(_ value: Any) -> ShownText {
         let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
         let data = (try? JSONSerialization.data(withJSONObject: value, options: options)) ?? Data("{}".utf8)
         return ShownText(json: String(decoding: data, as: UTF8.self))
     }
 
-    /// Prints a line on standard output, at once.
+    /// Prints a JSON value as a line on standard output, without buffering.
     static func show(_ value: Any) {
         Terminal.write("\(line(value))\n", to: STDOUT_FILENO)
     }
 
-    /// What failed.
+    /// The object that describes an error.
     static func error(_ error: any Error) -> Facts {
         if let error = error as? ResolverError {
             let domain = StreamErrorDomain(rawValue: error.domain.rawValue)
@@ -173,14 +177,14 @@ enum JSONOutput {
         return ["sentence": error.description, "domain": error.domain.description, "code": error.code]
     }
 
-    /// A URL without user and password: what is printed may be kept.
+    /// A URL without user and password, because output is often logged.
     static func url(_ text: String) -> String {
         guard var parts = URLComponents(string: text), parts.user != nil || parts.password != nil else { return text }
         (parts.user, parts.password) = (nil, nil)
         return parts.string ?? ""
     }
 
-    /// Every step of a connection, with seconds.
+    /// The steps of a connection, with their times in seconds.
     static func steps(_ report: ConnectionReport) -> [Facts] {
         report.steps.map { step in
             var facts: Facts = [

@@ -1,12 +1,12 @@
 import Glibc
 import NetKit
 
-/// Where a body goes: a file, or standard output.
+/// The destination of a body: a file, or standard output.
 struct OutputFile: ~Copyable {
-    /// A file that cannot be used, with what the system said.
+    /// A file that cannot be used, and the reason given by the system.
     struct Failure: Error, CustomStringConvertible {
         let description: String
-        /// Nobody reads what is written.
+        /// The reader of the pipe has closed it.
         let isBrokenPipe: Bool
 
         init(description: String, isBrokenPipe: Bool = false) {
@@ -14,7 +14,7 @@ struct OutputFile: ~Copyable {
             self.isBrokenPipe = isBrokenPipe
         }
 
-        /// Why a file or folder cannot be read; nil if it can.
+        /// The reason why a file or folder cannot be read; nil if it can.
         init?(reading path: String) {
             if access(path, R_OK) == 0 { return nil }
             self.init(description: "\(path) cannot be read: \(String(cString: strerror(errno))).")
@@ -31,13 +31,13 @@ struct OutputFile: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - path: the file; made if it is not there.
-    ///   - keeps: how many bytes at its front are kept; what follows goes.
+    ///   - path: the file; created if it does not exist.
+    ///   - keeps: the number of bytes to keep at its beginning; the rest is truncated.
     init(path: String, keeping keeps: Int64) throws(Failure) {
         name = path
         descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw OutputFile.failure("cannot be written", path) }
-        // Devices and pipes have no length and no place.
+        guard descriptor >= 0 else { throw OutputFile.failure(writing: path) }
+        // Both calls fail for devices and pipes, which have neither a length nor an offset.
         _ = ftruncate(descriptor, off_t(keeps))
         _ = lseek(descriptor, off_t(keeps), SEEK_SET)
     }
@@ -46,7 +46,7 @@ struct OutputFile: ~Copyable {
         if descriptor != STDOUT_FILENO { close(descriptor) }
     }
 
-    /// How long a file is; 0 if there is none.
+    /// The size of a file in bytes; 0 if it does not exist.
     static func size(of path: String) -> Int64 {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
@@ -59,14 +59,15 @@ struct OutputFile: ~Copyable {
                 Glibc.write(descriptor, $0.baseAddress, $0.count)
             }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw OutputFile.failure("cannot be written", name) }
+            guard count >= 0 else { throw OutputFile.failure(writing: name) }
             written += count
         }
     }
 
-    private static func failure(_ what: String, _ name: String) -> Failure {
+    private static func failure(writing name: String) -> Failure {
         let number = errno
         return Failure(
-            description: "\(name) \(what): \(String(cString: strerror(number))).", isBrokenPipe: number == EPIPE)
+            description: "\(name) cannot be written: \(String(cString: strerror(number))).",
+            isBrokenPipe: number == EPIPE)
     }
 }

@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import NetKit
 
-/// The terminal of this process, to ask for user names and passwords whatever the standard streams are.
+/// The controlling terminal, for user names and passwords, even if the standard streams are redirected.
 final class PasswordTerminal: Sendable {
     private let descriptor: Int32
 
-    /// Nil if this process has no terminal.
+    /// Opens the terminal; nil if the process has none.
     init?() {
         descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         if descriptor < 0 { return nil }
@@ -14,7 +14,7 @@ final class PasswordTerminal: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Asks what a server wants to know; nil if the person gives up with Ctrl-C or Ctrl-D.
+    /// Asks for a login; nil if the user cancels with Ctrl-C or Ctrl-D.
     func ask(_ question: AuthenticationPrompt) -> AuthenticationPrompt.Answer? {
         Terminal.write("netkit: \(question.text)\n", to: descriptor)
         let user: String
@@ -24,19 +24,19 @@ final class PasswordTerminal: Sendable {
             guard let typed = line("User: ", echoes: true) else { return nil }
             user = typed.withBytes { String(decoding: $0, as: UTF8.self) }
         }
-        guard let password = line("Password of \(Terminal.shown(user)): ", echoes: false) else { return nil }
+        guard let password = line("Password for \(Terminal.shown(user)): ", echoes: false) else { return nil }
         return AuthenticationPrompt.Answer(user: user, password: password)
     }
 
-    /// Asks for a password alone; nil if the person gives up.
+    /// Asks for a password; nil if the user cancels.
     func password(of user: String) -> String? {
-        line("Password of \(Terminal.shown(user)): ", echoes: false)?.withBytes { String(decoding: $0, as: UTF8.self) }
+        line("Password for \(Terminal.shown(user)): ", echoes: false)?.withBytes { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Asks for a secret; nil if the person gives up.
+    /// Asks for a secret; nil if the user cancels.
     func secret(_ prompt: ShownText) -> Secret? { line(prompt, echoes: false) }
 
-    /// A line, read a byte at a time so that Ctrl-C ends the question and leaves the terminal as it was.
+    /// Reads a line, byte by byte so that Ctrl-C cancels only the question and the terminal's mode is restored.
     private func line(_ prompt: ShownText, echoes: Bool) -> Secret? {
         var saved = termios()
         guard tcgetattr(descriptor, &saved) == 0 else { return nil }
@@ -47,7 +47,7 @@ final class PasswordTerminal: Sendable {
         Terminal.write(prompt, to: descriptor)
         defer { Terminal.write("\n", to: descriptor) }
 
-        // One allocation, overwritten at the end: growing would leave copies of the password behind.
+        // One allocation, overwritten at the end: a growing buffer would leave copies of the password in memory.
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 1024, alignment: 1)
         defer {
             if let address = bytes.baseAddress { explicit_bzero(address, bytes.count) }
@@ -63,7 +63,7 @@ final class PasswordTerminal: Sendable {
             case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return Secret(bytes: bytes[..<count])
             case 3, 4: return nil
             case 8, 0x7F:
-                // A whole character of UTF-8.
+                // Removes a whole UTF-8 character.
                 while count > 0 {
                     count -= 1
                     if bytes[count] & 0xC0 != 0x80 { break }
@@ -84,34 +84,52 @@ final class PasswordTerminal: Sendable {
     }
 }
 
-/// Who answers when a server or proxy wants a password: the command line, then the person at the terminal.
-struct Person: Sendable {
-    /// `USER` or `USER:PASSWORD`; that for the server is in the URL.
-    let proxyUser: String?
-    let loginsToServers: Bool
-    let loginsToProxies: Bool
-    let savesPassword: Bool
+/// Answers a server's or proxy's request for a login: from the command line, or else by asking at the terminal.
+final class LoginPrompt: Sendable {
+    /// `USER` or `USER:PASSWORD`; the login for the server is in the URL.
+    private let proxyUser: String?
+    private let answersServers: Bool
+    private let answersProxies: Bool
+    private let savesPassword: Bool
+    private let open = Locked<[ProtectionSpace.Role: AuthenticationPrompt]>([:])
+
+    /// - Parameters:
+    ///   - answersServers: whether to ask for the user name if the URL of a server has none.
+    ///   - answersProxies: the same for proxies.
+    ///   - savesPassword: whether to save what is typed.
+    init(proxyUser: String?, answersServers: Bool, answersProxies: Bool, savesPassword: Bool) {
+        self.proxyUser = proxyUser
+        self.answersServers = answersServers
+        self.answersProxies = answersProxies
+        self.savesPassword = savesPassword
+    }
+
+    /// The last question from a server or proxy that was not answered; nil if each was.
+    func unanswered(_ role: ProtectionSpace.Role) -> AuthenticationPrompt? { open.withLock { $0[role] } }
 
     func answer(_ question: AuthenticationPrompt) async -> AuthenticationPrompt.Answer? {
         var question = question
-        let isProxy = question.space.role == .proxy
-        if isProxy, let proxyUser {
+        if question.space.role == .proxy, let proxyUser {
             let words = proxyUser.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             question.user = words[0]
-            // The command line agrees to no weaker login than was asked for before; only the person at the terminal can.
+            // A login weaker than an earlier one needs the user's consent, which only the terminal can give.
             if words.count > 1, question.failure == nil, question.downgrade == nil {
                 return .init(user: words[0], password: words[1])
             }
         }
-        // Whoever was not told to log in does not.
-        guard question.user != nil || (isProxy ? loginsToProxies : loginsToServers) else { return nil }
-        guard let terminal = PasswordTerminal() else {
-            Terminal.say("netkit: \(question.text) There is no terminal to ask for them.")
-            return nil
-        }
-        return await withCheckedContinuation { [question] continuation in
-            // Typing takes a while: on a thread of its own.
-            Thread.detachNewThread {
+        let answer = await ask(question)
+        if answer == nil { open.withLock { $0[question.space.role] = question } }
+        return answer
+    }
+
+    private func ask(_ question: AuthenticationPrompt) async -> AuthenticationPrompt.Answer? {
+        // Without a user name or an option for logins, a challenge is not answered.
+        guard question.user != nil || (question.space.role == .proxy ? answersProxies : answersServers),
+            let terminal = PasswordTerminal()
+        else { return nil }
+        return await withCheckedContinuation { continuation in
+            // Typing blocks, so it gets a thread of its own.
+            Thread.detachNewThread { [savesPassword] in
                 var answer = terminal.ask(question)
                 answer?.saves = savesPassword
                 continuation.resume(returning: answer)

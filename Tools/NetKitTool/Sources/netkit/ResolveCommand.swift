@@ -3,19 +3,19 @@ import Foundation
 import HostResolver
 import NetKit
 
-/// `netkit resolve`: names to addresses, addresses to names, and other records of the DNS.
+/// `netkit resolve`: resolves names to addresses, addresses to names, and DNS records.
 struct ResolveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
-        abstract: "Looks up names and addresses.",
+        abstract: "Resolves names, addresses and DNS records.",
         discussion: """
             Examples:
               netkit resolve www.example.org 192.0.2.7
               netkit resolve --type SRV _imaps._tcp.example.org
               netkit resolve --server 127.0.0.1:5353 --type TXT example.org
 
-            Without --type and --server the system's own way is taken, with its hosts file and other sources; else the DNS \
-            servers are asked directly, and a failure says what each of them did.
+            Without --type and --server, the system resolver is used, with /etc/hosts and its other sources. With either, \
+            the DNS servers are queried directly, and a failure lists the result of each.
             """
     )
 
@@ -43,23 +43,23 @@ struct ResolveCommand: AsyncParsableCommand {
         }
     }
 
-    @Argument(help: "Names, or addresses to find the names of.")
+    @Argument(help: "Names to resolve, or addresses to resolve to names.")
     var names: [String]
 
-    @Option(help: "The type of records to ask the DNS for.")
+    @Option(help: "The type of DNS record to query.")
     var type: RecordType?
 
-    @Option(help: ArgumentHelp("The DNS server to ask, instead of those of resolv.conf.", valueName: "ADDRESS[:PORT]"))
+    @Option(help: ArgumentHelp("DNS server to query, instead of those in resolv.conf.", valueName: "ADDRESS[:PORT]"))
     var server: String?
 
-    @Option(help: ArgumentHelp("Give up on each name after so many seconds.", valueName: "SECONDS"))
+    @Option(help: ArgumentHelp("Give up on each name after SECONDS.", valueName: "SECONDS"))
     var timeout: Double = 10
 
-    @Flag(help: "Print one JSON object a line for each name.")
+    @Flag(help: "Print one JSON object per name, one per line.")
     var json = false
 
     func validate() throws {
-        if !(timeout > 0) { throw ValidationError("--timeout is a number of seconds above 0.") }
+        if !(timeout > 0) { throw ValidationError("--timeout must be a number of seconds above 0.") }
     }
 
     func run() async throws {
@@ -72,14 +72,13 @@ struct ResolveCommand: AsyncParsableCommand {
             } catch {
                 status = error.code == .timedOut ? .timedOut : .nameNotFound
                 if json { JSONOutput.show(["name": name, "error": JSONOutput.error(error)]) }
-                Terminal.say("netkit: \(error.description)")
-                for outcome in error.servers { Terminal.say("  \(outcome.server): \(outcome.result.rawValue)") }
+                report(error)
             }
         }
         if let status { throw status.exitCode }
     }
 
-    /// Each answer as text, with its time to live if it is known.
+    /// Each answer as text, with its TTL in seconds if known.
     private func answers(to name: String, _ wire: WireResolver?) async throws(ResolverError) -> [(String, UInt32?)] {
         let deadline = ContinuousClock.now + .seconds(timeout)
         if let address = IPAddress(name) {
@@ -94,6 +93,19 @@ struct ResolveCommand: AsyncParsableCommand {
         return answer.records.map { (ResolveCommand.text($0.data), $0.timeToLive) }
     }
 
+    /// Prints a failure with the result of each DNS server, or only the servers if none can be reached.
+    private func report(_ error: ResolverError) {
+        guard !error.servers.isEmpty, error.servers.allSatisfy({ $0.result == .unreachable }) else {
+            Terminal.say("netkit: \(error.description)")
+            for outcome in error.servers { Terminal.say("  \(outcome.server): \(outcome.result.rawValue)") }
+            return
+        }
+        // A server is listed once for each attempt.
+        for server in Set(error.servers.map(\.server.description)).sorted() {
+            Terminal.say("netkit: DNS server \(server) cannot be reached")
+        }
+    }
+
     private func show(_ name: String, _ answers: [(String, UInt32?)]) {
         if json {
             let list = answers.map { answer in
@@ -105,7 +117,7 @@ struct ResolveCommand: AsyncParsableCommand {
         }
         let prefix: ShownText = names.count > 1 ? "\(name)  " : ""
         for (text, time) in answers {
-            Terminal.print("\(prefix)\(text)\(time.map { "  (for \($0) s)" } ?? "")")
+            Terminal.print("\(prefix)\(text)\(time.map { "  TTL \($0)" } ?? "")")
         }
     }
 
@@ -125,16 +137,16 @@ struct ResolveCommand: AsyncParsableCommand {
 }
 
 extension ResolverConfiguration {
-    /// The one server that an option names, instead of those of `/etc/resolv.conf`.
+    /// A configuration with the one server of an option, instead of those in `/etc/resolv.conf`.
     ///
-    /// - Throws: `ValidationError` if the text is no address.
+    /// - Throws: `ValidationError` if the text is not an address.
     init(askingOnly server: String) throws {
         if let address = SocketAddress(server) {
             self.init(servers: [address])
             return
         }
         guard let address = IPAddress(server) else {
-            throw ValidationError("'\(server)' is no address; write 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53.")
+            throw ValidationError("'\(server)' is not an address; use 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53.")
         }
         self.init(servers: [.ip(address, port: 53)])
     }

@@ -1,25 +1,26 @@
 import ArgumentParser
 import NetKit
 
-/// `netkit token decode`: shows tokens of NTLM and Negotiate.
+/// `netkit token decode`: decodes NTLM and Negotiate tokens.
 struct TokenDecodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decode",
-        abstract: "Shows what an NTLM, SPNEGO or Kerberos token says.",
+        abstract: "Decodes an NTLM, SPNEGO or Kerberos token.",
         discussion: """
             Examples:
               netkit token decode TlRMTVNTUAABAAAA…
               netkit token decode 'WWW-Authenticate: Negotiate oYG3MIG0…'
               curl -v … 2>&1 | grep -i authenticate: | tr -d '<>' | netkit token decode
 
-            Without an argument each line of standard input is one. What passwords could be tried on is not shown.
+            Without an argument, each line of standard input is a token. Values from which passwords could be guessed are \
+            not shown.
             """
     )
 
-    @Argument(help: "Base 64, with or without the scheme and the field's name before it.")
+    @Argument(help: "The token in base64, with or without scheme and header name.")
     var token: [String] = []
 
-    @Flag(help: "Print one JSON object a line for each token.")
+    @Flag(help: "Print one JSON object per token, one per line.")
     var json = false
 
     func run() throws {
@@ -32,7 +33,7 @@ struct TokenDecodeCommand: ParsableCommand {
             try show(line)
         }
         if isFirst {
-            Terminal.say("netkit: There is no token: neither an argument nor a line on standard input.")
+            Terminal.say("netkit: No token was given, neither as an argument nor on standard input.")
             throw ExitCode.failure
         }
     }
@@ -52,7 +53,7 @@ struct TokenDecodeCommand: ParsableCommand {
 }
 
 extension AuthenticationToken {
-    /// What it is, in a word that scripts may go by.
+    /// The kind of token, a stable name for scripts.
     fileprivate var kind: String {
         switch self {
         case .ntlmNegotiate: "ntlm-negotiate"
@@ -65,8 +66,8 @@ extension AuthenticationToken {
     }
 }
 
-/// `netkit token`: what stands in tokens of authentication.
+/// `netkit token`: the verbs for authentication tokens.
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Looks into tokens of authentication.", subcommands: [TokenDecodeCommand.self])
+        commandName: "token", abstract: "Decodes authentication tokens.", subcommands: [TokenDecodeCommand.self])
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import NetKit
 
-/// One line that shows how far a transfer has come, how fast, and how long it will take; redrawn at most ten times a second.
+/// A line on the terminal with a transfer's progress, rate and remaining time; redrawn at most ten times per second.
 struct ProgressBar {
     private static let interval: Duration = .milliseconds(100)
     private static let ratePeriod: Duration = .seconds(3)
@@ -14,15 +14,15 @@ struct ProgressBar {
     private var marks: [(time: ContinuousClock.Instant, count: Int64)] = []
 
     /// - Parameters:
-    ///   - total: how many bytes there will be, with those that are there already; nil if nobody knows.
-    ///   - offset: how many are there already.
+    ///   - total: the size of the whole file in bytes; nil if unknown.
+    ///   - offset: the bytes that an earlier transfer has left.
     init(total: Int64?, offset: Int64) {
         self.total = total
         self.offset = offset
         marks = [(start, offset)]
     }
 
-    /// Draws the line if it is time to.
+    /// Draws the line, unless the last drawing is too recent.
     mutating func show(_ count: Int64) {
         let now = ContinuousClock.now
         if let drawn, drawn.duration(to: now) < ProgressBar.interval { return }
@@ -32,7 +32,7 @@ struct ProgressBar {
         Terminal.write("\r\(line(count, now: now))\u{1b}[K", to: 2)
     }
 
-    /// Draws it for the last time, and ends the line.
+    /// Draws the final state, with the average rate, and ends the line.
     mutating func finish(_ count: Int64) {
         marks = [(start, offset)]
         Terminal.write("\r\(line(count, now: .now))\u{1b}[K\n", to: 2)
@@ -72,9 +72,9 @@ struct ProgressBar {
     }
 }
 
-/// What is shown of the transfer of a whole tree: on a terminal one line that changes, and at the end what was done.
+/// The output of a tree transfer: a progress line on a terminal, and a summary at the end.
 final class TreeProgress: Sendable {
-    /// Something was left out that should not have been; all else is done, and has been told.
+    /// Entries were skipped for another reason than their kind. The rest was transferred, and the summary printed.
     struct Incomplete: Error {
         let facts: JSONOutput.Facts
     }
@@ -115,18 +115,20 @@ final class TreeProgress: Sendable {
         Terminal.write("\r\(text.prefix(Terminal.width - 1))\u{1b}[K", to: 2)
     }
 
-    /// Says what was done and what was left out; fails if that was not for its kind alone.
+    /// Prints the skipped entries and a summary.
+    ///
+    /// - Throws: ``Incomplete`` if an entry was skipped for another reason than its kind.
     func finish(_ report: FTPTreeReport) throws(Incomplete) -> JSONOutput.Facts {
         if Terminal.isInteractive { Terminal.write("\r\u{1b}[K", to: 2) }
         for skipped in report.skipped {
             let reason = TreeProgress.reason(skipped)
-            Terminal.say("netkit: left out \(skipped.path): \(reason)")
+            Terminal.say("netkit: skipped \(skipped.path): \(reason)")
         }
         if report.skippedCount > report.skipped.count {
             Terminal.say("netkit: and \(report.skippedCount - report.skipped.count) more")
         }
         let seconds = start.duration(to: .now) / .seconds(1)
-        let unchanged = report.unchanged > 0 ? ", \(report.unchanged) complete already" : ""
+        let unchanged = report.unchanged > 0 ? ", \(report.unchanged) already complete" : ""
         Terminal.say(
             "netkit: \(count(report.files, "file")), \(count(report.directories, "folder")), "
                 + "\(ProgressBar.size(Double(report.bytes))) in \((seconds * 10).rounded() / 10) s\(unchanged)")
@@ -141,13 +143,13 @@ final class TreeProgress: Sendable {
 
     private static func reason(_ skipped: FTPTreeReport.Skipped) -> String {
         switch skipped.reason {
-        case .unsafeName: "its name cannot be one here"
-        case .notAFile: "it is a link or no file"
-        case .tooDeep: "it lies too deep"
-        case .tooMany: "too many folders wait to be entered"
+        case .unsafeName: "invalid file name"
+        case .notAFile: "symbolic link or special file"
+        case .tooDeep: "too deeply nested"
+        case .tooMany: "too many folders are queued"
         case .refused(let reply): "the server refused it: \(reply.description)"
         }
     }
 
-    private func count(_ number: Int, _ what: String) -> String { "\(number) \(what)\(number == 1 ? "" : "s")" }
+    private func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }

@@ -2,7 +2,7 @@ import Glibc
 import Peers
 import Testing
 
-/// What is said, and told to scripts, when something does not work.
+/// The messages and exit codes of failures.
 @Suite struct FailureTests {
     @Test(arguments: [
         (
@@ -26,9 +26,9 @@ import Testing
         (["ls", "http://h.invalid/"], 64, "Usage: netkit ls "),
         (
             ["ls", "--tls", "preferred", "--cacert", "/nowhere/x", "-u", "a:b", "ftp://h.invalid/"], 64,
-            "--cacert demands TLS, which --tls preferred does not"
+            "--cacert requires TLS, which --tls preferred does not"
         ),
-        (["resolve", "--timeout", "0", "localhost"], 64, "--timeout is a number of seconds above 0."),
+        (["resolve", "--timeout", "0", "localhost"], 64, "--timeout must be a number of seconds above 0."),
         (
             ["resolve", "--json", "h.invalid"], 6,
             #""error":{"code":8,"domain":"netDB","sentence":"no such host: h.invalid"}"#
@@ -38,12 +38,12 @@ import Testing
             "there is no such interface"
         ),
     ])
-    func saysWhy(_ arguments: [String], _ status: Int32, _ words: String) async throws {
+    func reportsReason(_ arguments: [String], _ status: Int32, _ words: String) async throws {
         let run = try await Tool.run(arguments)
         #expect(run.status == status && run.text.contains(words), "\(run.text)")
     }
 
-    /// Options that have a meaning only with TLS; nothing goes in the clear in spite of them.
+    /// Options that require TLS are refused for a connection without it.
     @Test(arguments: [
         ["--pin", "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="], ["--cert", "/nowhere/x"],
         ["--cert", "/nowhere/x", "--key", "/nowhere/y"], ["--tls-min", "1.3"], ["--tls-max", "1.2"],
@@ -52,10 +52,10 @@ import Testing
     func refusesOptionsOfTLSWithoutIt(_ options: [String]) async throws {
         for (line, remedy) in [
             (["connect", "h.invalid:993"], "add --tls or --starttls"),
-            (["get", "http://h.invalid/"], "write https://"),
-            (["explain-auth", "http://h.invalid/"], "write https://"),
-            (["get", "--tls", "off", "-u", "a:b", "ftp://h.invalid/f"], "leave out --tls off"),
-            (["ls", "--tls", "preferred", "-u", "a:b", "ftp://h.invalid/"], "leave out --tls preferred"),
+            (["get", "http://h.invalid/"], "use https://"),
+            (["explain-auth", "http://h.invalid/"], "use https://"),
+            (["get", "--tls", "off", "-u", "a:b", "ftp://h.invalid/f"], "omit --tls off"),
+            (["ls", "--tls", "preferred", "-u", "a:b", "ftp://h.invalid/"], "omit --tls preferred"),
         ] {
             let run = try await Tool.run(line + options)
             #expect(run.status == 64 && run.text.contains(remedy), "\(line): \(run.text)")
@@ -66,7 +66,7 @@ import Testing
     func refusesOptionsOfFTPWithHTTP(_ line: [String]) async throws {
         let run = try await Tool.run(line + ["-u", "joe:pw", "http://h.invalid/"])
         #expect(
-            run.status == 64 && run.text.contains("--tls and --active are for URLs that begin with ftp"), "\(run.text)")
+            run.status == 64 && run.text.contains("--tls and --active require an ftp"), "\(run.text)")
     }
 
     @Test(arguments: [
@@ -78,18 +78,21 @@ import Testing
         let names = options.filter { $0.hasPrefix("-") }.joined(separator: ", ")
         for scheme in ["ftp", "ftps"] {
             let run = try await Tool.run(["get"] + options + ["\(scheme)://joe:pw@h.invalid/f"])
-            let sentence = "\(names): only for http and https URLs, not for \(scheme)."
+            let sentence = "\(names): not supported for \(scheme) URLs, only for http and https."
             #expect(run.status == 64 && run.text.contains(sentence), "\(run.text)")
         }
     }
 
     @Test(arguments: [
-        (["get", "-r", "--report", "ftp://h.invalid/"], "--report shows one transfer"),
+        (["get", "-r", "--report", "ftp://h.invalid/"], "--report cannot be combined with -r"),
         (
             ["get", "--auth", "digest", "--negotiate-host", "h", "http://h.invalid/"],
-            "for Negotiate, which --auth leaves out"
+            "require Negotiate, which --auth excludes"
         ),
-        (["get", "--auth", "basic", "--delegate", "h", "http://h.invalid/"], "for Negotiate, which --auth leaves out"),
+        (
+            ["get", "--auth", "basic", "--delegate", "h", "http://h.invalid/"],
+            "require Negotiate, which --auth excludes"
+        ),
     ])
     func refusesOptionsThatChangeNothing(_ line: [String], _ words: String) async throws {
         let run = try await Tool.run(line)
@@ -102,19 +105,19 @@ import Testing
         #expect(run.status == 64 && run.text.contains("--tls \(when) contradicts ftps://"), "\(run.text)")
     }
 
-    @Test(arguments: ["get http://", "connect "]) func saysWhenThereIsNoRoom(_ verb: String) async throws {
+    @Test(arguments: ["get http://", "connect "]) func reportsFullDisk(_ verb: String) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody")
         }
-        // What is sent by connect; get has words of its own.
+        // The input is for connect; get sends its own request.
         let line = "printf 'GET / HTTP/1.1\\r\\n\\r\\n' | $netkit \(verb)127.0.0.1:\(server.port) >/dev/full"
         let run = try await Tool.run(shell: line)
         #expect(run.status == 23 && run.text.contains("standard output cannot be written: No space"), "\(run.text)")
     }
 
-    /// The steps of a load that never got an answer.
-    @Test func tellsTheStepsOfWhatFailed() async throws {
-        // Bound, so that nobody else takes the port, and not listening.
+    /// A transfer that fails before a response still reports its steps.
+    @Test func reportsStepsOfFailure() async throws {
+        // The port is bound, so that no other process takes it, but not listening.
         let held = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(held) }
         var address = sockaddr_in()
@@ -126,10 +129,10 @@ import Testing
             }
         }
         try #require(isBound)
-        let place = "127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
-        let report = try await Tool.run(["get", "--report", "http://\(place)/"])
-        #expect(report.status == 7 && report.text.contains("\nconnect \(place)  "), "\(report.text)")
-        let json = try await Tool.run(["get", "--json", "http://\(place)/"])
-        #expect(json.status == 7 && json.text.contains(#""step":"connect \#(place)""#), "\(json.text)")
+        let endpoint = "127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+        let report = try await Tool.run(["get", "--report", "http://\(endpoint)/"])
+        #expect(report.status == 7 && report.text.contains("\nconnect \(endpoint)  "), "\(report.text)")
+        let json = try await Tool.run(["get", "--json", "http://\(endpoint)/"])
+        #expect(json.status == 7 && json.text.contains(#""step":"connect \#(endpoint)""#), "\(json.text)")
     }
 }

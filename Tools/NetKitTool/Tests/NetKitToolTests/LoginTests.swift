@@ -2,7 +2,7 @@ import Foundation
 import Peers
 import Testing
 
-/// `netkit` logs in, keeps passwords, and never prints one, or anything made of one.
+/// `netkit` logs in and stores passwords, and prints neither a password nor anything derived from one.
 @Suite(.serialized) struct LoginTests {
     private struct Servers {
         let apache = Apache(listeners: [.plain, .tls])
@@ -24,15 +24,15 @@ import Testing
 
     private static let servers = Result { try Servers() }
 
-    /// What every output is looked through for: the password as it is typed and sent, and its hashes (NT, and MD5 with user
-    /// and realm).
+    /// The texts that no output may contain: the password as typed and as sent, and its hashes (NT, and MD5 with user and
+    /// realm).
     private static let secrets = [
         "open sesame", "open%20sesame", "hunter2", Data("alice:open sesame".utf8).base64EncodedString(),
         Data("alice:hunter2".utf8).base64EncodedString(), "eddcf896aaf1f0c3f83d4daa964f17bf",
         "5d138e4c7123bae9baef82b5f240c264", "TlRMTVNTUAAD", " response=",
     ]
 
-    /// Runs it, expects a status, and looks for secrets in what it prints.
+    /// Runs netkit, expects a status, and checks the output for secrets.
     @discardableResult
     private func netkit(
         _ arguments: [String], status: Int32, typing turns: [(String, String)] = [],
@@ -58,14 +58,14 @@ import Testing
         url.replacing("://", with: "://\(login)@")
     }
 
-    @Test("in every form of output", arguments: ["basic", "digest", "ntlm"])
+    @Test("logs in with every form of output", arguments: ["basic", "digest", "ntlm"])
     func outputs(_ scheme: String) async throws {
         let servers = try Self.servers.get()
         let url = scheme == "ntlm" ? servers.acceptor.url("/ntlm") : servers.apache.url(.plain, "/\(scheme)/secret.txt")
         let treasure = scheme == "ntlm" ? "user=PEERS\\alice" : "treasure"
         let user = scheme == "ntlm" ? "PEERS\\alice" : "alice"
         let auth = ["--auth", scheme]
-        // The NTLM server knows no HEAD.
+        // The NTLM server does not support HEAD.
         let heads = scheme == "ntlm" ? [] : [["--head"], ["--head", "--report"], ["--head", "--json"]]
         for form in heads + [[], ["--report"], ["--json"], ["--json", "--report"]] {
             let all = auth + form
@@ -80,7 +80,7 @@ import Testing
         try await netkit(["explain-auth", inURL(url)], status: 0)
     }
 
-    @Test("through proxies") func proxies() async throws {
+    @Test("logs in through proxies") func proxies() async throws {
         let servers = try Self.servers.get()
         let proxy = "http://127.0.0.1:\(servers.squid.port)"
         let root = try CertificateAuthority.shared().root
@@ -103,7 +103,7 @@ import Testing
         try await netkit(["get", "-x", inURL("http://127.0.0.1:1"), servers.apache.url(.plain, "/hello")], status: 7)
     }
 
-    @Test("in what cannot be understood") func wrongWords() async throws {
+    @Test("does not print passwords in error messages about the command line") func wrongWords() async throws {
         for (url, status) in [
             ("http://alice:open sesame@localhost:1/", 7), ("alice:hunter2@localhost", 3), ("http://alice:hunter2@", 3),
             ("http://alice:hun/hunter2@localhost", 64), ("http://alice:hunter2@localhost:99999/", 3),
@@ -120,7 +120,7 @@ import Testing
         try await netkit(["token", "decode", "alice:hunter2"], status: 1)
     }
 
-    @Test("typed on a terminal, kept in a file, taken from there") func passwordFile() async throws {
+    @Test("a password typed on the terminal is saved in a file and read from it") func passwordFile() async throws {
         let servers = try Self.servers.get()
         let url = servers.apache.url(.plain, "/digest/secret.txt")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-\(UUID())")
@@ -128,17 +128,17 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("passwords").path
         let missing = try await netkit(["get", "--password-store", file, url], status: 23)
-        #expect(missing.contains("there is no \(file)"))
+        #expect(missing.contains("\(file) does not exist"))
         let differs = try await netkit(
             ["get", "--password-store", file, "--save-password", url], status: 23,
-            typing: [("New pass-phrase", "open sesame 1"), ("The same again", "open sesame 2")])
+            typing: [("New pass-phrase", "open sesame 1"), ("Repeat the pass-phrase", "open sesame 2")])
         #expect(differs.contains("the two pass-phrases differ"))
         let phrase = "the words of hunter2"
         let asked = try await netkit(
             ["get", "--password-store", file, "--save-password", url], status: 0,
             typing: [
-                ("New pass-phrase", phrase), ("The same again", phrase), ("User: ", "alice"),
-                ("Password of alice", "hunter2"), ("User: ", "alice"), ("Password of alice", "open sesame"),
+                ("New pass-phrase", phrase), ("Repeat the pass-phrase", phrase), ("User: ", "alice"),
+                ("Password for alice", "hunter2"), ("User: ", "alice"), ("Password for alice", "open sesame"),
             ])
         #expect(asked.contains("treasure") && asked.contains("the user name or password was rejected"))
         // Another process needs the pass-phrase only.
@@ -150,13 +150,13 @@ import Testing
         #expect(wrong.contains("wrong pass-phrase or key"))
     }
 
-    @Test("HA-061: kept in the key ring, found by the next process") func keyRing() async throws {
+    @Test("HA-061: a password saved in the keyring is found by the next process") func keyRing() async throws {
         let servers = try Self.servers.get()
         let url = servers.apache.url(.plain, "/basic/secret.txt")
         let environment = try servers.ring.environment
         let asked = try await netkit(
             ["get", "--password-store", "keyring", "--save-password", "-u", "alice", url], status: 0,
-            typing: [("Password of alice", "open sesame")], environment: environment)
+            typing: [("Password for alice", "open sesame")], environment: environment)
         #expect(asked.contains("treasure"))
         let again = try await netkit(["get", "--password-store", "keyring", url], status: 0, environment: environment)
         #expect(again.contains("treasure"))
@@ -166,9 +166,7 @@ import Testing
         #expect(none.contains("there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set"))
     }
 
-    @Test("HA-006: a Kerberos ticket, which goes on to another machine only where the user says so") func tickets()
-        async throws
-    {
+    @Test("HA-006: a Kerberos ticket is delegated only to hosts that the user names") func tickets() async throws {
         let servers = try Self.servers.get()
         let environment = try servers.realm.environment(try await servers.realm.ticket(of: "alice"))
         let url = servers.acceptor.url("/kerberos")
@@ -179,14 +177,14 @@ import Testing
             #expect(text.contains("user=alice@PEERS.TEST") && text.contains("delegated=\(delegated)"))
         }
         let explained = try await netkit(["explain-auth", url], status: 0, environment: environment)
-        #expect(explained.contains("Negotiate uses the ticket that there is"))
-        // Without a ticket it says how to get one.
+        #expect(explained.contains("Negotiate uses the existing Kerberos ticket"))
+        // Without a ticket, the message says how to get one.
         let none = try await netkit(
             ["get", "--auth", "negotiate", url], status: 22, environment: try servers.realm.environment())
         #expect(none.contains("get one with kinit"))
     }
 
-    @Test("Negotiate asks for tickets only for the hosts allowed") func negotiateHosts() async throws {
+    @Test("Negotiate requests tickets only for allowed hosts") func negotiateHosts() async throws {
         let servers = try Self.servers.get()
         let environment = try servers.realm.environment(try await servers.realm.ticket(of: "alice"))
         let target = servers.acceptor.url("/kerberos")
@@ -204,11 +202,11 @@ import Testing
                 ["get", "-L", "--auth", "negotiate", url] + options, status: status, environment: environment)
             #expect(text.contains("user=alice@PEERS.TEST") == (status == 0), "\(options): \(text)")
         }
-        // The list replaces the default.
+        // The list replaces the default host.
         try await netkit(["get", "--negotiate-host", "other.peers.test", target], status: 22, environment: environment)
     }
 
-    @Test("from a netrc file") func netrc() async throws {
+    @Test("logs in with a netrc file") func netrc() async throws {
         let servers = try Self.servers.get()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("netrc-\(UUID())").path
         _ = FileManager.default.createFile(
@@ -218,6 +216,6 @@ import Testing
         let url = servers.apache.url(.plain, "/digest/secret.txt")
         #expect(try await netkit(["get", "--report", "--netrc-file", file, url], status: 0).contains("treasure"))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
-        #expect(try await netkit(["get", "--netrc-file", file, url], status: 23).contains("mode 0600"))
+        #expect(try await netkit(["get", "--netrc-file", file, url], status: 23).contains("mode to 0600"))
     }
 }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import netkit
 
-/// What peers say is shown, and a terminal finds nothing in it to obey: no control character, and nothing that turns text round.
+/// Text from peers is printed without control characters and without changes of text direction.
 @Suite struct OutputTests {
-    /// What no output may hold but as `\u…`.
+    /// The characters that output may hold only as `\u…`.
     private static let forbidden: Set<Unicode.Scalar> = {
         let ranges: [ClosedRange<UInt32>] = [
             0...0x1F, 0x7F...0x9F, 0x61C...0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069,
@@ -16,23 +16,23 @@ import Testing
 
     @Test func escapesEachCharacter() throws {
         for scalar in Self.forbidden {
-            let stranger = "a\(Character(scalar))b"
-            #expect(("\(stranger)" as ShownText).text == "a\\u{\(String(scalar.value, radix: 16))}b")
-            #expect((ShownText(lines: stranger).text == stranger) == (scalar == "\n"))
-            let json = JSONOutput.line(["key": stranger]).text
+            let text = "a\(Character(scalar))b"
+            #expect(("\(text)" as ShownText).text == "a\\u{\(String(scalar.value, radix: 16))}b")
+            #expect((ShownText(lines: text).text == text) == (scalar == "\n"))
+            let json = JSONOutput.line(["key": text]).text
             #expect(json.unicodeScalars.allSatisfy { !Self.forbidden.contains($0) })
             let back = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: String]
-            #expect(back == ["key": stranger])
+            #expect(back == ["key": text])
         }
         #expect(
-            ("grün → 日本\n\u{1B}[1m" as ShownText).text == "grün → 日本\n\u{1B}[1m", "what the program itself says stays")
+            ("grün → 日本\n\u{1B}[1m" as ShownText).text == "grün → 日本\n\u{1B}[1m", "literal text is not escaped")
         #expect(ShownText(json: "\u{E0001}").text == "\\udb40\\udc01")
     }
 
     // MARK: Verbs
 
-    /// What a peer puts into one of its fields.
-    enum Stranger: String, CaseIterable {
+    /// Bytes that a hostile peer sends.
+    enum HostileText: String, CaseIterable {
         case controls, nul, escape, c1, direction, raw
 
         var bytes: [UInt8] {
@@ -45,7 +45,7 @@ import Testing
             case .escape: Array("\u{1B}[2J".utf8)
             case .c1: text(0x80...0x9F)
             case .direction: text(0x61C...0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069)
-            // ISO 8859-1, as no UTF-8 is: CSI 2 J, then what begins a character and does not go on.
+            // Invalid UTF-8: CSI 2 J in ISO 8859-1, then incomplete characters.
             case .raw: [0x9B, 0x32, 0x4A, 0xFF, 0xC2, 0xE2, 0x80]
             }
         }
@@ -53,19 +53,19 @@ import Testing
 
     private static func message(_ lines: [[UInt8]]) -> [UInt8] { Array((lines + [[]]).map { $0 + [13, 10] }.joined()) }
 
-    /// Runs it, and looks for what a terminal would obey.
-    private func netkit(_ arguments: [String], _ stranger: Stranger) async throws {
+    /// Runs netkit, and checks its output for forbidden characters.
+    private func netkit(_ arguments: [String], _ hostile: HostileText) async throws {
         let run = try await Tool.run(arguments)
         let found = run.text.unicodeScalars.filter { Self.forbidden.contains($0) && $0 != "\n" }
-        #expect(found.isEmpty, "\(stranger): \(arguments): \(found.map { String($0.value, radix: 16) })")
-        // Of a body nothing is printed here, so that all of it is text.
-        #expect(!run.text.isEmpty, "\(stranger): \(arguments) says nothing")
+        #expect(found.isEmpty, "\(hostile): \(arguments): \(found.map { String($0.value, radix: 16) })")
+        // No body is printed here, so every run has output of its own.
+        #expect(!run.text.isEmpty, "\(hostile): \(arguments) prints nothing")
     }
 
-    /// Verbs of HTTP, and the answer: its status line and fields all have the stranger's bytes in them.
-    @Test(arguments: Stranger.allCases)
-    func http(_ stranger: Stranger) async throws {
-        let odd = stranger.bytes
+    /// HTTP: the status line and the fields of the response hold the hostile bytes.
+    @Test(arguments: HostileText.allCases)
+    func http(_ hostile: HostileText) async throws {
+        let odd = hostile.bytes
         func field(_ name: String, _ before: String = "", _ after: String = "") -> [UInt8] {
             Array("\(name): \(before)".utf8) + odd + Array(after.utf8)
         }
@@ -80,36 +80,36 @@ import Testing
         for hasReason in [true, false] {
             let page = try server("404", field("Server"), field("X-Odd"), hasReason: hasReason)
             for form in [["--head"], ["--head", "--report"], ["--json"], ["--head", "--json"]] {
-                try await netkit(["get", "http://127.0.0.1:\(page.port)/"] + form, stranger)
+                try await netkit(["get", "http://127.0.0.1:\(page.port)/"] + form, hostile)
             }
-            try await netkit(["diagnose", "-v", "http://127.0.0.1:\(page.port)/"], stranger)
+            try await netkit(["diagnose", "-v", "http://127.0.0.1:\(page.port)/"], hostile)
         }
         for upgrade in [["get"], ["get", "--json"]] {
             let switching = try server("101", field("Upgrade"), Array("Connection: upgrade".utf8))
-            try await netkit(upgrade + ["http://127.0.0.1:\(switching.port)/"], stranger)
+            try await netkit(upgrade + ["http://127.0.0.1:\(switching.port)/"], hostile)
         }
         let moved = try server("302", field("Location", "gopher://h/"))
-        try await netkit(["get", "-L", "http://127.0.0.1:\(moved.port)/"], stranger)
+        try await netkit(["get", "-L", "http://127.0.0.1:\(moved.port)/"], hostile)
         for form in [["-v"], ["--json"]] {
-            try await netkit(["diagnose", "http://127.0.0.1:\(moved.port)/"] + form, stranger)
+            try await netkit(["diagnose", "http://127.0.0.1:\(moved.port)/"] + form, hostile)
         }
         let asking = try server("401", field("WWW-Authenticate", "Basic realm=\"", "\", Odd"))
         for form in [[], ["--json"]] {
-            try await netkit(["explain-auth", "http://127.0.0.1:\(asking.port)/"] + form, stranger)
+            try await netkit(["explain-auth", "http://127.0.0.1:\(asking.port)/"] + form, hostile)
         }
-        try await netkit(["get", "-u", "ann", "http://127.0.0.1:\(asking.port)/"], stranger)
+        try await netkit(["get", "-u", "ann", "http://127.0.0.1:\(asking.port)/"], hostile)
         let proxy = try server("403", field("Proxy-Status"))
         let through = ["-x", "http://127.0.0.1:\(proxy.port)"]
         for form in [[], ["--report"], ["--json"]] {
-            try await netkit(["get", "https://h.invalid/"] + through + form, stranger)
-            try await netkit(["connect", "h.invalid:1"] + through + form, stranger)
+            try await netkit(["get", "https://h.invalid/"] + through + form, hostile)
+            try await netkit(["connect", "h.invalid:1"] + through + form, hostile)
         }
     }
 
-    /// Verbs of FTP: the replies, and the names, owners and targets of a listing.
-    @Test(arguments: Stranger.allCases)
-    func ftp(_ stranger: Stranger) async throws {
-        let odd = stranger.bytes
+    /// FTP: the replies, and the names, owners and link targets of a listing hold the hostile bytes.
+    @Test(arguments: HostileText.allCases)
+    func ftp(_ hostile: HostileText) async throws {
+        let odd = hostile.bytes
         let line =
             Array("lrwxrwxrwx 1 o".utf8) + odd + Array(" g 7 Jan 1 2020 n".utf8) + odd + Array(" -> t".utf8) + odd
         let data = try ScriptedServer { connection throws(PeerError) in try connection.send(line + [13, 10]) }
@@ -127,37 +127,37 @@ import Testing
             }
         }
         let url = "ftp://127.0.0.1:\(control.port)"
-        for form in [[], ["-l"], ["--json"]] { try await netkit(["ls", "\(url)/"] + form, stranger) }
+        for form in [[], ["-l"], ["--json"]] { try await netkit(["ls", "\(url)/"] + form, hostile) }
         for form in [[], ["--json"]] {
-            try await netkit(["mkdir", "\(url)/a"] + form, stranger)
-            try await netkit(["get", "\(url)/a"] + form, stranger)
+            try await netkit(["mkdir", "\(url)/a"] + form, hostile)
+            try await netkit(["get", "\(url)/a"] + form, hostile)
         }
         let closed = try ScriptedServer { connection throws(PeerError) in
             try connection.send(Array("421 ".utf8) + odd + [13, 10])
         }
-        for verb in ["ls", "get", "diagnose"] { try await netkit([verb, "ftp://127.0.0.1:\(closed.port)/"], stranger) }
+        for verb in ["ls", "get", "diagnose"] { try await netkit([verb, "ftp://127.0.0.1:\(closed.port)/"], hostile) }
     }
 
-    @Test(arguments: Stranger.allCases)
-    func names(_ stranger: Stranger) async throws {
-        let text = String(decoding: stranger.bytes, as: UTF8.self)
+    @Test(arguments: HostileText.allCases)
+    func names(_ hostile: HostileText) async throws {
+        let text = String(decoding: hostile.bytes, as: UTF8.self)
         let server = try ScriptedNameServer { [.answer([.txt($0.name, text)])] }
         for form in [[], ["--json"]] {
             try await netkit(
-                ["resolve", "--server", "127.0.0.1:\(server.port)", "--type", "TXT", "odd.test"] + form, stranger)
+                ["resolve", "--server", "127.0.0.1:\(server.port)", "--type", "TXT", "odd.test"] + form, hostile)
         }
     }
 
-    /// A challenge of NTLM ([MS-NLMP] 2.2.1.2) whose target has the stranger's name.
-    @Test(arguments: Stranger.allCases)
-    func tokens(_ stranger: Stranger) async throws {
-        let name = String(decoding: stranger.bytes, as: UTF8.self).utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    /// An NTLM challenge ([MS-NLMP] 2.2.1.2) whose target name holds the hostile bytes.
+    @Test(arguments: HostileText.allCases)
+    func tokens(_ hostile: HostileText) async throws {
+        let name = String(decoding: hostile.bytes, as: UTF8.self).utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
         let length = [UInt8(name.count & 0xFF), UInt8(name.count >> 8)]
         let token =
             Array("NTLMSSP\0".utf8) + [2, 0, 0, 0] + length + length + [48, 0, 0, 0] + [1, 2, 0x81, 0]
             + (1...8).map { UInt8($0) } + [UInt8](repeating: 0, count: 8) + [0, 0, 0, 0, 48, 0, 0, 0] + name
         for form in [[], ["--json"]] {
-            try await netkit(["token", "decode", "NTLM \(Data(token).base64EncodedString())"] + form, stranger)
+            try await netkit(["token", "decode", "NTLM \(Data(token).base64EncodedString())"] + form, hostile)
         }
     }
 }

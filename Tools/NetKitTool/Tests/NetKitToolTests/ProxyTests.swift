@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// Which proxies `netkit` uses for which request.
+/// The proxies that `netkit` uses for a request.
 @Suite struct ProxyTests {
     /// Answers each request with `body`, or with a redirect.
     private static func server(_ body: String, redirectingTo location: String? = nil) throws -> ScriptedServer {
@@ -14,8 +14,8 @@ import Testing
         }
     }
 
-    /// A redirect leads from one name of this machine to another; --noproxy exempts one of the two.
-    @Test("--noproxy decides about each redirect anew") func redirects() async throws {
+    /// Redirects between two names of this machine, of which --noproxy covers one.
+    @Test("--noproxy is applied again to each redirect") func redirects() async throws {
         let origin = try Self.server("direct")
         let target = "http://localhost:\(origin.port)/"
         let proxy = try Self.server("proxied")
@@ -37,7 +37,7 @@ import Testing
                 "127.0.0.1") == "proxied")
     }
 
-    /// The nearest proxy gets a CONNECT to the next one, and that one the request.
+    /// The nearest proxy receives a CONNECT to the next proxy, which then receives the request.
     @Test("-x twice is a chain") func chain() async throws {
         let nearest = try ScriptedServer { connection throws(PeerError) in
             try connection.expect("CONNECT far.invalid:3128 HTTP/1.1\r\n")

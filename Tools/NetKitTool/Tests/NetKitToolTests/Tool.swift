@@ -1,31 +1,31 @@
 import Foundation
 import Peers
 
-/// Runs `netkit` as a person does, and keeps all that it prints.
+/// Runs `netkit` and collects its output.
 enum Tool {
-    /// What a run left behind.
+    /// The result of a run.
     struct Run {
         var status: Int32
-        /// Standard output, then standard error; with a terminal, what stood on it.
+        /// Standard output, then standard error; on a terminal, its contents.
         var text: String
     }
 
-    /// The program that was built beside these tests.
+    /// The path of the program, which is built beside these tests.
     private static let path: String = {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("netkit").path
     }()
 
-    /// Runs it without a terminal.
+    /// Runs netkit without a terminal.
     static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Run {
-        // A session of its own, so that not even the terminal of who runs the tests can be asked.
+        // A session of its own, so that netkit cannot ask on the terminal that runs the tests.
         var command = Command(Program("setsid", package: "util-linux"), ["--wait", path] + arguments)
         command.environment = environment
         let result = try await command.run()
         return Run(status: result.status, text: result.text + result.errors)
     }
 
-    /// Runs a line of shell, in which `$netkit` is the program.
+    /// Runs a shell command, in which `$netkit` is the program.
     static func run(shell line: String) async throws -> Run {
         var command = Command(Program("sh", package: "dash"), ["-c", line])
         command.environment = ["netkit": path]
@@ -33,7 +33,7 @@ enum Tool {
         return Run(status: result.status, text: result.text + result.errors)
     }
 
-    /// Runs it on a terminal, where each text is waited for and then answered by a line.
+    /// Runs netkit on a terminal: waits for each question in turn, and types the line.
     static func run(
         _ arguments: [String], typing turns: [(question: String, line: String)], environment: [String: String] = [:]
     ) async throws -> Run {
