@@ -1,25 +1,26 @@
 internal import HTTPMessage
 
 extension FuzzTarget {
-    /// Requests, as a server receives them.
+    /// Requests, as received by a server.
     static let httpRequest = FuzzTarget(name: "http-request") { bytes in
         for leniency in [HTTPLeniency.strict, .client] { compareSplits(of: bytes, .request, leniency) }
     }
 
-    /// Responses, as a client receives them.
+    /// Responses, as received by a client.
     static let httpResponse = FuzzTarget(name: "http-response") { bytes in
         for leniency in [HTTPLeniency.strict, .client] { compareSplits(of: bytes, .response, leniency) }
     }
 
-    /// However the network splits it, the same is read and the same is refused.
+    /// Checks that the result does not depend on how the bytes are split.
     private static func compareSplits(of bytes: [UInt8], _ kind: MessageParser.Kind, _ leniency: HTTPLeniency) {
         let whole = outcome(of: bytes, in: max(1, bytes.count), kind, leniency)
         for size in [1, 7] where size < bytes.count {
-            precondition(outcome(of: bytes, in: size, kind, leniency) == whole, "pieces of \(size) read otherwise")
+            precondition(
+                outcome(of: bytes, in: size, kind, leniency) == whole, "pieces of \(size) bytes: another result")
         }
     }
 
-    /// What was read: heads and trailers as they are sent again, bodies in one.
+    /// Returns the parsed events as text: serialized heads, whole bodies, trailers and the error.
     private static func outcome(
         of bytes: [UInt8], in size: Int, _ kind: MessageParser.Kind, _ leniency: HTTPLeniency
     ) -> [String] {
@@ -44,7 +45,7 @@ extension FuzzTarget {
             }
             if let event = try parser.receiveEnd() { take(event) }
         } catch {
-            // Of a body that breaks off, more or less may have been given.
+            // The part of an incomplete body that was returned depends on the split, so it is left out.
             seen.append("error \(error.code)")
         }
         return seen

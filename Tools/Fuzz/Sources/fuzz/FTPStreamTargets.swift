@@ -1,11 +1,32 @@
+internal import FTPListing
+
 @testable internal import FTPStream
 
 extension FuzzTarget {
-    /// A server's side of a dialogue: any replies at any time, read whole and in pieces, and given to the machine that takes them.
+    /// Directory listings in all formats.
+    static let ftpListing = FuzzTarget(name: "ftp-listing") { bytes in
+        var parser = ListingParser(ListingOptions(now: 1_700_000_000))
+        var rest = bytes[...]
+        do throws(ListingError) {
+            while true {
+                let line = Array(rest)
+                let step = try parser.parse(line.span.bytes)
+                if step.consumed == 0 { break }
+                rest = rest.dropFirst(step.consumed)
+                if let entry = step.entry { _ = "\(entry)" }
+            }
+            let line = Array(rest)
+            if let entry = try parser.finish(line.span.bytes) { _ = "\(entry)" }
+        } catch {
+            _ = "\(error)"
+        }
+    }
+
+    /// The server's side of an FTP session: any replies at any time, parsed whole and in pieces, and passed to the state machine.
     static let ftpReplies = FuzzTarget(name: "ftp-replies") { bytes in
         let whole = replies(bytes, inPiecesOf: max(1, bytes.count))
         for size in [1, 7] where size < bytes.count {
-            precondition(replies(bytes, inPiecesOf: size) == whole, "pieces of \(size) read otherwise")
+            precondition(replies(bytes, inPiecesOf: size) == whole, "pieces of \(size) bytes: another result")
         }
         for reply in whole {
             _ = (reply.passivePort, reply.extendedPassivePort, "\(reply)", reply.text, DirectoryReply.path(reply))
@@ -14,7 +35,7 @@ extension FuzzTarget {
         for isPassive in [true, false] { converse(whole, isPassive: isPassive) }
     }
 
-    /// The replies up to what is none.
+    /// Returns the replies before the first invalid one.
     private static func replies(_ bytes: [UInt8], inPiecesOf size: Int) -> [FTPReply] {
         var parser = FTPReplyParser()
         var replies: [FTPReply] = []
@@ -34,6 +55,7 @@ extension FuzzTarget {
         return replies
     }
 
+    /// Passes the replies to a machine that logs in and then runs one job of each kind.
     private static func converse(_ replies: [FTPReply], isPassive: Bool) {
         var login = FTPMachine.Login(user: [0x61], password: [0x62])
         login.control = .preferred

@@ -3,8 +3,10 @@ internal import HostResolver
 @testable internal import ServiceDiscovery
 
 extension FuzzTarget {
-    /// Packets of multicast DNS to a host that publishes and asks: each behind two bytes of length, the first bit of which says
-    /// that it comes from a plain resolver, the second that it came to this host alone.
+    /// Multicast DNS packets to a host that publishes a service and sends queries.
+    ///
+    /// Two bytes precede each packet. Their low 12 bits are its length; bit 15 marks a legacy unicast query, and bit 14 a unicast
+    /// packet.
     static let multicastPackets = FuzzTarget(name: "multicast-packets") { bytes in
         var now = DiscoveryTime.now
         var machine = DiscoveryMachine(hostLabel: "h", seed: 1)
@@ -16,7 +18,7 @@ extension FuzzTarget {
             (try? machine.publish(ServiceAdvertisement(name: "Web", type: type, port: 80), now: now)) != nil,
             (try? machine.ask(RecordKey(browsed, .ptr), interface: nil, now: now)) != nil,
             (try? machine.ask(RecordKey(service.fullName, .srv), interface: nil, now: now)) != nil
-        else { preconditionFailure("a host") }
+        else { preconditionFailure("the services and queries are valid") }
         var rest = bytes[...]
         for _ in 0..<16 where rest.count >= 2 {
             let head = (rest.removeFirst(), rest.removeFirst())
@@ -35,23 +37,23 @@ extension FuzzTarget {
         settle(&machine, now)
         let limits = EngineLimits()
         precondition(machine.statistics.cachedRecords <= limits.cachedRecords)
-        // What a daemon's library hands over, and what a service tells about itself.
+        // Record data from a daemon's library, and TXT records.
         for type in [DNSRecordType.a, .aaaa, .ptr, .srv, .txt] { _ = DNSRecordData(wire: bytes, type: type) }
         let record = TXTRecord(wire: bytes)
         precondition(TXTRecord(wire: record.wireForm) == record)
     }
 
-    /// Carries out what the machine says. It must come to rest, and send nothing that it would not read itself.
+    /// Performs the machine's actions until it waits. It must reach that point, and send only packets that it can parse.
     private static func settle(_ machine: inout DiscoveryMachine, _ now: DiscoveryTime) {
         for _ in 0..<10_000 {
             switch machine.next(now: now) {
             case .send(let transmission):
-                precondition((try? DNSMessage(wire: transmission.bytes)) != nil, "a packet of ours")
-                precondition(transmission.bytes.count <= MulticastRules.largestPayload, "a packet of ours")
+                precondition((try? DNSMessage(wire: transmission.bytes)) != nil, "our own packet must decode")
+                precondition(transmission.bytes.count <= MulticastRules.largestPayload, "our own packet is too long")
             case .report: break
             case .wait: return
             }
         }
-        preconditionFailure("it does not come to rest")
+        preconditionFailure("the machine does not reach a wait")
     }
 }
