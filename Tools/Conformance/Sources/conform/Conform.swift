@@ -1,16 +1,19 @@
 import Foundation
 
-/// Runs case files that other projects collected against our packages, and prints a scorecard.
+/// Runs case files that were collected from other projects against our packages, and prints a scorecard.
 @main
 enum Conform {
     static let usage = """
         usage: conform DIR [--json] [--all]
 
-        Runs the case files (*.jsonl) in DIR whose name it knows and prints, for each, how many rows agree with
-        their source, are refused by us alone (stricter), are accepted by us alone (LAXER), or differ in a value.
-        Stricter rows are grouped by the rule they go by; --all names each row that does not agree.
+        Runs the known case files (*.jsonl) in DIR. For each file, prints how many rows agree with their source, are
+        rejected only by our packages (stricter), are accepted only by our packages (LAXER), or differ in a value.
+        Stricter rows are grouped by rule.
 
-        Exit status: 0, 1 if a row is laxer, 2 if a file cannot be read.
+        --json  prints the scorecard as JSON, with all rows that do not agree
+        --all   also lists each stricter row
+
+        Exit status: 0; 1 if a row is laxer; 2 if a file cannot be read.
         """
 
     static func main() {
@@ -34,11 +37,11 @@ enum Conform {
         }
     }
 
-    /// True if no row is laxer.
+    /// Runs all case files in a folder. Returns true if no row is laxer.
     static func run(_ folder: URL, asJSON: Bool, all: Bool) throws -> Bool {
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.pathExtension == "jsonl" }.sorted { $0.lastPathComponent < $1.lastPathComponent }
-        guard !files.isEmpty else { throw CaseError("no case files in \(folder.path)") }
+        guard !files.isEmpty else { throw CaseError("no case files (*.jsonl) in \(folder.path)") }
         var cards: [Scorecard] = []
         var unknown: [String] = []
         for file in files {
@@ -64,6 +67,7 @@ enum Conform {
         return !cards.contains(where: \.hasLaxer)
     }
 
+    /// Prints the scorecard as text.
     private static func report(_ cards: [Scorecard], _ unknown: [String], all: Bool) {
         print(Scorecard.heading)
         cards.forEach { print($0.line) }
@@ -73,7 +77,7 @@ enum Conform {
         let stricter = total.outcomes.filter { $0.outcome.kind == "stricter" }
         if !stricter.isEmpty { print("\nStricter than the source, by rule:") }
         for (rule, rows) in Dictionary(grouping: stricter, by: \.outcome.detail).sorted(by: { $0.key < $1.key }) {
-            print("  \(rows.count) × \(rule): \(Rules.sentences[rule] ?? "no reason is written down")")
+            print("  \(rows.count) × \(rule): \(Rules.sentences[rule] ?? "undocumented rule")")
         }
         for kind in ["laxer", "wrong fields", "not comparable"] {
             let rows = total.outcomes.filter { $0.outcome.kind == kind }
@@ -81,9 +85,9 @@ enum Conform {
             rows.forEach { print("  \($0.name): \($0.outcome.detail)") }
         }
         if all {
-            print("\nEvery stricter row:")
+            print("\nStricter rows:")
             stricter.forEach { print("  \($0.name): \($0.outcome.detail)") }
         }
-        if !unknown.isEmpty { print("\nNot run, as no scorer knows them: \(unknown.joined(separator: ", "))") }
+        if !unknown.isEmpty { print("\nNot run (no scorer): \(unknown.joined(separator: ", "))") }
     }
 }

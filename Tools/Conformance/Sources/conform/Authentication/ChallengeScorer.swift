@@ -1,7 +1,7 @@
 import Foundation
 import HTTPAuth
 
-/// The file of challenges, read as a client reads them.
+/// Runs the file of challenges.
 struct ChallengeScorer: Scorer {
     func runs(file: String) -> Bool { file == "www-authenticate.jsonl" }
 
@@ -9,14 +9,14 @@ struct ChallengeScorer: Scorer {
         guard let values = row.json["values"] as? [String] else { throw CaseError("\(row.name): no values") }
         var response = try HTTPResponse(status: .unauthorized)
         for value in values {
-            // Case files hold Latin-1.
+            // The values are Latin-1.
             try response.fields.append(
                 rawValue: Array(value.unicodeScalars.map { UInt8($0.value & 0xFF) }), for: .wwwAuthenticate)
         }
         let found = ChallengeParser().parse(response)
         if row.text("scope") == "digest-fields" { return try digest(row, response) }
         if row.verdict == "reject" {
-            // A challenge that its own scheme does not take is as good as none.
+            // A challenge with parameters that its scheme rejects counts as dropped.
             let isUsable = HTTPAuthentication(response: response)?.isValid == true
             let isDropped = found.challenges.isEmpty || row.tags.contains("params-invalid") && !isUsable
             return isDropped ? .agreed : .laxer(detail: "\(found.challenges)")
@@ -24,7 +24,7 @@ struct ChallengeScorer: Scorer {
         let expected = row.json["challenges"] as? [[String: Any]] ?? []
         let names = expected.map { ($0["scheme"] as? String ?? "").lowercased() }
         guard found.challenges.map({ $0.scheme.lowercased() }) == names else {
-            let detail = "\(found.challenges.map(\.scheme)), not \(names)"
+            let detail = "\(found.challenges.map(\.scheme)) instead of \(names)"
             return found.challenges.count < names.count ? .stricter(rule: "malformedChallenge") : .laxer(detail: detail)
         }
         for (challenge, want) in zip(found.challenges, expected) {
@@ -45,7 +45,7 @@ struct ChallengeScorer: Scorer {
         return nil
     }
 
-    /// Chromium's cases of Digest: what it makes of the fields, ours must be able to use.
+    /// Runs Chromium's cases for Digest: our authentication must be able to use the challenges that Chromium accepts.
     private func digest(_ row: CaseRow, _ response: HTTPResponse) throws -> Outcome {
         guard let authentication = HTTPAuthentication(response: response) else { throw CaseError(row.name) }
         if row.verdict == "reject" {

@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Conformance) import HTTPAuth
 
-/// The file of Digest responses: our `response` and user hash must be the source's.
+/// Runs the file of Digest responses: our `response` and user hash must equal the source's.
 struct DigestScorer: Scorer {
     func runs(file: String) -> Bool { file == "digest-vectors.jsonl" }
 
@@ -25,15 +25,15 @@ struct DigestScorer: Scorer {
             return .stricter(rule: "unsupportedChallenge")
         }
         if let want = expected["response"] as? String, want != response {
-            return .wrongFields(detail: "response \(response), not \(want)")
+            return .wrongFields(detail: "response \(response) instead of \(want)")
         }
         if let want = expected["userhash"] as? String, try userHash(vector) != want {
-            return .wrongFields(detail: "another user hash")
+            return .wrongFields(detail: "the user hash differs")
         }
         return .agreed
     }
 
-    /// What stands as the user name where the challenge asks for a hash.
+    /// Returns the user name that is sent if the challenge requests a hashed user name.
     private func userHash(_ vector: DigestVector) throws -> String? {
         let space = ProtectionSpace(.origin, scheme: "http", host: "h", port: 80)
         var scheme = try AuthenticationMethod.digest.conversation(in: space)

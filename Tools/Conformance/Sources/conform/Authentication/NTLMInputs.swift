@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Conformance) import HTTPAuth
 
-/// The inputs of a row about NTLM, with its hexadecimal members as bytes.
+/// The inputs of an NTLM row, with access to hexadecimal members as bytes.
 struct NTLMInputs {
     private let json: [String: Any]
 

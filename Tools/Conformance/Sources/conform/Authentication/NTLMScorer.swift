@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Conformance) import HTTPAuth
 
-/// The file of NTLM's computations and messages. Those of NTLMv1 are refused: this package has none of them.
+/// Runs the file of NTLM computations and messages. Rows about NTLMv1 are stricter: HTTPAuth does not implement it.
 struct NTLMScorer: Scorer {
     func runs(file: String) -> Bool { file == "ntlm-vectors.jsonl" }
 
@@ -64,13 +64,13 @@ struct NTLMScorer: Scorer {
         let text = values.bytes("plaintext_utf16le")
         let sealed = NTLMVector.rc4(key: keys.sealing, text)
         guard !flags.contains(.keyExchange) else {
-            return .notComparable(reason: "HTTP encrypts nothing, so no stream goes on from a message to its signature")
+            return .notComparable(reason: "HTTP encrypts no messages, so no RC4 state is shared with the signature")
         }
         let signature = try NTLMVector.signature(of: text, key: key, flags: flags, fromClient: fromClient)
         return compare(expected, ["sealed": sealed, "signature": signature])
     }
 
-    /// Agreed if every member that the row expects and we have is the same, and we have all.
+    /// Agrees if all members that the row expects are computed and equal.
     private func compare(
         _ expected: [String: Any], _ bytes: [String: [UInt8]] = [:], flags: NTLMFlags? = nil,
         texts: [String: String] = [:]
@@ -84,7 +84,7 @@ struct NTLMScorer: Scorer {
                     texts[key] ?? bytes[key].map(NTLMInputs.hexadecimal)
                 }
             guard let have else { return .notComparable(reason: "\(key) is not computed") }
-            if have != want { return .wrongFields(detail: "\(key) is \(have), not \(want)") }
+            if have != want { return .wrongFields(detail: "\(key) is \(have) instead of \(want)") }
         }
         return .agreed
     }

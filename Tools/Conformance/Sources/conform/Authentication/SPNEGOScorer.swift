@@ -1,12 +1,14 @@
 import Foundation
 @_spi(Conformance) import HTTPAuth
 
-/// The file of SPNEGO's tokens: each part must be read as the source reads it.
+/// Runs the file of SPNEGO tokens: each part must be decoded as the source decodes it.
 struct SPNEGOScorer: Scorer {
     func runs(file: String) -> Bool { file == "spnego-tokens.jsonl" }
 
     func score(_ row: CaseRow, file: String) throws -> Outcome {
-        guard let expected = row.json["expected"] as? [String: Any] else { throw CaseError("\(row.name): no outcome") }
+        guard let expected = row.json["expected"] as? [String: Any] else {
+            throw CaseError("\(row.name): no expected result")
+        }
         if let numbers = row.json["mech_types"] as? [String] { return list(numbers, expected) }
         let token: AuthenticationToken
         do {
@@ -40,7 +42,7 @@ struct SPNEGOScorer: Scorer {
                 default: nil
                 }
             if found[key] != want {
-                return .wrongFields(detail: "\(key) is \(found[key] ?? "absent"), not \(want ?? "absent")")
+                return .wrongFields(detail: "\(key) is \(found[key] ?? "absent") instead of \(want ?? "absent")")
             }
         }
         return .agreed
@@ -50,7 +52,7 @@ struct SPNEGOScorer: Scorer {
         let known: [MechanismIdentifier] = [.kerberos, .kerberosOfMicrosoft, .ntlm, .negoEx, .spnego]
         let mechanisms = numbers.compactMap { number in known.first { $0.dotted == number } }
         guard mechanisms.count == numbers.count else {
-            return .notComparable(reason: "a mechanism that we never offer")
+            return .notComparable(reason: "a mechanism that HTTPAuth never offers")
         }
         let found = NTLMInputs.hexadecimal(NTLMVector.signedList(mechanisms))
         return found == expected["der"] as? String ? .agreed : .wrongFields(detail: "the list is \(found)")

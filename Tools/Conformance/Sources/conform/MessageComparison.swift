@@ -1,10 +1,11 @@
 import Foundation
 import HTTPMessage
 
-/// Compares the messages that a row states with those we parsed.
+/// Compares the messages of a row with the parsed messages.
 ///
-/// Sources differ in what they keep. Whitespace at the ends of values and reasons is no part of either (RFC 9112 §4,
-/// §5.1); where folds are tolerated, each reads as one space (§5.2) while sources keep the blanks.
+/// Sources differ in what they preserve. The comparison ignores leading and trailing whitespace of values and reasons, which is
+/// not part of them (RFC 9112 §4, §5.1). It also ignores the amount of whitespace in folded values: we replace each fold with a
+/// space (§5.2), and sources keep the whitespace.
 struct MessageComparison {
     let row: CaseRow
 
@@ -26,7 +27,7 @@ struct MessageComparison {
         return .agreed
     }
 
-    /// Another body means another end of the message.
+    /// Returns the difference between the bodies, if any. Different bodies mean different ends of the message.
     private func framingDifference(_ want: [String: Any], _ have: MessageRun.Message) -> String? {
         if let text = want["body_b64"] as? String, let body = Data(base64Encoded: text).map({ Array($0) }),
             !sameBody(body, have)
@@ -39,8 +40,8 @@ struct MessageComparison {
         return nil
     }
 
-    /// Rows of http-parser state no body, whatever there was; llhttp's tests note line ends apart from the rest of a
-    /// body, and its rows have lost them.
+    /// Rows of http-parser have an empty body in any case. Rows of llhttp lack the line endings of bodies, because its tests log
+    /// them separately.
     private func sameBody(_ body: [UInt8], _ have: MessageRun.Message) -> Bool {
         if body == have.body || body.isEmpty && row.name.hasPrefix("http-parser/") { return true }
         let isText: (UInt8) -> Bool = { $0 != 13 && $0 != 10 }
@@ -83,7 +84,7 @@ struct MessageComparison {
     }
 
     private func fieldsDiffer(_ want: [[String]], _ fields: HTTPFields) -> String? {
-        // gunicorn drops fields with an underscore in the name, by default.
+        // By default, gunicorn drops fields whose names contain an underscore.
         let drops = row.name.hasPrefix("gunicorn/") && !want.contains { $0[0].contains("_") }
         var have = fields.filter { !drops || !$0.name.name.contains("_") }
             .map { ($0.name.name, latin1($0.rawValue)) }[...]
@@ -102,14 +103,14 @@ struct MessageComparison {
             }
             if !found { return "no \(pair[0]): \(pair[1])" }
         }
-        return have.isEmpty || isPartial ? nil : "\(have.count) fields too many"
+        return have.isEmpty || isPartial ? nil : "\(have.count) surplus fields"
     }
 
     private func sameValues(_ want: [String], _ have: [String]) -> Bool {
         want.count == have.count && zip(want, have).allSatisfy { sameText($0, $1) }
     }
 
-    /// Equal as Latin-1, as UTF-8, or up to blanks where folds were undone.
+    /// Returns whether the texts are equal as Latin-1 or UTF-8, or equal except for whitespace unless the mode is strict.
     private func sameText(_ want: String, _ have: String) -> Bool {
         let want = want.trimmingCharacters(in: .whitespaces)
         let have = have.trimmingCharacters(in: .whitespaces)

@@ -1,7 +1,7 @@
 import Foundation
 import ServiceDiscovery
 
-/// The file of TXT records of service discovery: bytes, what they say, and whether that makes the same bytes again.
+/// Runs the file of TXT records of service discovery: decoding, and encoding to the same bytes again.
 struct TXTRecordScorer: Scorer {
     func runs(file: String) -> Bool { file == "dnssd-txt.jsonl" }
 
@@ -18,16 +18,16 @@ struct TXTRecordScorer: Scorer {
         }
         guard found == expected else { return .wrongFields(detail: found.joined(separator: " ")) }
         if row.flag("encode_should_roundtrip") == true, record.wireForm != wire {
-            return .wrongFields(detail: "written as \(Self.hex(record.wireForm))")
+            return .wrongFields(detail: "encoded as \(Self.hex(record.wireForm))")
         }
-        // What we read we must also be able to make.
+        // A decoded record can also be created from its entries.
         var copy = TXTRecord()
         do throws(ServiceDiscoveryError) {
             for entry in record.entries { try copy.set(entry.key, to: entry.value) }
         } catch {
             return .stricter(rule: error.code.rawValue)
         }
-        return copy == record ? .agreed : .wrongFields(detail: "made anew it differs")
+        return copy == record ? .agreed : .wrongFields(detail: "the record created from the same entries differs")
     }
 
     private static func hex(_ bytes: [UInt8]) -> String {

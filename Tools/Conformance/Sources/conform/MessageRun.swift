@@ -1,6 +1,6 @@
 import HTTPMessage
 
-/// What our parser makes of a row's bytes.
+/// The result of parsing a row's bytes with our parsers.
 struct MessageRun: Equatable {
     enum Verdict: Equatable {
         case accept, acceptAtEnd, incomplete
@@ -22,7 +22,7 @@ struct MessageRun: Equatable {
     var messages: [Message] = []
     var surplus: [UInt8] = []
 
-    /// Runs whole messages, in pieces of the given size.
+    /// Parses whole messages that arrive in pieces of the given size.
     init(
         _ bytes: [UInt8], _ kind: MessageParser.Kind, _ leniency: HTTPLeniency, method: HTTPMethod = .get,
         stopsAtUpgrade: Bool = false, piece: Int
@@ -62,7 +62,7 @@ struct MessageRun: Equatable {
         }
     }
 
-    /// The verdict where the bytes end: between messages, in a body that the end completes, or within a message.
+    /// Sets the verdict at the end of the bytes: between messages, in a body that the close completes, or within a message.
     private mutating func judgeEnd(_ parser: inout MessageParser, _ kind: MessageParser.Kind) throws(HTTPMessageError) {
         if messages.isEmpty || messages.allSatisfy(\.isInterim) { return }
         if parser.isFinished || parser.isBetweenMessages || surplus.allSatisfy({ $0 == 13 || $0 == 10 }),
@@ -81,7 +81,7 @@ struct MessageRun: Equatable {
         }
     }
 
-    /// Runs one head, or only field lines, in pieces of the given size.
+    /// Parses one head, or only field lines, that arrive in pieces of the given size.
     init(head bytes: [UInt8], _ kind: HeadParser.Kind, _ leniency: HTTPLeniency, method: HTTPMethod, piece: Int) {
         var parser = HeadParser(kind, leniency: leniency)
         do throws(HTTPMessageError) {
