@@ -65,7 +65,7 @@ extension Diagnosis: CustomStringConvertible {
         if let cause {
             lines += ["\(cause.sentence)", "\(cause.advice)"]
         } else {
-            lines.append("\(Sentence("diag.works", "%1 works.", target))")
+            lines.append("\(target == DiagnosisTarget.machine.place ? Sentence.machineWorks : .works(target))")
         }
         for remark in remarks { lines.append("\(remark.sentence)") }
         return lines.joined(separator: "\n")

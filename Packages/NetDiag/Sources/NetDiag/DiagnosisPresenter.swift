@@ -17,7 +17,7 @@ public struct StandardErrorPresenter: DiagnosisPresenter {
 
     /// Says what is being looked at.
     public func began(_ target: String, for name: String) {
-        say("\(name): looking at the way to \(target) …")
+        say("\(name): diagnosing \(target) …")
     }
 
     /// Says the cause and what to do, or that it works.

@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// ```swift
 /// let status = PassiveStatus.current()
-/// if status.status == .down { print(status.sentence) }    // No network interface has a carrier: eth0.
+/// if status.status == .down { print(status.sentence) }    // No network interface is connected (no carrier): eth0.
 /// ```
 ///
 /// Replaces `CFNetDiagnosticCopyNetworkStatusPassively`.

@@ -83,7 +83,7 @@ import Testing
             #expect(path.forbidder == IPAddress("203.0.113.9") && !path.isReached)
         }
         #expect(PathOutcome([:], to: host, failure: 1).ownFirewall)
-        #expect(PathOutcome([:], to: host, failure: 97).failure == "errno 97")
+        #expect(PathOutcome([:], to: host, failure: 97).failure == "Address family not supported by protocol")
     }
 
     @Test func sizesThatWereAnswered() {

@@ -166,7 +166,7 @@ import Testing
         let diagnosis = world.diagnose()
         #expect(diagnosis.cause == nil)
         #expect(diagnosis.remarks.map(\.code) == [.familyBroken])
-        #expect(diagnosis.remarks[0].sentence.description.hasPrefix("IPv6 does not get through"))
+        #expect(diagnosis.remarks[0].sentence.description.hasPrefix("This host cannot be reached over IPv6"))
         #expect(diagnosis.families.map(\.state) == [.works, .broken])
         #expect(diagnosis.families[1].finding?.code == .portFiltered)
     }
@@ -304,7 +304,7 @@ import Testing
         let world = World.changed {
             $0.connection = World.timedOut
             $0.ping = .forbidden("net.ipv4.ping_group_range")
-            $0.path = PathOutcome(failure: "errno 97")
+            $0.path = PathOutcome(failure: "Address family not supported by protocol")
         }
         let keys = world.diagnose().uncheckable.map(\.key)
         #expect(keys == ["diag.noPings", "diag.noDuplicateCheck", "diag.noPathCheck"])

@@ -66,7 +66,7 @@ extension LabFault {
         LabFault(
             "router off, without any rights", "gatewaySilent", ["R ip address delete 192.0.2.254/24 dev far"],
             wrapper: ["setpriv", "--bounding-set", "-all", "--no-new-privs"],
-            says: "not looked at: This machine does not let programs ping"),
+            says: "not looked at: This machine does not allow programs to ping"),
         LabFault("nobody at an address of the link", "hostSilent", url: "http://192.0.2.99/"),
     ]
 

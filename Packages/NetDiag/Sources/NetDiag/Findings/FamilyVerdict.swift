@@ -39,6 +39,14 @@ public struct FamilyVerdict: Sendable, Hashable {
 extension FamilyVerdict: CustomStringConvertible {
     /// The name, the state, and the reason.
     public var description: String {
-        finding.map { "\(name): \(state.rawValue): \($0.sentence)" } ?? "\(name): \(state.rawValue)"
+        let sentence: Sentence =
+            switch state {
+            case .works: .familyWorks(name)
+            case .broken: .familyBroken(name, because: finding.map { "\($0.sentence)" } ?? "")
+            case .notHere: .familyNotHere(name)
+            case .notThere: .familyNotThere(name)
+            case .unknown: .familyUnknown(name)
+            }
+        return "\(sentence)"
     }
 }

@@ -5,70 +5,70 @@ extension FindingCode {
     public var steps: [Sentence] {
         let texts: [String] =
             switch self {
-            case .noInterface: ["Plug the network adapter in, or switch it on in the machine's firmware."]
-            case .linkOff: ["Switch the network on in your desktop's settings, or run `ip link set NAME up`."]
+            case .noInterface: ["Plug in the network adapter, or enable it in the machine's firmware."]
+            case .linkOff: ["Enable the network in the desktop's settings, or run `ip link set NAME up`."]
             case .noCarrier:
                 [
-                    "Push the cable in at both ends; for a wireless network, choose it again.",
-                    "Try another cable, or another socket of the switch.",
-                    "Look whether the switch or the access point is on.",
+                    "Push in the cable at both ends; reconnect to a wireless network.",
+                    "Try another cable, or another port of the switch.",
+                    "Check that the switch or the access point is on.",
                 ]
             case .linkLocalOnly, .noAddress, .leaseExpired:
                 [
-                    "Switch the network off and on again, which asks for an address anew.",
-                    "Look whether the router is on, and restart it.",
-                    "Ask somebody in the same network whether it works there; else set an address by hand.",
+                    "Turn the network off and on again, to request a new address.",
+                    "Check that the router is on, and restart it.",
+                    "Check whether another machine in this network works; as a last resort, set an address manually.",
                 ]
             case .duplicateAddress:
                 [
-                    "Switch the network off and on again, which asks for another address.",
-                    "Look for a machine whose address was set by hand, and change it.",
+                    "Turn the network off and on again, to request another address.",
+                    "Find the machine whose address was set manually, and change that address.",
                 ]
             case .noRoute:
                 [
-                    "Switch any VPN off.", "Switch the network off and on again.",
-                    "Enter the router's address as gateway in the network settings.",
+                    "Turn off any VPN.", "Turn the network off and on again.",
+                    "Enter the router's address as the gateway in the network settings.",
                 ]
             case .gatewaySilent:
                 [
-                    "Look whether the router is on.", "Switch the router off, wait for ten seconds, and switch it on.",
-                    "Compare the gateway's address in the network settings with the one that is printed on the router.",
+                    "Check that the router is on.", "Turn off the router, wait ten seconds, and turn it on.",
+                    "Compare the gateway's address in the network settings with the one printed on the router.",
                 ]
             case .nameServersSilent, .nameServersFail, .nameServersRefuse:
                 [
-                    "Switch any VPN off: its name servers may be out of reach.", "Restart the router.",
+                    "Turn off any VPN: its name servers may be unreachable.", "Restart the router.",
                     "Enter other name servers in the network settings, such as those of your provider.",
                 ]
             case .hostsEntryStale: ["Open the hosts file (/etc/hosts) and remove the line with this name."]
             case .nameUnknown, .nameInvented:
                 [
-                    "Compare the name with where you have it from, letter by letter.",
-                    "Connect to the network in which the name is known.",
+                    "Compare the name with its source, letter by letter.",
+                    "Connect to the network that knows the name.",
                 ]
             case .proxyUnknown, .proxyUnreachable, .proxyWrong:
                 [
-                    "Look which proxy is set: `env | grep -i proxy`.",
-                    "Connect to the network that the proxy belongs to, or unset the variable.",
+                    "Check which proxy is set: `env | grep -i proxy`.",
+                    "Connect to the proxy's network, or unset the variable.",
                 ]
             case .portRefused:
-                ["Compare the port number with where you have it from.", "Start the service on that machine."]
+                ["Compare the port number with its source.", "Start the service on that machine."]
             case .noAnswer:
                 [
-                    "Look whether that machine is on.",
-                    "Try from another network: a firewall of yours may be in the way.",
-                    "Ask whoever runs the machine or the firewall.",
+                    "Check that the machine is on.",
+                    "Try from another network: a firewall in this one may block the connection.",
+                    "Contact the operator of the machine or of the firewall.",
                 ]
             case .captivePortal:
                 ["Open a browser, go to a page whose address begins with http://, and sign in."]
             case .clockWrong, .certificateNotYetValid:
                 [
-                    "Compare this machine's date and time with a watch.",
-                    "Set them: `timedatectl set-ntp true` does it for good.",
+                    "Compare this machine's date and time with another clock.",
+                    "Set them: `timedatectl set-ntp true` keeps them right.",
                 ]
             case .packetsTooLarge:
                 [
-                    "Make packets smaller: `ip link set NAME mtu 1280`.",
-                    "Ask whoever runs the router or the VPN to let ICMP through.",
+                    "Reduce the packet size: `ip link set NAME mtu 1280`.",
+                    "Ask the operator of the router or of the VPN to allow ICMP.",
                 ]
             case .familyMissing, .leaseOverdue, .routeRefused, .hostSilent, .noNameServers, .nameServersOnlyTCP,
                 .nameServersOnlyUDP, .nameServerBad, .nameWithoutAddress, .nameServerLies, .nameServerInvents,

@@ -105,7 +105,7 @@ extension ProxyScriptSource {
     /// Where it is, for people.
     fileprivate var shownPlace: String {
         switch self {
-        case .url(let url): PublicText.of("The script at \(url)")
+        case .url(let url): PublicText.of("The proxy script at \(url)")
         case .text: "\(Sentence.settingsScript)"
         }
     }

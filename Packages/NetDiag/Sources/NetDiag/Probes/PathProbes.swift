@@ -94,7 +94,7 @@ enum PathProbes {
     }
 
     private static func text(of number: CInt) -> String {
-        number == EACCES || number == EPERM ? "net.ipv4.ping_group_range" : "errno \(number)"
+        number == EACCES || number == EPERM ? "net.ipv4.ping_group_range" : String(cString: strerror(number))
     }
 }
 
@@ -139,7 +139,7 @@ extension PathOutcome {
         if failure == EPERM || failure == EACCES {
             ownFirewall = true
         } else {
-            self.failure = "errno \(failure)"
+            self.failure = String(cString: strerror(failure))
         }
     }
 

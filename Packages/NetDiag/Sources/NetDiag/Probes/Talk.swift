@@ -179,7 +179,7 @@ struct Talk: Sendable {
 
     private func request(_ path: String, over pair: StreamPair) async -> TalkOutcome {
         guard let request = Talk.request(path, of: target) else {
-            return .unanswered(.undiagnosable("its path cannot be requested."))
+            return .unanswered(.undiagnosable("its path is not valid in an HTTP request."))
         }
         var failure: StreamError?
         do throws(StreamError) { try await pair.output.writeAll(request) } catch { failure = error }
@@ -326,5 +326,5 @@ extension DiagnosisTarget {
 extension StreamError {
     fileprivate static let closedByServer = StreamError(
         posix: ECONNRESET,
-        Sentence("diag.closedByServer", "The server closed the connection without an answer."))
+        Sentence("diag.closedByServer", "The server closed the connection without answering."))
 }

@@ -48,7 +48,7 @@ struct TalkBody {
 extension StreamError {
     fileprivate static func brokenBody(_ error: HTTPMessageError) -> StreamError {
         StreamError(
-            posix: EPROTO, Sentence("diag.brokenBody", "The answer's body is broken: %1.", "\(error)"),
+            posix: EPROTO, Sentence("diag.brokenBody", "The response body is malformed: %1.", "\(error)"),
             underlying: error)
     }
 }

@@ -46,8 +46,8 @@ enum ConnectionRules {
     /// The routers that were seen on the way, a line for each address.
     private static func ways(_ facts: LadderFacts) -> [String] {
         facts.paths.sorted { "\($0.key)" < "\($1.key)" }.filter { $0.value.failure == nil }.map { address, path in
-            let routers = path.routers.map { $0.map { "\($0)" } ?? "?" } + [path.isReached ? "\(address)" : "silence"]
-            return "way to \(address): \(routers.joined(separator: ", "))"
+            let routers = path.routers.map { $0.map { "\($0)" } ?? "?" } + [path.isReached ? "\(address)" : "no answer"]
+            return "path to \(address): \(routers.joined(separator: ", "))"
         }
     }
 
@@ -61,7 +61,7 @@ enum ConnectionRules {
         return [
             Finding(
                 .packetsTooLarge, .failure, .packetsTooLarge(target.shownPlace, "\(sizes.full)", "\(largest)"),
-                evidence: ["sizes that were answered: \(answered)"])
+                evidence: ["packet sizes answered: \(answered)"])
         ]
     }
 

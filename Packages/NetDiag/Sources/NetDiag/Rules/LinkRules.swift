@@ -77,9 +77,9 @@ enum LinkRules {
     }
 
     private static func describe(_ interface: NetworkInterface) -> String {
-        let state = !interface.isUp ? "switched off" : interface.hasCarrier ? "has a carrier" : "no carrier"
+        let state = !interface.isUp ? "down" : interface.hasCarrier ? "connected" : "no carrier"
         let addresses = interface.addresses.map { address in
-            let lease = address.lease.map { " (for \($0.remaining.components.seconds) s)" } ?? ""
+            let lease = address.lease.map { " (lease: \($0.remaining.components.seconds) s left)" } ?? ""
             return "\(address.address)/\(address.prefixLength)\(address.isDuplicate ? " (duplicate)" : "")\(lease)"
         }
         return ([interface.name, state] + addresses).joined(separator: "  ")

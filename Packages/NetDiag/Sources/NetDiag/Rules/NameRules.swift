@@ -18,7 +18,7 @@ enum NameRules {
 
     private static func evidence(_ facts: LadderFacts) -> [String] {
         facts.nameServers.keys.sorted { "\($0)" < "\($1)" }.map { server in
-            let udp = facts.nameServers[server].map { describe($0) } ?? "not asked"
+            let udp = facts.nameServers[server].map { describe($0) } ?? "not queried"
             let tcp = facts.nameServersByTCP[server].map { "; over TCP: \(describe($0))" } ?? ""
             return "name server \(place(server)): \(udp)\(tcp)"
         }
@@ -74,7 +74,7 @@ enum NameRules {
             addresses.allSatisfy({ $0.isAny || $0.isLoopback }), !host.lowercased().hasSuffix("localhost")
         else { return nil }
         let isFromFile = facts.surroundings?.hostsEntry.contains(first) == true
-        let source = isFromFile ? "the hosts file says \(first)" : "the name servers say \(first)"
+        let source = isFromFile ? "hosts file: \(first)" : "name servers: \(first)"
         return Finding(.nameBlocked, .failure, .nameBlocked(host, "\(first)"), evidence: [source] + evidence)
     }
 
@@ -180,7 +180,7 @@ enum NameRules {
         case .noAddress: "no address"
         case .silent: "no answer"
         case .refused: "REFUSED"
-        case .cut: "the answer was cut, and TCP failed"
+        case .cut: "truncated answer, and TCP failed"
         case .failed(let reason): PublicText.of(reason)
         }
     }

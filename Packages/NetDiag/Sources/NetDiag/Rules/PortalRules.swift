@@ -36,7 +36,7 @@ enum PortalRules {
         let place = answer.location.map { PublicText.of($0) } ?? ""
         return Finding(
             .captivePortal, .failure, .captivePortal(target.shownPlace, place),
-            evidence: ["http answers \(answer.status)\(place.isEmpty ? "" : ", to \(place)")"])
+            evidence: ["plain HTTP: status \(answer.status)\(place.isEmpty ? "" : ", to \(place)")"])
     }
 
     /// The last two labels; an address as it is.

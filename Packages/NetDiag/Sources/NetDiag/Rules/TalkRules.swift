@@ -44,7 +44,7 @@ enum TalkRules {
         let place = target.shownPlace
         var evidence = [PublicText.of(error.debugDescription)]
         if let seen = facts.inspection {
-            evidence.append("the certificate is signed by \(PublicText.of(seen.issuer))")
+            evidence.append("certificate issuer: \(PublicText.of(seen.issuer))")
             if error.isAboutDates, let clocks = wrongClock(seen) {
                 return Finding(.clockWrong, .failure, .clockWrong(clocks.here, clocks.there), evidence: evidence)
             }

@@ -67,19 +67,20 @@ struct DiagnosisTarget: Sendable, Hashable {
 
     /// The target of a URL; any scheme will do if the URL names its port.
     init(_ url: URL) throws(StreamError) {
-        guard let scheme = url.scheme?.lowercased() else { throw .undiagnosable("it names no scheme.") }
+        guard let scheme = url.scheme?.lowercased() else { throw .undiagnosable("it has no scheme.") }
         let authority: URLAuthority
         do throws(ResolverError) {
             authority = try URLAuthority(of: url.absoluteString)
         } catch {
             throw .undiagnosable("\(error)")
         }
-        if authority.host.isEmpty { throw .undiagnosable("it names no host.") }
+        if authority.host.isEmpty { throw .undiagnosable("it has no host.") }
         let known = DiagnosisTarget.ports[scheme]
         guard let port = UInt16(exactly: authority.port ?? Int(known?.0 ?? 0)), port > 0 else {
             throw .undiagnosable(
                 authority.port == nil
-                    ? "its scheme has no port known here; name one." : "its port is not between 1 and 65535.")
+                    ? "its scheme has no default port; add :PORT after the host."
+                    : "its port is not between 1 and 65535.")
         }
         let path = url.path(percentEncoded: true)
         let service: Service =
