@@ -1,12 +1,12 @@
 extension Diagnosis: Encodable {
-    /// The number of the form that is written; it grows when a field changes its meaning or goes.
+    /// The version of the JSON form. It increases when a field changes its meaning or is removed.
     public static let schemaVersion = 1
 
     private enum Key: String, CodingKey {
         case schema, target, status, cause, consequences, remarks, unchecked, uncheckable, families
     }
 
-    /// Writes the form that <doc:DiagnosisJSON> describes.
+    /// Encodes the form that <doc:DiagnosisJSON> describes.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(Diagnosis.schemaVersion, forKey: .schema)
@@ -26,7 +26,7 @@ extension Finding: Encodable {
         case code, rung, severity, sentence, key, advice, evidence, dependsOn
     }
 
-    /// Writes the form that <doc:DiagnosisJSON> describes.
+    /// Encodes the form that <doc:DiagnosisJSON> describes.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(code.rawValue, forKey: .code)
@@ -45,7 +45,7 @@ extension FamilyVerdict: Encodable {
         case family, state, cause
     }
 
-    /// Writes the form that <doc:DiagnosisJSON> describes.
+    /// Encodes the form that <doc:DiagnosisJSON> describes.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(name, forKey: .family)

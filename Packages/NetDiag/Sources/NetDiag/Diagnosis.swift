@@ -1,4 +1,4 @@
-/// What a diagnosis found: the broken rung, everything else that was seen, and what could not be checked.
+/// The result of a diagnosis: the cause of the failure, the other findings, and what could not be checked.
 ///
 /// ```swift
 /// let diagnosis = await NetDiagnostic(url: url).diagnose()
@@ -7,35 +7,35 @@
 /// // Restart the router, and check that the gateway's address …
 /// ```
 public struct Diagnosis: Sendable, Hashable {
-    /// What was diagnosed: `www.example.org:443`, or `this machine`.
+    /// The target of the diagnosis: `www.example.org:443`, or `this machine`.
     public var target: String
-    /// What makes it fail: the finding on the lowest broken rung; nil if nothing does.
+    /// The cause of the failure: the finding on the lowest broken rung. Nil if nothing is broken.
     public var cause: Finding?
-    /// Failures and warnings that follow from the cause, or cannot be judged before it is repaired.
+    /// The failures and warnings that follow from the cause, or cannot be judged before it is repaired.
     public var consequences: [Finding]
-    /// What does not make it fail.
+    /// The findings that do not make the target fail.
     public var remarks: [Finding]
-    /// The rungs that could not be checked, the lowest first: those above the broken one, and those that somebody else's
-    /// rights or silence kept from us.
+    /// The rungs that could not be checked, the lowest first: those above the broken one, and those for which privileges or
+    /// answers were missing.
     public var unchecked: [Rung]
-    /// What could not be looked at, and why, in words that can be localized.
+    /// Localizable sentences that say what could not be checked, and why.
     public var uncheckable: [Sentence]
-    /// IPv4 and IPv6 by themselves; empty if nobody looked.
+    /// The results for IPv4 and IPv6 separately; empty if they are unknown.
     public var families: [FamilyVerdict]
 
-    /// Sorts findings out; they come with the lowest rung first.
+    /// Divides the findings into cause, consequences and remarks. `findings` must be sorted by rung, the lowest first.
     init(
         target: String, findings: [Finding], checked: Set<Rung>, needed: [Rung], uncheckable: [Sentence] = [],
         families: [FamilyVerdict] = []
     ) {
         self.target = PublicText.of(target)
         let failures = findings.filter { $0.severity == .failure }
-        // The lowest one, unless another explains it.
+        // The lowest failure, unless a higher one explains it.
         let cause = failures.first { one in !failures.contains { $0.code.explains.contains(one.code) } }
         self.cause = cause
         var rest = failures
         if let place = cause.flatMap(rest.firstIndex) { rest.remove(at: place) }
-        // A warning above the broken rung may be its doing as well.
+        // A warning above the broken rung may be a consequence of it.
         let overshadowed = findings.filter { $0.severity == .warning && $0.rung > cause?.rung ?? .authentication }
         consequences = (rest + overshadowed).map { finding in
             var finding = finding
@@ -48,18 +48,18 @@ public struct Diagnosis: Sendable, Hashable {
         self.families = families
     }
 
-    /// Up if nothing is broken, else down; indeterminate if not even the link could be looked at.
+    /// `down` if something is broken, else `up`; `indeterminate` if not even the link could be checked.
     public var status: NetworkStatus {
         if cause != nil { return .down }
         return unchecked.contains(.link) ? .indeterminate : .up
     }
 
-    /// The rung that is broken; nil if none is.
+    /// The rung of the cause; nil if nothing is broken.
     public var brokenRung: Rung? { cause?.rung }
 }
 
 extension Diagnosis: CustomStringConvertible {
-    /// The cause and what to do about it; then the remarks.
+    /// The cause and the advice, then the remarks, one per line.
     public var description: String {
         var lines: [String] = []
         if let cause {

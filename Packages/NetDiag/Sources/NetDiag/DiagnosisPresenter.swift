@@ -1,32 +1,32 @@
 internal import Glibc
 
-/// Who tells a person what a diagnosis finds: a terminal, a window, a log.
+/// Presents a diagnosis to the user, on a terminal, in a window or in a log.
 ///
-/// Called from any thread, one call at a time.
+/// The methods may be called on any thread, one call at a time.
 public protocol DiagnosisPresenter: Sendable {
-    /// A diagnosis of `target` begins, for the program `name`.
+    /// Called when a diagnosis of `target` begins on behalf of the program `name`.
     func began(_ target: String, for name: String)
-    /// It is over.
+    /// Called when the diagnosis has ended.
     func finished(_ diagnosis: Diagnosis)
 }
 
-/// Writes to standard error. Text that came from the network is made harmless for terminals.
+/// Writes diagnoses to standard error, without control characters.
 public struct StandardErrorPresenter: DiagnosisPresenter {
-    /// Makes one.
+    /// Creates a presenter.
     public init() {}
 
-    /// Says what is being looked at.
+    /// Writes the name of the program and the target.
     public func began(_ target: String, for name: String) {
         say("\(name): diagnosing \(target) …")
     }
 
-    /// Says the cause and what to do, or that it works.
+    /// Writes the cause and the advice, or that the target works.
     public func finished(_ diagnosis: Diagnosis) {
         say(diagnosis.description)
     }
 
     private func say(_ text: String) {
-        // Nothing but line ends and what can be seen.
+        // Control characters other than line ends could change the state of a terminal.
         let shown = text.unicodeScalars.map { scalar in
             scalar == "\n" || !(scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)) ? String(scalar) : "?"
         }

@@ -2,7 +2,7 @@ public import FoundationEssentials
 internal import Glibc
 public import HTTPMessage
 
-/// Tells why the network does not work: for a URL, for a stream that failed, or for this machine.
+/// Finds out why a connection fails: for a URL, for a failed stream, or for this machine's network.
 ///
 /// ```swift
 /// do {
@@ -13,48 +13,50 @@ public import HTTPMessage
 /// }
 /// ```
 ///
-/// It climbs the ladder from this machine's links to an answer of the server and names the lowest rung that is broken. What
-/// a stream's `ConnectionReport` knows already is not tried again. Nothing is sent to anybody but the target, the
-/// configured name servers and proxies and the routers on the way; nothing is changed; no privileges are needed.
+/// A diagnosis checks every rung from this machine's links to an answer of the server and names the lowest one that is broken.
+/// Steps that a stream's `ConnectionReport` already contains are not repeated. A diagnosis contacts only the target, the
+/// configured name servers and proxies, and the routers on the path. It changes nothing and needs no privileges.
 ///
-/// Replaces `CFNetDiagnosticRef`. One diagnostic may be used from several threads, and several at once.
+/// A diagnostic may be used from several threads at the same time. Replaces `CFNetDiagnosticRef`.
 public final class NetDiagnostic: Sendable {
-    /// How long each step may take, and who does it.
+    /// The time limits of a diagnosis, and the resolver, proxies and TLS configuration that it uses.
     public struct Options: Sendable {
-        /// For looking the name up. Default 5 s.
+        /// The limit for looking up a name. Default 5 s.
         public var lookupLimit: Duration = .seconds(5)
-        /// For each name server. Default 2 s.
+        /// The limit for each name server. Default 2 s.
         public var nameServerLimit: Duration = .seconds(2)
-        /// For connecting, and for a TLS handshake. Default 5 s.
+        /// The limit for connecting, and for a TLS handshake. Default 5 s.
         public var connectionLimit: Duration = .seconds(5)
-        /// For the head of an answer. Default 10 s.
+        /// The limit for receiving the head of an answer. Default 10 s.
         public var answerLimit: Duration = .seconds(10)
-        /// For pings, and for looking at the way. Default 1.5 s.
+        /// The limit for pings and for tracing the path. Default 1.5 s.
         public var pathLimit: Duration = .milliseconds(1500)
-        /// Through which proxies targets are to be reached. Nil (default): as this machine's settings say
-        /// (`ProxySettings.system()`). No credentials of theirs are sent. A script that chooses among them is loaded and run,
-        /// as `ProxyScript` does it; TLS with its server, and with proxies, is as `ProxySettings.tls` says.
+        /// The proxies through which to reach the target. Nil (default) means this machine's settings (`ProxySettings.system()`).
+        ///
+        /// Their credentials are not sent. A proxy script is loaded and run as `ProxyScript` does it. TLS with its server, and with
+        /// proxies, uses `ProxySettings.tls`.
         public var proxies: ProxySettings?
-        /// TLS with the target: which roots to trust, above all. Default: the machine's. Its `identity` is shown to a target that was
-        /// verified, to nobody else.
+        /// The TLS configuration for the target, such as the trusted roots. Default: the machine's roots.
+        ///
+        /// Its `identity` is shown only to a target whose certificate was verified.
         public var tls = TLSConfiguration()
-        /// Who looks names up. Default: the system, as every other program.
+        /// The resolver that looks up names. Default: the system's, which other programs use.
         public var resolver: any Resolver = SystemResolver.shared
 
-        /// The name servers that are asked when a name is in doubt. Default: those of `/etc/resolv.conf`.
+        /// The name servers to query directly when a name is in doubt. Nil (default) means those of `/etc/resolv.conf`.
         public var nameServers: [SocketAddress]?
-        /// The program's name, shown to people. Default: that of the process. Replaces `CFNetDiagnosticSetName`.
+        /// The program's name, for display. Default: the name of the process. Replaces `CFNetDiagnosticSetName`.
         public var name = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "this program"
 
-        /// The defaults.
+        /// Creates options with the default values.
         public init() {}
     }
 
-    /// The ways to the target, in the order in which they are taken; at least one.
+    /// The routes to the target, in order of preference; at least one.
     private let ways: [DiagnosisTarget]
     private let read: ReadStream?
     private let write: WriteStream?
-    /// What is known from elsewhere.
+    /// Facts known before the diagnosis.
     private let known: LadderFacts
     private let options: Options
 
@@ -69,37 +71,37 @@ public final class NetDiagnostic: Sendable {
         self.options = options
     }
 
-    /// For this machine's network in general.
+    /// Creates a diagnostic for this machine's network.
     public convenience init(options: Options = Options()) {
         self.init([.machine], options)
     }
 
-    /// For the way to a URL. Its user name, password and query are not used and not told to anyone.
+    /// Creates a diagnostic for a URL. The URL's user name, password and query are neither used nor sent.
     ///
     /// Replaces `CFNetDiagnosticCreateWithURL`.
     ///
-    /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
+    /// - Throws: `EINVAL` for a URL without a host, or without a port if its scheme has no known default port.
     public convenience init(url: URL, options: Options = Options()) throws(StreamError) {
         self.init(try DiagnosisTarget(url).through(options.proxySettings), options)
     }
 
-    /// For a load that was made by somebody else: what its report, its error and its answer know is not tried again.
+    /// Creates a diagnostic for a load that has ended. Steps that its report, error and response describe are not repeated.
     ///
     /// ```swift
     /// let diagnostic = try NetDiagnostic(url: url, report: stream.report, error: error, response: nil)
     /// ```
     ///
-    /// NetKit makes one of an HTTP or FTP stream with `NetDiagnostic(load:)`.
+    /// For an HTTP or FTP stream, use NetKit's `NetDiagnostic(load:of:)`.
     ///
     /// - Parameters:
-    ///   - url: what was to be loaded.
-    ///   - report: what opening did, as far as it got.
-    ///   - error: what the load ended with; nil if it did not fail.
-    ///   - response: the head of the server's answer, or of the proxy's if `isFromProxy`.
-    ///   - isFromProxy: a proxy answered in the server's place.
-    ///   - routes: the ways that the load was to go: a report does not tell of a proxy that was never reached.
-    ///   - options: limits, name servers, what may be asked.
-    /// - Throws: `EINVAL` for a URL without a host or a port that can be told.
+    ///   - url: The URL of the load.
+    ///   - report: The report of opening the stream, as far as it got.
+    ///   - error: The error that ended the load; nil if it did not fail.
+    ///   - response: The head of the response, from the server, or from the proxy if `isFromProxy`.
+    ///   - isFromProxy: Whether a proxy answered instead of the server.
+    ///   - routes: The routes of the load. They are needed because a report does not contain a proxy that was never reached.
+    ///   - options: The options of the diagnosis.
+    /// - Throws: `EINVAL` for a URL without a host, or without a port if its scheme has no known default port.
     public convenience init(
         url: URL, report: ConnectionReport, error: StreamError?, response: HTTPResponse? = nil,
         isFromProxy: Bool = false, routes: [ProxyRoute] = [], options: Options = Options()
@@ -111,9 +113,10 @@ public final class NetDiagnostic: Sendable {
         self.init([target], knowing: facts, options)
     }
 
-    /// For streams, failed or not: where they go, and what their errors and reports know. With neither, for this machine.
+    /// Creates a diagnostic for the target of streams, failed or not, using their errors and reports. Without a stream, it is for
+    /// this machine's network.
     ///
-    /// Keeps them alive, and changes nothing about them. Replaces `CFNetDiagnosticCreateWithStreams`.
+    /// It retains the streams and does not change them. Replaces `CFNetDiagnosticCreateWithStreams`.
     public convenience init(read: ReadStream?, write: WriteStream?, options: Options = Options()) {
         let report = read?.report ?? write?.report ?? ConnectionReport()
         var routes = read?[.proxies] ?? write?[.proxies] ?? []
@@ -125,10 +128,10 @@ public final class NetDiagnostic: Sendable {
         self.init([target], read: read, write: write, options)
     }
 
-    /// The status of the network on the way to the target, at once and without a packet.
+    /// The status of the network between this machine and the target, computed immediately and without sending a packet.
     ///
-    /// A stream that could not look its name up, found no way or no answer makes it at best indeterminate; one that is open
-    /// makes it up. Replaces `CFNetDiagnosticCopyNetworkStatusPassively`.
+    /// An open stream makes the status `up`. A stream that failed because of a lookup, a missing route or a timeout makes it
+    /// `indeterminate` at best. Replaces `CFNetDiagnosticCopyNetworkStatusPassively`.
     public func passiveStatus() -> PassiveStatus {
         let halves = [read?.status, write?.status].compactMap(\.self)
         if halves.contains(where: { [.open, .reading, .writing, .atEnd].contains($0) }) {
@@ -142,18 +145,17 @@ public final class NetDiagnostic: Sendable {
         return PassiveStatus(status: .indeterminate, sentence: error.sentence)
     }
 
-    /// Finds out what is broken. Ends by itself, within the longest single limit of ``Options``; cancelling the task ends it
-    /// early, with what is known by then.
+    /// Finds out what is broken.
     ///
-    /// Where the settings name several ways and the first one's proxy cannot be reached, the others are looked at as well.
+    /// The diagnosis ends within the longest single limit of ``Options``. Cancelling the task ends it early, with the findings so
+    /// far. If the settings name several routes and the proxy of the first cannot be reached, the others are checked as well.
     public func diagnose() async -> Diagnosis {
         await LadderClimb(options).diagnose(ways, knowing: knownFacts)
     }
 
-    /// Starts a diagnosis for a person, and returns at once: the presenter is told, and the task gives the result to the
-    /// program as well.
+    /// Starts a diagnosis that `presenter` shows to the user, and returns immediately. The task returns the result.
     ///
-    /// Replaces `CFNetDiagnosticDiagnoseProblemInteractively`. May be called while a stream's error is being delivered.
+    /// May be called while a stream's error is being delivered. Replaces `CFNetDiagnosticDiagnoseProblemInteractively`.
     @discardableResult
     public func diagnoseInteractively(
         with presenter: any DiagnosisPresenter = StandardErrorPresenter()
@@ -201,7 +203,7 @@ extension LadderLimits {
 }
 
 extension DiagnosisTarget {
-    /// The rungs that the way to this target has.
+    /// The rungs between this machine and the target.
     var rungs: [Rung] {
         if host == nil { return [.link, .address, .route] }
         var rungs: [Rung] = [.link, .address, .route, .gateway]

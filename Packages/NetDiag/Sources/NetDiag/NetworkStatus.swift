@@ -1,11 +1,11 @@
-/// Whether the network seems to work, as far as can be told without sending anything.
+/// Whether the network appears to work, as far as can be determined without sending a packet.
 ///
-/// The numbers are CFNetwork's. Replaces `CFNetDiagnosticStatus` and its `kCFNetDiagnosticConnection…` values.
+/// The raw values are CFNetwork's. Replaces `CFNetDiagnosticStatus` and its `kCFNetDiagnosticConnection…` values.
 public enum NetworkStatus: Int, Sendable, Hashable, CaseIterable {
-    /// It seems to work. `kCFNetDiagnosticConnectionUp`.
+    /// The network appears to work. `kCFNetDiagnosticConnectionUp`.
     case up = -66559
-    /// It cannot be told. `kCFNetDiagnosticConnectionIndeterminate`.
+    /// Whether the network works is unknown. `kCFNetDiagnosticConnectionIndeterminate`.
     case indeterminate = -66558
-    /// It does not work. `kCFNetDiagnosticConnectionDown`.
+    /// The network does not work. `kCFNetDiagnosticConnectionDown`.
     case down = -66557
 }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A ``NetworkStatus`` with the reason, made from what the kernel knows: no packet is sent and nothing waits.
+/// A ``NetworkStatus`` with its reason, computed from the kernel's tables without sending a packet or waiting.
 ///
 /// ```swift
 /// let status = PassiveStatus.current()
@@ -9,15 +9,15 @@ internal import Glibc
 ///
 /// Replaces `CFNetDiagnosticCopyNetworkStatusPassively`.
 public struct PassiveStatus: Sendable, Hashable {
-    /// The verdict.
+    /// The status.
     public var status: NetworkStatus
-    /// Why, in words that can be localized.
+    /// A localizable sentence that gives the reason.
     public var sentence: Sentence
 
-    /// The status of this machine's network; with addresses, that of the way to the best reachable one of them.
+    /// The status of this machine's network or, with addresses, of the route to them. One reachable address suffices.
     ///
-    /// Up takes an interface that is switched on and has a carrier and an address that is valid beyond its link, IPv4 or
-    /// IPv6, and a route to the target (or a default route). A target on this machine is up.
+    /// The status is `up` if an interface is up, has a carrier and has an address that is valid beyond its link (IPv4 or IPv6),
+    /// and there is a route to the target (or a default route). A target on this machine is always `up`.
     public static func current(to targets: [IPAddress] = []) -> PassiveStatus {
         do throws(ResolverError) {
             var routes: [IPAddress: Route] = [:]
@@ -33,7 +33,7 @@ public struct PassiveStatus: Sendable, Hashable {
         self.sentence = sentence
     }
 
-    /// The rule, for facts that are given. A target without a route has none in `routes`.
+    /// Applies the rule to the given facts. `routes` has no entry for a target without a route.
     init(_ network: NetworkSnapshot, to targets: [IPAddress], routes: [IPAddress: Route]) {
         if let local = targets.first(where: { $0.isLoopback || routes[$0]?.kind == .local }) {
             self.init(status: .up, sentence: .thisMachine(local.description))
@@ -42,7 +42,7 @@ public struct PassiveStatus: Sendable, Hashable {
         let families: AddressFamilies =
             targets.isEmpty ? .all : targets.reduce(into: []) { $0.formUnion($1.family) }
         if let finding = LinkRules.findings(network, families: families).first(where: { $0.severity == .failure }) {
-            // Without a carrier there is nothing; with one, somebody may still give out an address.
+            // Without a carrier nothing works; with one, a DHCP server may still assign an address.
             self.init(status: finding.rung == .link ? .down : .indeterminate, sentence: finding.sentence)
             return
         }

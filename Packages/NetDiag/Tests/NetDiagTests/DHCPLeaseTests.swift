@@ -37,12 +37,12 @@ import Testing
                 DHCPLease(interface: "eth0", address: IPAddress("192.0.2.8")!, expiry: 1_795_285_800),
                 DHCPLease(interface: "wlan0", address: IPAddress("192.0.2.80")!, expiry: 1_795_200_000),
             ])
-        // One that never ends takes the place of one that did.
+        // A lease that never expires replaces an older one.
         #expect(
             DHCPLease.parse(Self.file + "lease { interface \"eth0\"; expire never; }").map(\.interface) == ["wlan0"])
     }
 
-    /// A file that is just being written, or is none.
+    /// Incomplete and malformed files.
     @Test func everyPrefixIsRead() {
         for length in 0...Self.file.count { _ = DHCPLease.parse(String(Self.file.prefix(length))) }
         for text in [
@@ -66,7 +66,7 @@ import Testing
         #expect(DHCPLease.lapsed(in: folder + "/nowhere", now: .max).isEmpty)
     }
 
-    /// What lies where leases should: nothing of it holds anybody up, nor is all of it read.
+    /// Pipes, folders, links and huge files in place of lease files neither block the reader nor are read whole.
     @Test func filesThatAreNone() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("leases-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -78,7 +78,7 @@ import Testing
             #expect(symlink(target, folder + "/dhclient.\(name).leases") == 0)
         }
         #expect(DHCPLease.lapsed(in: folder, now: .max).isEmpty)
-        // Terabytes, with a lease at their end.
+        // Terabytes, with a lease at the end.
         let descriptor = open(folder + "/dhclient.f.leases", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         let lease = Array("\nlease { interface \"eth0\"; fixed-address 192.0.2.7; expire epoch 1; }\n".utf8)
         #expect(pwrite(descriptor, lease, lease.count, 1 << 42) == lease.count)
@@ -86,7 +86,7 @@ import Testing
         #expect(DHCPLease.lapsed(in: folder, now: 2).map(\.interface) == ["eth0"])
     }
 
-    /// Times that no clock shows.
+    /// Expiry times outside the range of dates.
     @Test(arguments: [Int64.min, Int64.min + 1, -1, 0, 253_402_300_800, .max])
     func timesThatNoClockShows(_ expiry: Int64) {
         let leases = DHCPLease.parse(
@@ -97,7 +97,7 @@ import Testing
         #expect(fault.world.diagnose().cause?.code == .leaseExpired)
     }
 
-    /// Named only where an address is missing on the very interface.
+    /// An expired lease is reported only if its own interface lacks an address.
     @Test func itExplainsAMissingAddress() {
         let lease = DHCPLease(interface: "eth0", address: IPAddress("192.0.2.7")!, expiry: 1_795_200_000)
         var fault = LadderFault.all.first { $0.code == .linkLocalOnly }!

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetDiag
 
-/// What a diagnosis must never do, whoever answers it.
+/// What a diagnosis must never do, whatever the peer sends.
 @Suite struct DiagnosisSecurityTests {
     private func diagnose(_ url: String, _ options: NetDiagnostic.Options = .patient) async throws -> Diagnosis {
         try await NetDiagnostic(url: URL(string: url)!, options: options).diagnose()
@@ -41,7 +41,7 @@ import Testing
         #expect(proxy.requests.count == 2 && proxy.requests.allSatisfy { !$0.lowercased().contains("authorization") })
     }
 
-    /// The methods that are offered are those without a password (RFC 1928 §3).
+    /// Only methods without a password are offered (RFC 1928 §3).
     @Test func credentialsOfASOCKSProxyAreNotOffered() async throws {
         let proxy = try AnsweringServer("\u{5}\u{7f}")
         var options = NetDiagnostic.Options.patient
@@ -52,7 +52,7 @@ import Testing
         #expect(proxy.requests == ["\u{5}\u{1}\u{0}"])
     }
 
-    /// A portal's page is not content: nobody goes where another host's redirect leads.
+    /// A redirect to another host, such as a portal's, is not followed.
     @Test func redirectsToOtherHostsAreNotFollowed() async throws {
         let other = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         for place in [
@@ -86,7 +86,7 @@ import Testing
         #expect(try await diagnose("http://127.0.0.1:\(server.port)/").cause == nil)
     }
 
-    /// A head that never ends is given up at HTTPMessage's limit, not at the end of memory.
+    /// A head without end is rejected at HTTPMessage's limit, before memory is exhausted.
     @Test func aHeadWithoutEndIsNotHTTP() async throws {
         let server = try AnsweringServer("HTTP/1.1 200 OK\r\nX: " + String(repeating: "y", count: 4_000_000))
         #expect(try await diagnose("http://127.0.0.1:\(server.port)/").cause?.code == .notHTTP)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NetDiag
 
-/// What the kernel hands us of routers' words. Its numbers are native: these tests are for little-endian machines of 64 bits.
+/// ICMP errors as the kernel delivers them. The numbers are in native order: these tests are for 64-bit little-endian machines.
 @Suite struct ICMPReportTests {
     private func control(
         level: UInt8 = 0, type: UInt8 = 11, origin: UInt8 = 2, icmp: UInt8, code: UInt8, info: UInt16 = 0,
@@ -43,7 +43,7 @@ import Testing
         #expect(ICMPReport(control: control(origin: 1, icmp: 0, code: 0, info: 1500)) == ICMPReport(.tooLarge(1500)))
     }
 
-    /// Other control messages come before; cut and lying lengths are no report.
+    /// Other control messages may precede the report; truncated data and wrong lengths give no report.
     @Test func everyPrefixAndEveryLengthIsRead() {
         let whole = control(icmp: 11, code: 0)
         let timestamp: [UInt8] = [24, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 29, 0, 0, 0] + [UInt8](repeating: 0, count: 8)
@@ -59,7 +59,7 @@ import Testing
         #expect(ICMPReport(control: control(icmp: 0, code: 0)) == nil)
     }
 
-    // MARK: What they mean together
+    // MARK: Combining reports
 
     private func report(_ kind: ICMPReport.Kind, _ source: String) -> ProbeSocket.News {
         .report(ICMPReport(kind, from: IPAddress(source)))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import NetDiag
 
-/// How long a diagnosis takes, by a clock that the tests move: in round trips if all is well, in limits if not.
+/// How long a diagnosis takes, by a clock that the tests control: in round trips if nothing is broken, in limits otherwise.
 @Suite struct LadderBudgetTests {
-    /// A name, a connection, TLS 1.3, a request: what the fetch itself takes.
+    /// The round trips of the fetch itself: a name, a connection, TLS 1.3, a request.
     private static let fetch = 4
 
     @Test func aHealthyPageTakesHardlyLongerThanTheFetch() {
@@ -13,12 +13,12 @@ import Testing
         let run = World().run(roundTrip: roundTrip)
         #expect(run.diagnosis.cause == nil)
         #expect(run.time <= roundTrip * LadderBudgetTests.fetch + roundTrip * 3 / 2)
-        // A slow line is no reason to look into anything.
+        // A slow line is not a reason for further probes.
         let slow = World().run(roundTrip: .milliseconds(300))
         #expect(slow.probes.count == run.probes.count)
     }
 
-    /// Nobody else's slowness is waited for: both families, and each name server, at once.
+    /// Both families, and all name servers, are probed at the same time.
     @Test func independentProbesRunAtOnce() {
         let world = World.changed {
             $0.surroundings.network.interfaces[1].addresses.append(World.address6)
@@ -29,7 +29,7 @@ import Testing
         #expect(world.run(roundTrip: .milliseconds(100)).time <= .milliseconds(550))
     }
 
-    /// Whatever is dead, and however much of it: no longer than the longest single limit.
+    /// A diagnosis never takes longer than the longest single limit.
     @Test(arguments: LadderFault.all)
     func aDeadOneTakesNoLongerThanTheLongestLimit(_ fault: LadderFault) {
         let limits = LadderLimits()
@@ -47,14 +47,14 @@ import Testing
         let limits = LadderLimits()
         let run = world.run(limits: limits)
         #expect(run.time == limits.lookup)
-        // Look-ups that barely succeed, connections that never do: cut by the whole.
+        // A lookup that barely succeeds and a connection that never does are limited by the whole.
         var short = limits
         short.connection = limits.total
         let late = World.changed { $0.connection = World.timedOut }
         #expect(late.run(limits: short, roundTrip: .seconds(4)).time <= limits.total)
     }
 
-    /// What does not answer is looked into before it is given up.
+    /// A missing answer is investigated before its limit has passed.
     @Test func aSilentHostIsLookedIntoMeanwhile() {
         let world = World.changed {
             $0.connection = World.timedOut
@@ -71,7 +71,7 @@ import Testing
         #expect(narrow.run().time <= LadderLimits().total)
     }
 
-    /// A host that is off at every port: what is tried in its place is tried while its own port may still answer.
+    /// A host that answers on no port: the alternatives are tried while its own port may still answer.
     @Test func aDeadHostTakesLittleLongerThanOneConnection() {
         let world = World.changed {
             $0.connection = World.timedOut
@@ -92,7 +92,7 @@ import Testing
         machine.receive(.surroundings(World().surroundings), of: .surroundings)
         let late = start + limits.total - .milliseconds(10)
         #expect(machine.next(now: late).allSatisfy { $0.deadline <= start + limits.total })
-        // What cannot be waited for is not begun.
+        // A probe without time left is not started.
         var over = LadderMachine(.page, limits: limits, noise: "q", now: start)
         #expect(over.next(now: start + limits.total).map(\.probe) == [.surroundings])
     }

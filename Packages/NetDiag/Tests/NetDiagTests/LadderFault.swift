@@ -2,7 +2,7 @@ import Glibc
 
 @testable import NetDiag
 
-/// One fault, and what it is called.
+/// An environment with one fault, and the code that a diagnosis must report.
 struct LadderFault: Sendable, CustomStringConvertible {
     var code: FindingCode
     var target = DiagnosisTarget.page
@@ -16,7 +16,7 @@ struct LadderFault: Sendable, CustomStringConvertible {
         world = .changed(change)
     }
 
-    /// Each alone.
+    /// All faults.
     static let all: [LadderFault] = lower + names + proxies + connections + talks
 
     private static func cutOff(_ world: inout World) {
@@ -79,7 +79,7 @@ struct LadderFault: Sendable, CustomStringConvertible {
             $0.connection = World.timedOut
             $0.neighbors = [Neighbor(World.gateway, interfaceIndex: 2, state: .failed)]
         },
-        // The name servers are behind it, too.
+        // The name servers are behind the router, too.
         LadderFault(.gatewaySilent) {
             $0.lookup = .failure(World.temporary)
             $0.answers = [World.server: .silent]
@@ -260,6 +260,6 @@ struct LadderFault: Sendable, CustomStringConvertible {
 }
 
 extension DiagnosisTarget {
-    /// With proxy settings that nobody can read.
+    /// A target with unreadable proxy settings.
     fileprivate static let unreadable = DiagnosisTarget.page.through(.failure(StreamError(posix: EINVAL)))[0]
 }

@@ -13,7 +13,7 @@ import Testing
         #expect(!diagnosis.description.isEmpty)
     }
 
-    /// What is no fault of a whole world, or comes from elsewhere, has tests of its own below.
+    /// Codes that no environment produces as the cause have tests of their own, below or elsewhere.
     @Test func everyCodeHasATest() {
         let elsewhere: Set<FindingCode> = [
             .nameServerBad, .nameServerInvents, .familyBroken, .leaseOverdue, .ledElsewhere, .credentialsRefused,
@@ -23,12 +23,12 @@ import Testing
         #expect(Set(FindingCode.allCases) == Set(LadderFault.all.map(\.code)).union(elsewhere))
     }
 
-    /// A fault of the way and one of what answers at its end: the lower is named.
+    /// Of a fault on the path and one at its end, the lower is reported.
     @Test func theLowerOfTwoFaultsWins() {
         var pairs = 0
         for lower in LadderFault.all where lower.code.rung <= .connection && lower.code.rung != .proxy {
             for higher in LadderFault.all where higher.code.rung > lower.code.rung && higher.code.rung >= .connection {
-                // A portal is the one that explains what is below it.
+                // A portal explains the faults below it.
                 if higher.code == .captivePortal || higher.target != lower.target { continue }
                 var world = lower.world
                 world.talk = higher.world.talk
@@ -50,7 +50,7 @@ import Testing
         #expect(run.diagnosis.unchecked.isEmpty && run.diagnosis.uncheckable.isEmpty)
         #expect(run.diagnosis.families == [FamilyVerdict(.v4, .works), FamilyVerdict(.v6, .notThere)])
         #expect(Set(run.probes).count == run.probes.count)
-        // Nobody but the target and its name servers hears of it.
+        // Only the target and its name servers are contacted.
         for probe in run.probes {
             switch probe {
             case .surroundings, .route, .lookup, .nameServer(_, _, over: .udp), .invention, .connect, .talk: continue
@@ -61,15 +61,15 @@ import Testing
     }
 
     static let oddHabits: [LadderFault] = [
-        // No IPv6 at all: the address is there, a route is not.
+        // No IPv6: the target has an address, but there is no route to it.
         LadderFault(.noRoute) {
             $0.lookup = .success([World.host6, World.host])
             $0.routes = [World.host6: Route?.none]
             $0.connections = [World.host6: World.unreachable]
         },
-        // No default route, but one to the target, as through a VPN.
+        // No default route, but a route to the target, as through a VPN.
         LadderFault(.noRoute) { $0.surroundings.network.defaultRoutes = [] },
-        // A default route into a tunnel, without a router.
+        // A default route into a tunnel, without a gateway.
         LadderFault(.noRoute) {
             $0.surroundings.network.defaultRoutes = [Route(kind: .unicast, interfaceIndex: 2)]
             $0.route = $0.surroundings.network.defaultRoutes[0]
@@ -78,17 +78,17 @@ import Testing
         LadderFault(.noCarrier) {
             $0.surroundings.network.interfaces.append(NetworkInterface(name: "eth1", index: 3, hasCarrier: false))
         },
-        // Moved for good.
+        // A permanent redirect.
         LadderFault(.ledElsewhere) {
             $0.talk = .answered(TalkAnswer(status: 301, location: "https://example.com/"))
         },
-        // The name servers are not asked by the system's resolver at all.
+        // The system's resolver does not use the name servers.
         LadderFault(.nameUnknown) { $0.answers = [World.server: .noSuchName] },
-        // Every name has an address, and this one's is right.
+        // The name server invents addresses, but this name's address is right.
         LadderFault(.nameInvented) { $0.inventions = [World.server: .addresses([IPAddress("192.0.2.80")!])] },
-        // The same address as for invented names; the certificate proves that it is right.
+        // The same address as for nonexistent names, but the certificate proves that it is right.
         LadderFault(.nameInvented) { $0.inventions = [World.server: .addresses([World.host])] },
-        // Who develops: every name of a domain is this machine.
+        // A developer's setup: every name of a domain resolves to this machine.
         LadderFault(.nameInvented, .plainPage) {
             let own = IPAddress("127.0.0.1")!
             $0.lookup = .success([own])
@@ -96,19 +96,19 @@ import Testing
             $0.inventions = $0.answers
             $0.route = Route(kind: .local)
         },
-        // A name of the hosts file alone.
+        // A name that only the hosts file contains.
         LadderFault(.hostsEntryStale) {
             $0.surroundings.hostsEntry = [World.host]
             $0.answers = [World.server: .noSuchName]
         },
-        // The company's proxy is the only way out, and knows names that nobody here does.
+        // A proxy is the only route out, and resolves names that are unknown here.
         LadderFault(.noRoute, .page.proxied()) { $0.surroundings.network.defaultRoutes = [] },
         LadderFault(.proxyWrong, .page.proxied(.socks5h)) { _ in },
-        // Credentials that the settings hold and a diagnosis does not send.
+        // The settings contain credentials, which a diagnosis does not send.
         LadderFault(.proxyCredentialsWanted, .page.proxied(user: "ann")) { $0.talk = .proxyRefused(status: 407) },
-        // Without the URL's query, which may be secret, the server says no.
+        // The server refuses the request without the URL's query, which is not sent.
         LadderFault(.requestRefused, .searched) { $0.talk = .answered(TalkAnswer(status: 404)) },
-        // A circle for who takes no cookies.
+        // A redirect loop for clients without cookies.
         LadderFault(.redirectLoop) { $0.talk = .loops(to: "/", wantsCookie: true) },
         LadderFault(.notFTP, .files) { $0.talk = .greeted(220) },
     ]
@@ -146,7 +146,7 @@ import Testing
                 total: .seconds(3600), remaining: .seconds(100))
         }
         #expect(world.diagnose().remarks.map(\.code) == [.leaseOverdue])
-        // Not while another address stays, nor for one that is meant to go.
+        // Not while another address remains, nor for a temporary address.
         var other = world
         other.surroundings.network.interfaces[1].addresses.append(
             InterfaceAddress(IPAddress("192.0.2.8")!, prefixLength: 24))
@@ -181,7 +181,7 @@ import Testing
         let diagnosis = world.diagnose()
         #expect(diagnosis.cause?.code == .portRefused)
         #expect(diagnosis.families.map(\.finding?.code) == [.portRefused, .noRoute])
-        // A machine of one family, on its way to a host of both.
+        // A machine with one family, and a host with both.
         let onlyFour = World.changed {
             $0.lookup = .success([World.host6, World.host])
             $0.routes = [World.host6: Route?.none]
@@ -215,7 +215,7 @@ import Testing
         #expect(diagnosis.consequences.map(\.dependsOn) == [.captivePortal])
     }
 
-    /// A certificate whose dates alone are wrong is the server's own: port 80 is not asked.
+    /// A certificate that is only expired is the server's own, not a portal's: port 80 is not probed.
     @Test func anExpiredCertificateIsNotThePortals() {
         let run = World.changed { $0.talk = .insecure(World.tls(.certificateExpired)) }.run()
         #expect(!run.probes.contains { if case .plainPage = $0 { true } else { false } })
@@ -232,7 +232,7 @@ import Testing
         #expect(diagnosis.consequences.map(\.dependsOn) == [.gatewaySilent])
     }
 
-    // MARK: What is not asked
+    // MARK: Probes that are not run
 
     @Test func whatAStreamKnowsIsNotTriedAgain() {
         var facts = LadderFacts()
@@ -292,7 +292,7 @@ import Testing
         #expect(cut.diagnose(.machine).cause?.code == .noRoute)
         let dead = World.changed { $0.neighbors = [Neighbor(World.gateway, interfaceIndex: 2, state: .failed)] }
         #expect(dead.diagnose(.machine).cause?.code == .gatewaySilent)
-        // A router that answers neither pings nor, just now, the kernel is there all the same if a ping came back.
+        // A router that has answered a ping is up, even while the kernel is still resolving its link address.
         let alive = World.changed {
             $0.ping = .answered
             $0.neighbors = [Neighbor(World.gateway, interfaceIndex: 2, state: .resolving)]
@@ -323,7 +323,7 @@ import Testing
 }
 
 extension DiagnosisTarget {
-    /// With a query, which is not sent.
+    /// A target whose URL has a query, which is not sent.
     fileprivate static let searched = DiagnosisTarget(
         host: "www.example.org", port: 443, isSecure: true, service: .http(path: "/search", isWhole: false))
 }

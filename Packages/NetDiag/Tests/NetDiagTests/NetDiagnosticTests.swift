@@ -7,7 +7,7 @@ import Testing
 
 @testable import NetDiag
 
-/// Diagnoses of real failures on this machine's loopback.
+/// Diagnoses of real failures on loopback.
 @Suite struct NetDiagnosticTests {
     private let nobody: DeadEnd
 
@@ -36,7 +36,7 @@ import Testing
         #expect(diagnosis.cause?.code == code, "\(diagnosis)")
     }
 
-    /// The query may hold a secret: it is not sent, and what the server says without it is no fault.
+    /// The query may hold a secret: it is not sent, and a refusal without it is not a fault.
     @Test func theQueryIsNotSent() async throws {
         let server = try AnsweringServer("HTTP/1.1 404 Not Found\r\n\r\n")
         let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/page?token=secret")
@@ -47,14 +47,14 @@ import Testing
         #expect(!"\(diagnosis)".contains("secret"))
     }
 
-    /// A server that promises an answer again and again is not waited for.
+    /// Interim responses without end do not delay the diagnosis.
     @Test func promisesWithoutEnd() async throws {
         let server = try AnsweringServer(String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 10_000))
         let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/")
         #expect(diagnosis.cause?.code == .notHTTP, "\(diagnosis)")
     }
 
-    /// The limit is for the whole head, however often a byte comes.
+    /// The limit applies to the whole head, however often a byte arrives.
     @Test func aHeadThatIsLate() async throws {
         let server = try AnsweringServer("HTTP/1.1 200 OK\r\n")
         var options = NetDiagnostic.Options.patient
@@ -77,7 +77,7 @@ import Testing
         let url = URL(string: "http://www.example.test/")!
         let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
         let failures = [diagnosis.cause].compactMap(\.self) + diagnosis.consequences
-        #expect(failures.contains { $0.code == .nameServersFail })  // on a machine without a network, not the only one
+        #expect(failures.contains { $0.code == .nameServersFail })  // on a machine without a network, there are others
     }
 
     @Test func aStreamThatFailedIsNotOpenedAgain() async throws {
@@ -86,12 +86,12 @@ import Testing
         await #expect(throws: StreamError(posix: ECONNREFUSED)) { try await stream.input.opened() }
         let diagnosis = await NetDiagnostic(read: stream.input, write: nil).diagnose()
         #expect(diagnosis.cause?.code == .portRefused)
-        // What it was about to say is still there.
+        // The stream's error is unchanged.
         #expect(stream.input.error == StreamError(posix: ECONNREFUSED))
         #expect(stream.input.status == .error)
     }
 
-    /// ND-006: inside the event, before anybody has read the error.
+    /// ND-006: a diagnosis inside the error event, before the error was read.
     @Test func aDiagnosisInTheErrorEventChangesNothing() async throws {
         let stream = StreamPair(host: "127.0.0.1", port: nobody.port)
         let (events, feed) = AsyncStream<Task<Diagnosis, Never>>.makeStream()
@@ -169,7 +169,7 @@ import Testing
         func finished(_ diagnosis: Diagnosis) {}
     }
 
-    @Test("ND-004: the program's name is that of the process, and the last one that was set")
+    @Test("ND-004: the program's name defaults to that of the process; the last value set is used")
     func theNameThatIsShown() async throws {
         let presenter = Naming()
         let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
@@ -183,7 +183,7 @@ import Testing
         #expect(presenter.names.withLock { $0 } == ["second"])
     }
 
-    @Test("ND-014: one diagnostic in many tasks, and many at once, all say the same")
+    @Test("ND-014: one diagnostic in many tasks, and many diagnostics at the same time, give the same result")
     func manyAtOnce() async throws {
         let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
         let shared = try NetDiagnostic(url: url, options: .patient)
@@ -200,7 +200,9 @@ import Testing
         #expect(codes == Array(repeating: .portRefused, count: 24))
     }
 
-    @Test("ND-016: it keeps its streams, and goes with its last user; a diagnosis under way keeps it until it ends")
+    @Test(
+        "ND-016: a diagnostic retains its streams until its last reference is gone; a running diagnosis retains it until it ends"
+    )
     func nothingStays() async throws {
         weak var stream: ReadStream?
         weak var diagnostic: NetDiagnostic?

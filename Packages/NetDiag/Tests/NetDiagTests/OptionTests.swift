@@ -5,9 +5,9 @@ import Testing
 
 @testable import NetDiag
 
-/// Each option of ``NetDiagnostic`` changes what comes of a diagnosis.
+/// Each option of ``NetDiagnostic`` changes the result of a diagnosis.
 @Suite struct OptionTests {
-    /// How long a resolver takes, without anybody waiting: it answers requests that would wait so long, and no others.
+    /// Simulates a slow resolver without waiting: it answers only requests whose deadline is at least `duration` away.
     private struct SlowResolver: Resolver {
         let duration: Duration
 
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// What an option is tested by. A new option has no row, and the test fails.
+    /// The test of each option. For a new option without a row, the test of this table fails.
     private static let rows: [String: String] = [
         "lookupLimit": "lookups", "nameServerLimit": "limits", "connectionLimit": "connections",
         "answerLimit": "NetDiagnosticTests.aHeadThatIsLate", "pathLimit": "limits", "proxies": "proxies",
@@ -66,7 +66,7 @@ import Testing
         #expect(hasty.brokenRung == .connection, "\(hasty)")
     }
 
-    /// By a clock that the test moves: what does not answer is waited for as long as the option says.
+    /// By a clock that the test controls: a missing answer is awaited as long as the option says.
     @Test func limits() {
         let silent = World.changed {
             $0.answers = [World.server: .silent]
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    /// A SOCKS proxy that takes addresses only: the name of the target is looked up here.
+    /// For a SOCKS proxy that accepts only addresses, the name of the target is looked up here.
     @Test func resolversOfNamesBehindSOCKS() async throws {
         let proxy = try AnsweringServer("\u{5}\u{0}")
         var settings = ProxySettings()
@@ -129,7 +129,7 @@ import Testing
         #expect(resolver.requests.map { "\($0.name)" }.contains("www.example.test"))
     }
 
-    /// They are asked only once a name is in doubt.
+    /// Name servers are queried only if a name is in doubt.
     @Test func nameServers() async throws {
         let nobody = try DeadEnd()
         let codes = try await [nil, SocketAddress.ip(.v4(.loopback), port: nobody.port)].asyncMap { server in

@@ -44,7 +44,7 @@ import Testing
         #expect(PassiveStatus(network { $0.defaultRoutes = [] }, to: [], routes: [:]).status == .indeterminate)
         let refused = Route(kind: .refused)
         #expect(PassiveStatus(network(), to: [host], routes: [host: refused]).status == .indeterminate)
-        // An IPv4-only machine on its way to an IPv6 address.
+        // An IPv4-only machine, and an IPv6 address as target.
         #expect(PassiveStatus(network(), to: [World.host6], routes: [:]).status == .indeterminate)
     }
 

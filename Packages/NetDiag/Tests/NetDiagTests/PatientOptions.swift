@@ -1,7 +1,7 @@
 import NetDiag
 
 extension NetDiagnostic.Options {
-    /// For servers that do answer, however slow the machine is.
+    /// Options for servers that answer, however slow the machine is.
     static var patient: Self {
         var options = NetDiagnostic.Options()
         options.lookupLimit = .seconds(60)

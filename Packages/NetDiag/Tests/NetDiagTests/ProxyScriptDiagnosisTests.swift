@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetDiag
 
-/// Diagnoses of targets whose proxy a script chooses. What becomes of scripts on broken networks, the fault lab shows.
+/// Diagnoses of targets whose proxy a script chooses. The fault lab tests scripts on broken networks.
 @Suite struct ProxyScriptDiagnosisTests {
     private let nobody: DeadEnd
 
@@ -31,7 +31,7 @@ import Testing
         #expect(try await diagnose(script("return 'PROXY 127.0.0.1:\(nobody.port)';")).cause?.code == .proxyUnreachable)
     }
 
-    /// As a stream does it: passed by if it cannot be reached or makes no sense, not if it says no.
+    /// As in a stream, the next proxy is tried if one cannot be reached or is not a proxy, but not if it refuses.
     @Test func theNextProxyIsTakenAndTheFirstIsToldOf() async throws {
         let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let noProxy = try AnsweringServer("SSH-2.0-x\r\n\r\n")
@@ -48,7 +48,7 @@ import Testing
         let final = "return 'PROXY 127.0.0.1:\(refusing.port); PROXY 127.0.0.1:\(proxy.port)';"
         #expect(try await diagnose(script(final), "https://www.example.test/").cause?.code == .proxyForbids)
         #expect(proxy.requests.count == 2)
-        // None of them: the first is the cause.
+        // If no proxy works, the first is the cause.
         let dead = "return 'PROXY 127.0.0.1:\(nobody.port); PROXY 127.0.0.1:\(noProxy.port)';"
         #expect(try await diagnose(script(dead)).cause?.code == .proxyUnreachable)
     }
@@ -66,7 +66,7 @@ import Testing
         let server = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
         let place = ProxyScriptSource.url("http://ann:hunter2@127.0.0.1:\(server.port)/proxy.pac?key=hunter3")
         #expect(try await diagnose(place).cause == nil)
-        // The query is part of where the script is; the password is nobody's business.
+        // The query is part of the script's URL and is sent; the password is not.
         #expect(server.requests.count == 1 && server.requests[0].hasPrefix("GET /proxy.pac?key=hunter3 HTTP/1.1\r\n"))
         #expect(!server.requests[0].lowercased().contains("authorization"))
     }
@@ -86,7 +86,7 @@ import Testing
         #expect(!"\(diagnosis)".contains("hunter2"))
     }
 
-    /// It is not gone where it leads: what cannot be looked at is said.
+    /// A redirect of the script's server is not followed; the diagnosis reports what it could not check.
     @Test func aScriptThatIsElsewhere() async throws {
         let other = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let server = try AnsweringServer(
@@ -97,7 +97,7 @@ import Testing
         #expect(diagnosis.unchecked.contains(.proxy) && other.requests.isEmpty)
     }
 
-    /// The target's query may hold a secret: a script could send it anywhere by asking for a name.
+    /// The target's query may hold a secret, which a script could send anywhere by looking up a name.
     @Test func scriptsAreNotToldTheQuery() async throws {
         let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let choice = "return 'PROXY 127.0.0.1:' + (url.indexOf('hunter2') < 0 ? \(proxy.port) : \(nobody.port));"

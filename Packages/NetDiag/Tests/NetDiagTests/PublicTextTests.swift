@@ -2,7 +2,7 @@ import Testing
 
 @testable import NetDiag
 
-/// What reports may show: reports are mailed around and kept.
+/// Reports are mailed and stored, so they must not contain secrets or control characters.
 @Suite struct PublicTextTests {
     @Test(arguments: [
         ("https://ann:secret@www.example.org/a", "https://www.example.org/a"),

@@ -35,7 +35,7 @@ import Testing
         #expect(guide.next(after: fine) == .works(isRepaired: true))
     }
 
-    /// A step that broke it again is no progress, and what was tried before is not said again.
+    /// A step that breaks the network again is not progress, and steps already given are not repeated.
     @Test func whatComesBackGoesOnWhereItWas() {
         var guide = RepairGuide()
         _ = guide.next(after: dead)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import NetDiag
 
-/// Where a rule ends: worlds that differ from a fault's by little, and are not that fault.
+/// The limits of the rules: environments that differ little from a fault's, and do not have that fault.
 @Suite struct RuleEdgeTests {
-    /// One address is silent, another one says no: who answers says more about the target.
+    /// Of a silent address and one that refuses, the refusal says more about the target.
     @Test func aRefusalCountsForMoreThanSilence() {
         let world = World.changed {
             $0.lookup = .success([World.host, IPAddress("198.51.100.8")!])
@@ -13,7 +13,7 @@ import Testing
         #expect(world.diagnose().cause?.code == .portRefused)
     }
 
-    /// A router that says how large packets may be is no black hole: who sends makes them smaller.
+    /// A router that reports the largest packet size is not a black hole: the sender adapts.
     @Test func aSmallerPacketSizeThatIsToldIsNoFault() {
         let world = World.changed {
             $0.talk = .insecure(World.timedOut)
@@ -22,7 +22,7 @@ import Testing
         #expect(world.diagnose().cause?.code == .securityFailed)
     }
 
-    /// Both clocks agree: it is the certificate.
+    /// If both clocks agree, the certificate is at fault.
     @Test func aClockThatIsRightIsNotBlamed() {
         let now: Int64 = 1_800_000_000
         let world = World.changed {
@@ -32,7 +32,7 @@ import Testing
         #expect(world.diagnose().cause?.code == .certificateNotYetValid)
     }
 
-    /// Pages that lead to a login with a name and encryption, whatever is asked for: a site's own.
+    /// A server that redirects every page to an encrypted login page with a host name is not a portal.
     @Test func aLoginElsewhereIsNoPortal() {
         let world = World.changed {
             $0.talk = .answered(TalkAnswer(status: 302, location: "https://sso.example.net/login"))
@@ -49,7 +49,7 @@ import Testing
         #expect(world.diagnose().cause?.code == .portRefused)
     }
 
-    /// A point-to-point link may do without an address of its own; what works is not broken.
+    /// A point-to-point link may have no address; a working connection is not broken.
     @Test func whatIsConnectedHasALink() {
         let world = World.changed { $0.surroundings.network.interfaces[1].addresses = [] }
         #expect(world.diagnose().cause == nil)

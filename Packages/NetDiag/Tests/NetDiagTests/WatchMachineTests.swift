@@ -3,7 +3,8 @@ import Testing
 @testable import NetDiag
 
 @Suite struct WatchMachineTests {
-    /// Runs a watch by a clock of its own: `state` is what a look finds at a time, `changes` when the kernel says something.
+    /// Runs a watch with a simulated clock. `state` gives the result of a check at a time; `changes` are the times at which the
+    /// kernel reports a change.
     private func run(
         for time: Duration, pace: WatchPace = WatchPace(), changes: [Duration] = [],
         state: (Duration) -> FindingCode?
@@ -30,7 +31,7 @@ import Testing
                 } else {
                     now = until
                 }
-            case .waitForLook: Issue.record("nobody looks")
+            case .waitForLook: Issue.record("no check is under way")
             }
         }
         return (looks, told)
@@ -41,7 +42,7 @@ import Testing
         #expect(run(for: .seconds(10)) { _ in nil }.told == [.zero: nil])
     }
 
-    /// A dead network is not hammered: the looks become rarer, down to one in five minutes.
+    /// The checks of a broken network become less frequent, down to one in five minutes.
     @Test func aDeadNetworkIsNotHammered() {
         let pace = WatchPace()
         let looks = run(for: .seconds(3600)) { _ in .noAnswer }.looks
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test func whatPassesIsNotTold() {
-        // Down for three seconds, as when one roams from one access point to the next.
+        // Down for three seconds, as when roaming between access points.
         let outage = Duration.seconds(20)..<Duration.seconds(23)
         let result = run(for: .seconds(300), changes: [.seconds(20), .seconds(23)]) {
             outage.contains($0) ? .noCarrier : nil
@@ -75,7 +76,7 @@ import Testing
         }
         let times = result.told.keys.sorted()
         #expect(times.map { result.told[$0] } == [.some(nil), .noCarrier, .some(nil)])
-        // A quiet second, the first look, and the one that confirms it.
+        // A quiet second, the first check, and the one that confirms the fault.
         #expect(times[1] == .seconds(26))
         #expect(times[2] == .seconds(101))
     }
@@ -85,7 +86,7 @@ import Testing
         #expect(result.told.keys.sorted().map { result.told[$0] } == [.noCarrier, .noRoute])
     }
 
-    /// What changes while it is being looked at is looked at again.
+    /// A change during a check causes another check.
     @Test func aChangeDuringALookCounts() {
         let start = ContinuousClock.now
         var machine = WatchMachine(now: start)

@@ -2,9 +2,9 @@ import Glibc
 
 @testable import NetDiag
 
-/// A world with faults and a clock of its own: answers probes, so that the machine can be run against it without any I/O.
+/// A simulated environment with faults and a clock: it answers probes, so that the machine runs without I/O.
 ///
-/// What answers takes a round trip for each that it would really take; what does not answer takes until its deadline.
+/// An answer takes as many round trips as in reality; a probe without an answer ends at its deadline.
 struct World {
     var surroundings = Surroundings(
         network: NetworkSnapshot(
@@ -15,7 +15,7 @@ struct World {
     var routes: [IPAddress: Route?] = [:]
     var lookup: Result<[IPAddress], ResolverError> = .success([World.host])
     var answers: [SocketAddress: NameServerAnswer] = [World.server: .addresses([World.host])]
-    /// Nil: as over UDP.
+    /// The answers over TCP; those over UDP if absent.
     var answersByTCP: [SocketAddress: NameServerAnswer] = [:]
     var inventions: [SocketAddress: NameServerAnswer] = [:]
     var connection: StreamError?
@@ -83,7 +83,7 @@ struct World {
         }
     }
 
-    /// How many round trips the answer takes; nil if there is none.
+    /// The number of round trips that the answer takes; nil if there is no answer.
     private func roundTrips(_ probe: Probe, of target: DiagnosisTarget) -> Int? {
         switch answer(probe) {
         case .surroundings, .surroundingsUnknown, .route, .neighbors: return 0
@@ -104,7 +104,7 @@ struct World {
 
     // MARK: Diagnosing
 
-    /// What a diagnosis came to.
+    /// The result of a run.
     struct Run {
         var diagnosis: Diagnosis
         var probes: [Probe] = []
@@ -127,7 +127,7 @@ struct World {
                 coming.append((min(answer ?? order.deadline, order.deadline), order.probe))
             }
             guard machine.isWaiting else { break }
-            // Of what comes at the same time, the last asked for comes first: no order is promised.
+            // Of results at the same time, the one requested last arrives first, because no order is guaranteed.
             let next = coming.indices.reversed().min { coming[$0].at < coming[$1].at }!
             if let wake = machine.wake(now: now), wake < coming[next].at {
                 now = wake

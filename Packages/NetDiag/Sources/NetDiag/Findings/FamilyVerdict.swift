@@ -1,31 +1,31 @@
-/// How far the target can be reached by IPv4 alone, or by IPv6 alone.
+/// Whether the target can be reached over one address family, IPv4 or IPv6, by itself.
 ///
 /// ```swift
 /// for verdict in diagnosis.families { print(verdict) }      // IPv6: broken: There is no route to 2001:db8::7.
 /// ```
 public struct FamilyVerdict: Sendable, Hashable {
-    /// What is known of a family.
+    /// The result for one family.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// It gets through.
+        /// A connection over this family succeeds.
         case works
-        /// It does not.
+        /// Connections over this family fail.
         case broken
         /// This machine has no address of the family.
         case notHere
-        /// The target has none.
+        /// The target has no address of the family.
         case notThere
-        /// It was not tried.
+        /// The family was not tried.
         case unknown
     }
 
     /// IPv4 or IPv6.
     public var family: AddressFamilies
-    /// What is known of it.
+    /// The result for the family.
     public var state: State
-    /// The lowest rung that is broken for it; nil unless it is broken.
+    /// The finding on the lowest rung that is broken for this family; nil unless ``state`` is ``State/broken``.
     public var finding: Finding?
 
-    /// Makes a verdict.
+    /// Creates a verdict.
     public init(_ family: AddressFamilies, _ state: State, _ finding: Finding? = nil) {
         self.family = family
         self.state = state
@@ -37,7 +37,7 @@ public struct FamilyVerdict: Sendable, Hashable {
 }
 
 extension FamilyVerdict: CustomStringConvertible {
-    /// The name, the state, and the reason.
+    /// The family's name, its state, and the reason if it is broken.
     public var description: String {
         let sentence: Sentence =
             switch state {

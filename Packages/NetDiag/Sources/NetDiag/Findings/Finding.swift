@@ -1,30 +1,33 @@
-/// One thing that was found: what is wrong, how that is known, and what to do about it.
+/// One result of a diagnosis: a fault or an oddity, the evidence for it, and advice.
 public struct Finding: Sendable, Hashable {
-    /// How bad it is.
+    /// How much a finding matters to the target.
     public enum Severity: Int, Sendable, Hashable, Comparable {
-        /// Worth knowing; nothing fails because of it.
+        /// Informational: nothing fails because of it.
         case note
-        /// Something is broken that this target happens not to need, or has a way around.
+        /// Something is broken, but the target does not need it or has an alternative.
         case warning
-        /// The target cannot be reached because of it.
+        /// The target cannot be used because of it.
         case failure
 
-        /// The lesser first.
+        /// Orders the lesser severity first.
         public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// What it is, for programs.
+    /// The kind of finding, for programs.
     public var code: FindingCode
-    /// How bad it is here.
+    /// How much the finding matters to this target.
     public var severity: Severity
-    /// What it is, in words that can be localized: what, where.
+    /// A localizable sentence that says what was found, and where.
     public var sentence: Sentence
-    /// What was seen, a line each: addresses, errors, times. Holds no secret, and nothing that a terminal obeys.
+    /// The observations behind the finding, one per line: addresses, errors, times.
+    ///
+    /// Contains no secrets and no control characters.
     public var evidence: [String]
-    /// The finding that this one follows from, or cannot be judged before; nil for one that stands alone.
+    /// The code of the finding that causes this one or must be repaired before this one can be judged; nil for an
+    /// independent finding.
     public var dependsOn: FindingCode?
 
-    /// Makes a finding.
+    /// Creates a finding. Secrets and control characters are removed from `evidence`.
     public init(_ code: FindingCode, _ severity: Severity, _ sentence: Sentence, evidence: [String] = []) {
         self.code = code
         self.severity = severity
@@ -32,9 +35,9 @@ public struct Finding: Sendable, Hashable {
         self.evidence = evidence.map(PublicText.of)
     }
 
-    /// Where on the ladder it is.
+    /// The rung of the ladder that the finding concerns.
     public var rung: Rung { code.rung }
 
-    /// What a person can do, in words that can be localized.
+    /// A localizable sentence that says what the user can do.
     public var advice: Sentence { code.advice }
 }

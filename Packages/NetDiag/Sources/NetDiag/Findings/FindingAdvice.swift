@@ -1,5 +1,5 @@
 extension FindingCode {
-    /// What a person can do, in words that can be localized.
+    /// A localizable sentence that says what the user can do.
     public var advice: Sentence {
         let text =
             switch self {

@@ -1,35 +1,35 @@
-/// What a finding is about. The raw values are stable: scripts may depend on them.
+/// The kind of a finding. The raw values are stable: scripts may depend on them.
 public enum FindingCode: String, Sendable, Hashable, CaseIterable {
     // MARK: Link and address
 
-    /// The machine has no interface but loopback.
+    /// The machine has no interface other than loopback.
     case noInterface
-    /// Every interface is switched off.
+    /// Every interface is down.
     case linkOff
-    /// No interface that is switched on has a carrier.
+    /// No interface that is up has a carrier.
     case noCarrier
-    /// Somebody else uses an address of ours.
+    /// Another machine uses an address of this machine.
     case duplicateAddress
-    /// Only addresses that are valid on the link itself: nobody gave out a real one.
+    /// The machine has only link-local addresses: no DHCP server or router has assigned another.
     case linkLocalOnly
     /// No interface with a carrier has an address.
     case noAddress
-    /// The target has addresses of one family only, and this machine has none of that family.
+    /// The target has addresses of one family only, and this machine has no address of that family.
     case familyMissing
-    /// An address was given for a time that is nearly over, and nobody has renewed it.
+    /// The lease of an address is about to expire and was not renewed.
     case leaseOverdue
-    /// The address was given for a time that is over, and nobody has given another one.
+    /// The lease of the address has expired, and no other address was assigned.
     case leaseExpired
 
     // MARK: Route and gateway
 
-    /// The kernel knows no way to the target.
+    /// The kernel has no route to the target.
     case noRoute
-    /// The kernel is told not to send there.
+    /// The routing table forbids sending to the target.
     case routeRefused
-    /// The router on the way does not answer on the link.
+    /// The next router does not answer on the link.
     case gatewaySilent
-    /// The target is on the link and does not answer there.
+    /// The target is on the local link but does not answer there.
     case hostSilent
 
     // MARK: Name
@@ -38,129 +38,129 @@ public enum FindingCode: String, Sendable, Hashable, CaseIterable {
     case noNameServers
     /// No name server answers.
     case nameServersSilent
-    /// Every name server answers that it does not serve this machine or this name.
+    /// Every name server that answers refuses the query (REFUSED).
     case nameServersRefuse
-    /// Every name server fails, or nothing listens at its address.
+    /// Every name server returns an error, or nothing listens at its address.
     case nameServersFail
-    /// The name servers answer over TCP, and nothing comes back over UDP.
+    /// The name servers answer over TCP but not over UDP.
     case nameServersOnlyTCP
-    /// The name servers' answer is too long for UDP, and TCP does not get through to them.
+    /// The name servers' answer is too long for UDP, and they cannot be reached over TCP.
     case nameServersOnlyUDP
-    /// One of several name servers does not answer, or fails.
+    /// One of several name servers does not answer or returns an error.
     case nameServerBad
-    /// There is no such name.
+    /// The name does not exist.
     case nameUnknown
-    /// The name exists and has no address.
+    /// The name exists but has no address.
     case nameWithoutAddress
-    /// A name server gives addresses that do not work, and another one gives some that do.
+    /// The name resolves to addresses that do not work, and a name server answers with others that do.
     case nameServerLies
-    /// The name does not exist, and a name server invents an address for it, as for every name.
+    /// The name probably does not exist: the name servers answer with the same addresses for names that do not exist.
     case nameInvented
-    /// A name server invents addresses for names that do not exist.
+    /// A name server answers with addresses for names that do not exist.
     case nameServerInvents
-    /// A filter answers in the name's place, with an address that leads nowhere.
+    /// A filter blocks the name: it answers with an unusable address.
     case nameBlocked
-    /// The hosts file gives other addresses than the name servers, and those do not work.
+    /// The hosts file has other addresses than the name servers, and they do not work.
     case hostsEntryStale
-    /// The name cannot be looked up for another reason.
+    /// The lookup of the name fails for another reason.
     case nameLookupFailed
 
     // MARK: Proxy
 
     /// The proxy settings cannot be read.
     case proxySettingsUnreadable
-    /// There is no host of the proxy's name.
+    /// The host name of the proxy does not exist, or has no address.
     case proxyUnknown
-    /// The proxy cannot be connected to.
+    /// No connection to the proxy succeeds.
     case proxyUnreachable
-    /// What is at the proxy's place is none, or one of another kind.
+    /// The host and port of the proxy belong to another service, or to a proxy of another type.
     case proxyWrong
-    /// The proxy wants credentials.
+    /// The proxy requires credentials.
     case proxyCredentialsWanted
     /// The proxy's rules forbid the target.
     case proxyForbids
     /// The proxy cannot reach the target.
     case proxyFails
-    /// A script chooses the proxy, and this machine cannot run it.
+    /// A script chooses the proxy, and the diagnosis could not run it.
     case proxyScript
     /// The script that chooses the proxy cannot be loaded.
     case proxyScriptUnreachable
-    /// The script that chooses the proxy fails, takes too long or answers nonsense.
+    /// The script that chooses the proxy fails, takes too long, or returns an invalid result.
     case proxyScriptBroken
 
     // MARK: Connection
 
     /// Nothing listens at the port.
     case portRefused
-    /// Nothing comes back: the host is off, or something drops the packets.
+    /// No answer arrives: the host is off, or the packets are dropped.
     case noAnswer
-    /// The host is there, and something drops what is sent to this port.
+    /// The host answers, but packets to this port are dropped.
     case portFiltered
-    /// A firewall says that it forbids the connection.
+    /// A firewall reports that it forbids the connection.
     case connectionForbidden
-    /// A router says that the host cannot be reached.
+    /// A router reports that the host cannot be reached.
     case hostUnreachable
-    /// The connection was broken off.
+    /// The connection was reset or lost.
     case connectionBroken
-    /// One address family does not get through; the other does.
+    /// Connections fail over one address family and succeed over the other.
     case familyBroken
-    /// The connection fails for another reason.
+    /// Connecting fails for another reason.
     case connectionFailed
 
-    /// Small packets get through and full ones vanish, without a word from the router that drops them.
+    /// Small packets arrive, but full-size packets are lost without an ICMP error (a path MTU black hole).
     case packetsTooLarge
 
     // MARK: Security
 
-    /// This machine's clock is wrong, so no certificate seems valid.
+    /// This machine's clock is wrong, so valid certificates are rejected.
     case clockWrong
-    /// The certificate is not valid any more.
+    /// The certificate has expired.
     case certificateExpired
-    /// The certificate is not valid yet; or this machine's clock is wrong.
+    /// The certificate is not valid yet, or this machine's clock is wrong.
     case certificateNotYetValid
-    /// The certificate comes from nobody whom this machine trusts.
+    /// The certificate's issuer is not trusted.
     case certificateUntrusted
-    /// Something on the way shows a certificate of its own in the server's place.
+    /// A device or program on the path presents its own certificate in place of the server's.
     case certificateIntercepted
     /// The certificate was revoked.
     case certificateRevoked
     /// The certificate is for another name.
     case certificateWrongName
-    /// The server does not speak TLS there.
+    /// The server does not speak TLS on this port.
     case notTLS
-    /// No version, cipher or protocol in common.
+    /// The server and this program share no TLS version, cipher or protocol.
     case nothingInCommon
     /// TLS fails for another reason.
     case securityFailed
 
     // MARK: Answer
 
-    /// What answers does not speak HTTP.
+    /// The server does not speak HTTP.
     case notHTTP
-    /// What answers does not speak FTP.
+    /// The server does not speak FTP.
     case notFTP
-    /// The network wants a person to sign in first, and answers in the server's place.
+    /// The network requires the user to sign in, and answers in place of the server until then.
     case captivePortal
-    /// The server leads to another place.
+    /// The server redirects to another host.
     case ledElsewhere
-    /// The server's redirects lead round in a circle.
+    /// The server's redirects form a loop.
     case redirectLoop
-    /// The server says that it is broken.
+    /// The server reports an error of its own (an HTTP status 5xx, or an FTP reply 4xx).
     case serverBroken
-    /// The server refuses this request.
+    /// The server refuses this request (an HTTP status 4xx, or an FTP reply about the file).
     case requestRefused
-    /// The server went away without an answer.
+    /// The server did not answer the request.
     case answerMissing
-    /// The server wants credentials.
+    /// The server requires credentials.
     case credentialsWanted
-    /// The server does not take the credentials it was given.
+    /// The server rejected the credentials.
     case credentialsRefused
-    /// The server wants a certificate of the client's.
+    /// The server requires a client certificate.
     case clientCertificateWanted
-    /// The server knows who asks, or does not care, and says no.
+    /// The server denies access (an HTTP status 403, or an FTP greeting that refuses service).
     case accessForbidden
 
-    /// Where on the ladder it is.
+    /// The rung of the ladder that the finding concerns.
     public var rung: Rung {
         switch self {
         case .noInterface, .linkOff, .noCarrier: .link
@@ -189,10 +189,10 @@ public enum FindingCode: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The failures of higher or equal rungs that are its doing, besides those of every higher rung.
+    /// The failures on lower or equal rungs that this one causes.
     ///
-    /// A failure follows from every failure below it. These follow although they stand lower: who signs in first, or
-    /// sets the clock, does not see them any more.
+    /// A failure is always a consequence of the failures below it. These are exceptions: they are on lower rungs, but
+    /// disappear once the user has signed in to the network.
     public var explains: Set<FindingCode> {
         switch self {
         case .captivePortal:

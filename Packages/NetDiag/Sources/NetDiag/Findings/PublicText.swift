@@ -1,19 +1,20 @@
-/// Makes text that came from elsewhere fit to be shown, logged and sent on: without secrets, and without anything that a
-/// terminal would obey.
+/// Sanitizes text from the network so that it can be shown, logged and forwarded: removes secrets and escapes control
+/// characters.
 ///
-/// Findings are made of it: whoever shows or stores them has nothing left to do.
+/// All text in findings has passed through it, so callers need not sanitize findings again.
 enum PublicText {
-    /// Most characters that are kept.
+    /// The maximum number of characters that are kept.
     static let longest = 400
 
-    /// `text` on one line: credentials, queries and tokens replaced by `…`, control characters escaped, cut if it is long.
+    /// Returns `text` on one line, cut to ``longest`` characters. Credentials, URL queries and tokens are replaced by `…`;
+    /// control characters are escaped.
     static func of(_ text: String) -> String {
         harmless(redacted(text))
     }
 
     // MARK: Terminals
 
-    /// Control and format characters (the latter can turn text round) as their numbers.
+    /// Replaces control characters, and format characters, which can reverse the direction of text, by `\u{…}`.
     private static func harmless(_ text: String) -> String {
         var shown = ""
         for scalar in text.unicodeScalars.prefix(longest) {
@@ -28,13 +29,13 @@ enum PublicText {
 
     // MARK: Secrets
 
-    /// Fields whose value is nobody's business.
+    /// Header fields whose values are secret.
     private static let secretFields: Set<String> = [
         "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "authentication-info",
     ]
-    /// Words behind which a credential stands.
+    /// Words that precede a credential.
     private static let schemes: Set<String> = ["basic", "bearer", "digest", "negotiate", "ntlm", "token"]
-    /// Parts of names of parameters whose value is nobody's business.
+    /// Parts of parameter names whose values are secret.
     private static let secretNames = [
         "token", "pass", "pwd", "secret", "key", "auth", "sig", "session", "sid", "cred", "code", "user",
     ]
@@ -64,7 +65,7 @@ enum PublicText {
         String(word.drop { !$0.isLetter }.prefix { $0.isLetter || $0 == "-" })
     }
 
-    /// What may be a credential: long, and of the letters of base64 (RFC 4648 §4 and §5) or a JSON web token.
+    /// Whether a word may be a credential: at least 8 characters of base64 (RFC 4648 §4 and §5) or a JSON web token.
     private static func isToken(_ word: String) -> Bool {
         word.utf8.count >= 8 && !word.contains("=\"")
             && word.utf8.allSatisfy { byte in
@@ -77,7 +78,7 @@ enum PublicText {
             }
     }
 
-    /// Without user and password; the query and the fragment only hinted at.
+    /// Removes user and password from a URL, and replaces query and fragment by `?…`.
     private static func redactedURL(_ word: String, _ separator: Range<String.Index>) -> String {
         let rest = word[separator.upperBound...]
         let authority = rest.prefix { !"/?#".contains($0) }
@@ -88,7 +89,7 @@ enum PublicText {
         return word[..<separator.upperBound] + host + path + (behind.count > end.count ? "?…" : "") + String(end)
     }
 
-    /// `name=value` with names that sound like secrets.
+    /// Replaces the values of `name=value` parameters whose names contain one of ``secretNames``.
     private static func redactedParameters(_ word: String) -> String {
         var parts = word.split(separator: "&", omittingEmptySubsequences: false).map(String.init)
         for (index, part) in parts.enumerated() {
@@ -101,6 +102,6 @@ enum PublicText {
 }
 
 extension String {
-    /// Where `other` stands first.
+    /// The first occurrence of `other`.
     fileprivate func range(of other: String) -> Range<String.Index>? { firstRange(of: other) }
 }

@@ -1,32 +1,32 @@
-/// One rung of the ladder from this machine to an answer: each stands on those before it.
+/// One layer between this machine and an answer of the server. Each rung depends on those below it.
 public enum Rung: Int, Sendable, Hashable, CaseIterable, Comparable, CustomStringConvertible {
-    /// An interface that is switched on and has a carrier.
+    /// An interface that is up and has a carrier.
     case link
     /// An address that is valid beyond the link.
     case address
-    /// A way to the target, or to everywhere.
+    /// A route to the target, or a default route.
     case route
-    /// The router on that way, or the target itself if it is on the link.
+    /// The next router on that route, or the target itself if it is on the link.
     case gateway
-    /// The name's addresses.
+    /// The addresses of the target's name.
     case name
-    /// The proxy, where one is configured for the target.
+    /// The proxy, if one is configured for the target.
     case proxy
-    /// A connection to the port.
+    /// A TCP connection to the port.
     case connection
-    /// Packets of full size all the way (path MTU).
+    /// Delivery of full-size packets over the whole path (path MTU).
     case path
-    /// The TLS handshake, and who the server is.
+    /// The TLS handshake, including the server's certificate.
     case security
-    /// An answer to a request.
+    /// An answer to the request.
     case answer
-    /// The server's or proxy's consent.
+    /// Permission by the server or the proxy.
     case authentication
 
-    /// The lower rung first.
+    /// Orders the lower rung first.
     public static func < (left: Rung, right: Rung) -> Bool { left.rawValue < right.rawValue }
 
-    /// Its name, for people and scripts: `link`.
+    /// The name, stable for scripts: `link`.
     public var description: String {
         switch self {
         case .link: "link"

@@ -1,7 +1,7 @@
 extension FindingCode {
-    /// What a person can do, one thing after the other, the easiest first; in words that can be localized.
+    /// Localizable instructions for the user, one after the other, the easiest first.
     ///
-    /// The first is never more than looking; none needs a tool that is not on every machine.
+    /// The steps need only tools that are present on every machine. A code without steps of its own has one, its ``advice``.
     public var steps: [Sentence] {
         let texts: [String] =
             switch self {

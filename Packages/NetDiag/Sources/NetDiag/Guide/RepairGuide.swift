@@ -1,45 +1,45 @@
-/// Leads a person through a repair, one step at a time: after each the network is looked at again.
+/// Guides a user through a repair, one step at a time, with a new diagnosis after each step.
 ///
 /// ```swift
 /// var guide = RepairGuide()
 /// while case .step(let step) = guide.next(after: await diagnostic.diagnose()) {
-///     show(step.finding.sentence, step.text)      // and wait until the person has done it
+///     show(step.finding.sentence, step.text)      // and wait until the user has done it
 /// }
 /// ```
 ///
-/// A value without I/O: a terminal, a window or a voice may do the talking.
+/// It does no I/O: the caller presents the steps, in a terminal or a window.
 public struct RepairGuide: Sendable {
-    /// What a person is asked to do.
+    /// One instruction to the user.
     public struct Step: Sendable, Hashable {
-        /// What is broken.
+        /// The finding that the step is meant to repair.
         public var finding: Finding
-        /// What to do, in words that can be localized.
+        /// A localizable sentence that says what to do.
         public var text: Sentence
-        /// Which step it is, from 1.
+        /// The number of the step among the steps for this finding, from 1.
         public var number: Int
-        /// How many there are for this finding.
+        /// The number of steps for this finding.
         public var count: Int
-        /// What was broken before is repaired: this is the next thing.
+        /// Whether the previous fault is repaired and this step is for the next one.
         public var isProgress: Bool
     }
 
-    /// What comes next.
+    /// The next action of the guide.
     public enum Next: Sendable, Hashable {
-        /// Something to do.
+        /// Ask the user to do this step.
         case step(Step)
-        /// It works; `isRepaired` if it did not before.
+        /// Nothing is broken; `isRepaired` tells whether something was broken before.
         case works(isRepaired: Bool)
-        /// Every step has been tried: somebody else has to help.
+        /// Every step for this finding was tried without success: the user needs help.
         case exhausted(Finding)
     }
 
     private var taken: [FindingCode: Int] = [:]
     private var last: FindingCode?
 
-    /// A guide at the beginning.
+    /// Creates a guide that has not given any step yet.
     public init() {}
 
-    /// What to do, now that the network is found to be so.
+    /// Returns the next action, given the latest diagnosis.
     public mutating func next(after diagnosis: Diagnosis) -> Next {
         guard let finding = diagnosis.cause else { return .works(isRepaired: last != nil) }
         let steps = finding.code.steps

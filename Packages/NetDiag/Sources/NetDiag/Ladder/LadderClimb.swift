@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Runs ladders against the world: one for each way to a target that has to be looked at, all of them within one limit.
+/// Drives a ``LadderMachine`` for each route to the target, all within one time limit.
 ///
-/// Theory of operation. Where a script chooses the proxy, the way to the script's server comes first: if it is broken, so is
-/// everything behind it. Of several ways each is taken only if the one before it would be passed by, as a stream does it: its
-/// proxy cannot be reached, or is none.
+/// Theory of operation. If a script chooses the proxy, the script's server is diagnosed first: while it cannot be reached, no
+/// route is known. Of several routes, each further one is tried only if a stream would skip the one before it, because its
+/// proxy cannot be reached or is not a proxy.
 struct LadderClimb: Sendable {
-    /// Most ways to one target.
+    /// The maximum number of routes to one target.
     static let mostWays = 4
 
     let options: NetDiagnostic.Options
@@ -56,7 +56,7 @@ struct LadderClimb: Sendable {
         }
     }
 
-    // MARK: One way
+    // MARK: One route
 
     private func run(_ target: DiagnosisTarget, knowing facts: LadderFacts = LadderFacts()) async -> LadderMachine {
         let noise = String((0..<14).map { _ in "bcdfghjkmnpqrstvwxz".randomElement() ?? "q" })
@@ -85,12 +85,12 @@ struct LadderClimb: Sendable {
 }
 
 extension FindingCode {
-    /// A stream that has another way takes it then.
+    /// Whether a stream that has another route tries it after this failure.
     fileprivate var passesProxyBy: Bool { [.proxyUnknown, .proxyUnreachable, .proxyWrong].contains(self) }
 }
 
 extension Diagnosis {
-    /// The target works this way, and not the one that comes first.
+    /// This diagnosis of a working route, with the fault of the preferred route as a warning.
     fileprivate func insteadOf(_ first: Diagnosis) -> Diagnosis {
         var diagnosis = self
         if var remark = first.cause {
@@ -102,7 +102,7 @@ extension Diagnosis {
 }
 
 extension ProxyScriptSource {
-    /// Where it is, for people.
+    /// Describes the location of the script, for display.
     fileprivate var shownPlace: String {
         switch self {
         case .url(let url): PublicText.of("The proxy script at \(url)")
@@ -110,14 +110,14 @@ extension ProxyScriptSource {
         }
     }
 
-    /// The server that has it; nil if it is here, or nowhere.
+    /// The server of the script; nil if the script is local or its URL is not `http` or `https`.
     fileprivate var server: DiagnosisTarget? {
         if case .url(let text) = self { DiagnosisTarget(scriptAt: text) } else { nil }
     }
 }
 
 extension LadderMachine {
-    /// The same facts, as they concern who is sent here for a script.
+    /// The diagnosis of `target`, whose proxy script could not be loaded from the server that this machine has examined.
     fileprivate func diagnosis(ofScriptAt place: String, for target: DiagnosisTarget) -> Diagnosis {
         var findings = ProxyRules.ofScript(self.findings, at: place)
         var rungs = checked.filter { $0 < .proxy }
@@ -125,7 +125,7 @@ extension LadderMachine {
         if findings.contains(where: { $0.severity == .failure }) {
             rungs.insert(.proxy)
         } else {
-            // It is elsewhere, and a diagnosis does not go where it is led.
+            // The server answered, but without a script: a redirect, for example, which a diagnosis does not follow.
             let why = findings.last { $0.rung >= .answer }.map { "\($0.sentence)" } ?? ""
             findings.append(Finding(.proxyScript, .note, .proxyScript(place, why)))
             uncheckable.append(.proxyScript(place, why))

@@ -1,39 +1,39 @@
-/// Everything that is known so far. Nil and absent mean that nobody has looked.
+/// Everything that is known so far. Nil, and an absent key, mean that the fact was not checked.
 struct LadderFacts: Sendable {
     var surroundings: Surroundings?
     var surroundingsError: ResolverError?
     var routes: [IPAddress: Route?] = [:]
     var lookup: Result<[IPAddress], ResolverError>?
     var nameServers: [SocketAddress: NameServerAnswer] = [:]
-    /// The same over TCP.
+    /// The answers of the name servers over TCP.
     var nameServersByTCP: [SocketAddress: NameServerAnswer] = [:]
-    /// What they say of a name that does not exist.
+    /// The answers of the name servers for a name that does not exist.
     var inventions: [SocketAddress: NameServerAnswer] = [:]
-    /// The outcome of each connection; `.some(nil)` is one that came about.
+    /// The outcome of each connection attempt; `.some(nil)` is a success.
     var connections: [SocketAddress: StreamError?] = [:]
     var neighbors: [Neighbor]?
     var pings: [IPAddress: PingOutcome] = [:]
     var paths: [IPAddress: PathOutcome] = [:]
     var packetSizes: [IPAddress: PacketSizes] = [:]
     var talk: (SocketAddress, TalkOutcome)?
-    /// Talks with addresses that somebody else says are the name's.
+    /// The outcomes of exchanges with addresses that only another name server gives for the name.
     var otherTalks: [SocketAddress: TalkOutcome] = [:]
     var inspection: Inspection?
-    /// What answers in plain HTTP.
+    /// The answer to a request in plain HTTP.
     var plainPage: TalkOutcome?
-    /// What broke a connection that was open; from a stream.
+    /// The error that ended an open connection, from a stream.
     var breakage: StreamError?
-    /// What a failed load has found out itself; nothing is tried again then.
+    /// The finding that follows directly from the error of a failed load. If it is set, the target is not contacted.
     var verdict: Finding?
 
-    /// The addresses that this machine itself connects to, if they are known.
+    /// The known addresses of the first hop: the proxy if there is one, else the target.
     func addresses(of target: DiagnosisTarget) -> [IPAddress] {
         if let literal = target.firstLiteral { return [literal] }
         if case .success(let found) = lookup { return found }
         return []
     }
 
-    /// Where packets have to go: to the target, or if its addresses cannot be had, to whom they were asked of.
+    /// The addresses to which a route is needed: those of the first hop or, if they are unknown, those of the name servers.
     func destinations(of target: DiagnosisTarget) -> [IPAddress] {
         let addresses = addresses(of: target)
         guard addresses.isEmpty, target.host != nil else { return addresses }
@@ -42,7 +42,7 @@ struct LadderFacts: Sendable {
 
     var connected: [SocketAddress] { connections.compactMap { $0.value == nil ? $0.key : nil } }
 
-    /// The same facts as far as they are about one family.
+    /// The facts that concern one address family.
     func restricted(to family: AddressFamilies) -> LadderFacts {
         var facts = self
         facts.lookup = lookup?.map { $0.filter { family.contains($0.family) } }

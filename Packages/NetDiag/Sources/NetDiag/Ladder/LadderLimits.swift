@@ -1,18 +1,18 @@
-/// How long each kind of probe may take.
+/// The time limits of the probes.
 struct LadderLimits: Sendable, Hashable {
     var lookup = Duration.seconds(5)
     var nameServer = Duration.seconds(2)
     var connection = Duration.seconds(5)
     var answer = Duration.seconds(10)
-    /// For pings, and for looking at the way.
+    /// For pings and for tracing the path.
     var path = Duration.milliseconds(1500)
-    /// After which time something that has not answered is looked into, though it may still answer.
+    /// The time after which a missing answer is investigated while it may still arrive.
     var patience = Duration.seconds(1)
 
-    /// For all of it: no longer than the longest of its parts.
+    /// The limit of the whole diagnosis: the longest single limit.
     var total: Duration { max(lookup, nameServer, connection, answer, path) }
 
-    /// The limit of one probe; nil for one that only asks the kernel.
+    /// The limit of one probe; nil for a probe that only reads the kernel's tables.
     func limit(of probe: Probe) -> Duration? {
         switch probe {
         case .surroundings, .route, .neighbors: nil

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The plan: everything worth asking, by what is known.
+/// The plan: the probes that are useful, given the facts.
 extension LadderMachine {
     func wanted(_ now: ContinuousClock.Instant) -> [Probe] {
         var probes: [Probe] = [.surroundings]
         guard let host = target.firstHost, target.proxyFault == nil, facts.verdict == nil else {
-            // The machine alone: its routers are the only ones to be asked.
+            // Without a remote target, only the routers are probed.
             if target.host == nil { probes += pings(of: defaultGateways) + neighborsAfterPings }
             return probes
         }
@@ -28,7 +28,7 @@ extension LadderMachine {
         return probes + afterTalk(now)
     }
 
-    /// Where this machine connects to.
+    /// The addresses, with port, to which this machine connects.
     private var places: [SocketAddress] {
         facts.addresses(of: target).prefix(LadderMachine.mostAddresses).map { .ip($0, port: target.firstPort) }
     }
@@ -41,7 +41,7 @@ extension LadderMachine {
         guard isNameInDoubt, isServed(host), let surroundings = facts.surroundings else { return probes }
         for server in surroundings.nameServers.prefix(LadderMachine.mostNameServers) {
             probes.append(.nameServer(server, name: host, over: .udp))
-            // Not of who says nothing sensible anyway: few hosts refuse many times in a second (RFC 1812 §4.3.2.8).
+            // Servers that refuse or fail are not queried again: many hosts limit the rate of errors (RFC 1812 §4.3.2.8).
             switch facts.nameServers[server] {
             case nil, .refused?, .failed?: break
             case .addresses?, .noSuchName?, .noAddress?, .silent?, .cut?:
@@ -54,25 +54,25 @@ extension LadderMachine {
         return probes
     }
 
-    /// The name servers are asked when the name is being looked up here, and when a look-up failed elsewhere.
+    /// Whether to query the name servers: if the name is looked up here, or if a lookup failed elsewhere.
     private var isNameInDoubt: Bool {
         if case .failure = facts.lookup { return true }
         return facts.connections.isEmpty || asked.contains(.lookup(target.firstHost ?? ""))
     }
 
-    /// Names that never leave the machine (RFC 6761 §6.3) or are not the name servers' business (RFC 6762 §3) are not asked of them.
+    /// Whether name servers serve the name: not `localhost` (RFC 6761 §6.3), and not names under `local` (RFC 6762 §3).
     private func isServed(_ host: String) -> Bool {
         let label = host.lowercased().split(separator: ".").last
         return label != "localhost" && label != "local"
     }
 
-    /// A name in the same top-level domain that nobody has registered.
+    /// An unregistered name in the same top-level domain.
     private func inventedName(beside host: String) -> String {
         let labels = host.split(separator: ".")
         return labels.count > 1 ? "\(noise).\(labels[labels.count - 1])" : "\(noise).invalid"
     }
 
-    // MARK: The way
+    // MARK: The path
 
     private var defaultGateways: [IPAddress] {
         (facts.surroundings?.network.defaultRoutes ?? []).compactMap(\.zonedGateway)
@@ -89,7 +89,7 @@ extension LadderMachine {
         gateways.prefix(LadderMachine.mostNameServers).map { .ping($0) }
     }
 
-    /// After the pings, which make the kernel look for its neighbours.
+    /// Reads the neighbour table once the pings have ended, because they make the kernel resolve its neighbours.
     private var neighborsAfterPings: [Probe] {
         let areRoutesKnown = facts.destinations(of: target).prefix(LadderMachine.mostAddresses)
             .allSatisfy { facts.routes[$0] != nil }
@@ -97,7 +97,7 @@ extension LadderMachine {
         return facts.surroundings != nil && areRoutesKnown && isPinged ? [.neighbors] : []
     }
 
-    /// Nothing gets through, or it has not for a while.
+    /// Whether the path is suspect: the lookup or a connection has failed, or is slow.
     private func isWayInDoubt(_ now: ContinuousClock.Instant) -> Bool {
         if isSlow(.lookup(target.firstHost ?? ""), now) { return true }
         if case .failure(let error) = facts.lookup, ![.hostNotFound, .noData, .invalidName].contains(error.code) {
@@ -106,7 +106,7 @@ extension LadderMachine {
         return !lostAddresses(now).isEmpty
     }
 
-    /// One address of each family that does not answer, or has not for a while.
+    /// One address of each family that does not answer, or is slow to answer.
     private func lostAddresses(_ now: ContinuousClock.Instant) -> [IPAddress] {
         var families: AddressFamilies = []
         return places.compactMap { place in
@@ -124,7 +124,7 @@ extension LadderMachine {
         }
     }
 
-    // MARK: After the talk
+    // MARK: After the exchange
 
     private func afterTalk(_ now: ContinuousClock.Instant) -> [Probe] {
         var probes: [Probe] = []
@@ -156,19 +156,19 @@ extension LadderMachine {
         return nil
     }
 
-    /// As the kernel has it for the link; Ethernet's if it does not say.
+    /// The maximum packet size of the route's link, or Ethernet's if it is unknown.
     private func packetSize(of route: Route) -> Int {
         let interfaces = facts.surroundings?.network.interfaces ?? []
         return interfaces.first { $0.index == route.interfaceIndex }?.maximumPacketSize.map { min($0, 9216) } ?? 1500
     }
 
-    /// There is no connection, or has not been for a while, to any address.
+    /// Whether every connection attempt has failed or is slow.
     private func isUnconnected(_ now: ContinuousClock.Instant) -> Bool {
         facts.connected.isEmpty && !places.isEmpty
             && places.allSatisfy { facts.connections[$0] != nil || isSlow(.connect($0), now) }
     }
 
-    /// Somebody else may be answering in the server's place.
+    /// Whether a captive portal may be answering in place of the server.
     private func isPortalPossible(_ now: ContinuousClock.Instant) -> Bool {
         guard target.proxy == nil, case .http = target.service else { return false }
         if target.isSecure {
@@ -181,7 +181,7 @@ extension LadderMachine {
         return answer.isTemporaryMove && PortalRules.leadsElsewhere(answer, from: target)
     }
 
-    /// What the name leads to is not what was wanted.
+    /// Whether the name may have resolved to a wrong address.
     private func isNameSuspect(_ now: ContinuousClock.Instant) -> Bool {
         guard target.proxy == nil, facts.surroundings != nil else { return false }
         if isUnconnected(now) { return true }
@@ -191,7 +191,7 @@ extension LadderMachine {
 }
 
 extension LadderFacts {
-    /// Addresses that a name server gives and the system's resolver does not.
+    /// The addresses that a name server gives but the system's resolver does not.
     func otherAddresses(of target: DiagnosisTarget) -> [IPAddress] {
         let known = Set(addresses(of: target))
         let said = (Array(nameServers) + Array(nameServersByTCP)).sorted { "\($0.key)" < "\($1.key)" }.flatMap {
@@ -203,12 +203,12 @@ extension LadderFacts {
 }
 
 extension DiagnosisTarget {
-    /// There is something to say once connected.
+    /// Whether there is something to send or read once connected.
     var isTalkative: Bool { isSecure || proxy != nil || service != .bytes }
 }
 
 extension Route {
-    /// The router, with the link's name where it means nothing without.
+    /// The router's address; a link-local one with the interface as its zone.
     var zonedGateway: IPAddress? {
         guard case .v6(let address)? = gateway, address.isLinkLocal else { return gateway }
         return IPv6Address(rawValue: address.rawValue, zone: interface).map { .v6($0) }
@@ -216,7 +216,7 @@ extension Route {
 }
 
 extension TalkOutcome {
-    /// Nothing came in time.
+    /// Whether the exchange timed out.
     var isTimeout: Bool {
         switch self {
         case .unanswered(let error), .insecure(let error): error.isPOSIX(ETIMEDOUT)
@@ -224,7 +224,7 @@ extension TalkOutcome {
         }
     }
 
-    /// Whoever answers is whom one wanted.
+    /// Whether the intended server answered.
     var isSuccess: Bool {
         switch self {
         case .secured, .answered, .greeted: true
@@ -234,12 +234,12 @@ extension TalkOutcome {
 }
 
 extension StreamError {
-    /// The dates of a certificate are wrong, and all else may be right.
+    /// Whether a certificate was rejected because of its dates.
     var isAboutDates: Bool {
         [.certificateExpired, .certificateNotYetValid].contains(tlsFailure)
     }
 
-    /// Who the server is could not be proven.
+    /// Whether the server's certificate was rejected.
     var isAboutCertificate: Bool {
         isAboutDates
             || [.unknownRoot, .noRoot, .invalidChain, .badCertificate, .hostNameMismatch].contains(tlsFailure)

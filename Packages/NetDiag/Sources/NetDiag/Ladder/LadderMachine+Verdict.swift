@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The verdict: what the facts mean.
+/// The verdict: the findings that follow from the facts.
 extension LadderMachine {
     var diagnosis: Diagnosis {
         Diagnosis(
@@ -8,19 +8,19 @@ extension LadderMachine {
             families: families)
     }
 
-    /// The lowest rung first.
+    /// All findings, the lowest rung first, and on each rung the lesser severity first.
     var findings: [Finding] {
         var findings = LadderMachine.findings(facts, target)
         findings += TalkRules.findings(facts, target)
         if let verdict = facts.verdict { findings.append(verdict) }
-        // A stable sort: `sort` is none.
+        // `sort` is not stable, so the offset is part of the key.
         let order = findings.enumerated().sorted {
             ($0.element.rung, $1.element.severity, $0.offset) < ($1.element.rung, $0.element.severity, $1.offset)
         }
         return order.map(\.element)
     }
 
-    /// What is found on the way to a connection.
+    /// The findings about everything up to the connection.
     private static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
         var findings: [Finding] = []
         let addresses = facts.addresses(of: target)
@@ -42,7 +42,7 @@ extension LadderMachine {
         return findings
     }
 
-    /// Each family of addresses by itself.
+    /// The results for each address family by itself.
     var families: [FamilyVerdict] {
         guard let network = facts.surroundings?.network, facts.verdict == nil, facts.breakage == nil else { return [] }
         let addresses = facts.addresses(of: target)
@@ -73,7 +73,7 @@ extension LadderMachine {
             : FamilyVerdict(family, .broken, Finding(.noRoute, .warning, .noRouteKnown("")))
     }
 
-    /// What could not be looked at, and why.
+    /// What could not be checked, and why.
     var uncheckable: [Sentence] {
         var sentences: [Sentence] = []
         for case .forbidden(let reason) in facts.pings.values.sorted(by: { "\($0)" < "\($1)" }).prefix(1) {
@@ -90,12 +90,12 @@ extension LadderMachine {
         return sentences + TalkRules.uncheckable(facts, target)
     }
 
-    /// The rungs that were looked at, whether they held or not.
+    /// The rungs that were checked, broken or not.
     var checked: Set<Rung> {
         var rungs: Set<Rung> = []
         if facts.surroundings != nil { rungs.formUnion([.link, .address]) }
         if !facts.routes.isEmpty || (target.host == nil && facts.surroundings != nil) { rungs.insert(.route) }
-        // Who says no is there, and so is everything on the way.
+        // A host that refuses can be reached, and so can everything on the path to it.
         let isAnswered = facts.connections.values.contains { error in
             guard let error else { return true }
             return [ECONNREFUSED, ECONNRESET].contains(where: error.isPOSIX)

@@ -1,28 +1,29 @@
-/// Decides what to look at next, and what all of it means. Does no I/O, reads no clock and draws no random numbers.
+/// Decides which probes to run, and derives the findings from their results. Does no I/O, reads no clock and draws no random
+/// numbers.
 ///
-/// Theory of operation. Each call of ``next(now:)`` gives the probes that can be made now and were not made yet; whoever runs
-/// them hands each result to ``receive(_:of:)`` and asks again, also at ``wake(now:)``. What is known from the start (a
-/// stream's report) is not asked for. Facts that cost nothing come first, then everything that does not depend on each other
-/// at once: the diagnosis of what works takes hardly longer than using it. What keeps us waiting is looked into while it may
-/// still answer, and every probe ends with the whole, so that what is dead takes no longer than the longest single limit. The
-/// verdict is a function of the facts alone.
+/// Theory of operation. Each call of ``next(now:)`` returns the probes that can run now and have not been started. The driver
+/// passes each result to ``receive(_:of:)`` and then calls `next` again, and also at the time ``wake(now:)``. Facts that are
+/// known from the start (a stream's report) are not probed. Facts that cost nothing come first; then all probes that are
+/// independent of each other run at the same time, so that diagnosing a working target takes little longer than using it. A
+/// missing answer is investigated while it may still arrive. Every probe ends with the whole diagnosis, so that a dead target
+/// takes no longer than the longest single limit. The findings are a function of the facts alone.
 struct LadderMachine: Sendable {
-    /// A probe, and when it must be over.
+    /// A probe to run, and its deadline.
     struct Order: Sendable, Hashable {
         var probe: Probe
         var deadline: ContinuousClock.Instant
     }
 
-    /// Most addresses of a name that are tried.
+    /// The maximum number of addresses of a name that are tried.
     static let mostAddresses = 6
-    /// Most name servers that are asked.
+    /// The maximum number of name servers that are queried.
     static let mostNameServers = 4
-    /// Most addresses that are tried because somebody else says that they are the name's.
+    /// The maximum number of addresses that are tried because only another name server gives them for the name.
     static let mostOthers = 2
 
     let target: DiagnosisTarget
     let limits: LadderLimits
-    /// A label that no host has: random letters.
+    /// A random label that no host has as its name.
     let noise: String
     private(set) var facts: LadderFacts
     private let end: ContinuousClock.Instant
@@ -40,12 +41,12 @@ struct LadderMachine: Sendable {
         self.end = end ?? now + limits.total
     }
 
-    /// What can be looked at now.
+    /// Returns the probes to start now.
     mutating func next(now: ContinuousClock.Instant) -> [Order] {
         var orders: [Order] = []
         for probe in wanted(now) where !asked.contains(probe) {
             let deadline = limits.limit(of: probe).map { min(now + $0, end) } ?? end
-            // What cannot be waited for is not begun.
+            // A probe without time left is not started.
             if limits.limit(of: probe) != nil, deadline <= now { continue }
             asked.insert(probe)
             underWay[probe] = now
@@ -54,13 +55,13 @@ struct LadderMachine: Sendable {
         return orders
     }
 
-    /// Takes what came of a probe.
+    /// Records the result of a probe.
     mutating func receive(_ result: ProbeResult, of probe: Probe) {
         underWay[probe] = nil
         facts.receive(result, of: probe)
     }
 
-    /// When to ask again though nothing has come by then; nil if there is no need.
+    /// The time at which to call ``next(now:)`` even if no result has arrived; nil if there is none.
     func wake(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         underWay.compactMap { probe, start in
             switch probe {
@@ -72,12 +73,12 @@ struct LadderMachine: Sendable {
         }.filter { $0 > now }.min()
     }
 
-    /// True while a result is waited for.
+    /// Whether a probe is under way.
     var isWaiting: Bool { !underWay.isEmpty }
 
     func isUnderWay(_ kind: (Probe) -> Bool) -> Bool { underWay.keys.contains(where: kind) }
 
-    /// It has been under way for so long that something may be wrong.
+    /// Whether a probe has been under way for longer than ``LadderLimits/patience``.
     func isSlow(_ probe: Probe, _ now: ContinuousClock.Instant) -> Bool {
         underWay[probe].map { $0 + limits.patience <= now } ?? false
     }

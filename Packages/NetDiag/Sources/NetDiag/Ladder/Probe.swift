@@ -1,50 +1,50 @@
-/// One question to the world. Probes that the machine gives out together are independent of each other.
+/// One check of the environment. Probes that ``LadderMachine/next(now:)`` returns together are independent of each other.
 enum Probe: Sendable, Hashable {
-    /// What the kernel and the configuration files say.
+    /// Reads the kernel's tables and the configuration files.
     case surroundings
-    /// The kernel's way to an address.
+    /// Asks the kernel for the route to an address.
     case route(IPAddress)
-    /// The name's addresses, as every program gets them.
+    /// Looks up the addresses of a name with the configured resolver.
     case lookup(String)
-    /// What one name server says of the name.
+    /// Queries one name server for the name.
     case nameServer(SocketAddress, name: String, over: NameTransport)
-    /// What one name server says of a name that does not exist.
+    /// Queries one name server for a name that does not exist.
     case invention(SocketAddress, name: String)
-    /// A connection.
+    /// Connects to an address.
     case connect(SocketAddress)
-    /// The neighbours once more, after something did not answer.
+    /// Reads the neighbour table again, after something did not answer.
     case neighbors
-    /// Whether a router answers an echo request.
+    /// Sends an echo request to a router.
     case ping(IPAddress)
-    /// The routers on the way to an address.
+    /// Traces the path to an address.
     case path(IPAddress)
-    /// Which sizes of packets reach an address.
+    /// Tests which packet sizes reach an address.
     case packetSizes(IPAddress, full: Int)
-    /// A TLS handshake, and a request if the target speaks HTTP.
+    /// Performs the TLS handshake if the target needs one, then the exchange of the target's protocol.
     case talk(SocketAddress)
-    /// The same with an address that somebody else says is the name's.
+    /// The same with an address that only another name server gives for the name.
     case alternative(SocketAddress)
-    /// The certificate that is shown, whatever it is worth, and the server's clock.
+    /// Reads the certificate that the server presents, without verifying it, and the server's clock.
     case inspection(SocketAddress)
-    /// A request in plain HTTP, to see whether somebody answers in the server's place.
+    /// Sends a request in plain HTTP, to detect a captive portal.
     case plainPage(IPAddress)
 }
 
-/// How a name server is asked.
+/// The transport of a query to a name server.
 enum NameTransport: Sendable, Hashable {
     case udp
     case tcp
 }
 
-/// What came of a probe.
+/// The result of a probe.
 enum ProbeResult: Sendable {
     case surroundings(Surroundings)
-    /// The kernel cannot be asked.
+    /// The kernel's tables could not be read.
     case surroundingsUnknown(ResolverError)
     case route(Route?)
     case lookup(Result<[IPAddress], ResolverError>)
     case name(NameServerAnswer)
-    /// Nil once connected.
+    /// The error of a connection attempt; nil if it succeeded.
     case connect(StreamError?)
     case neighbors([Neighbor])
     case ping(PingOutcome)
@@ -54,76 +54,76 @@ enum ProbeResult: Sendable {
     case inspection(Inspection?)
 }
 
-/// What the kernel and the configuration files say, without a packet.
+/// The state of this machine's network, from the kernel's tables and the configuration files.
 struct Surroundings: Sendable, Hashable {
     var network = NetworkSnapshot()
     var nameServers: [SocketAddress] = []
-    /// The configuration names no server, so this machine is asked.
+    /// Whether no name server is configured, so that this machine is queried instead.
     var isFallbackServer = false
-    /// What the hosts file says of the target's name.
+    /// The addresses of the target's name in the hosts file.
     var hostsEntry: [IPAddress] = []
-    /// Addresses that were given to this machine for a time that is over.
+    /// The expired DHCP leases of this machine.
     var lapsedLeases: [DHCPLease] = []
 }
 
-/// What one name server said.
+/// The answer of one name server.
 enum NameServerAnswer: Sendable, Hashable {
     case addresses([IPAddress])
     case noSuchName
     case noAddress
-    /// It did not answer.
+    /// The server did not answer.
     case silent
-    /// It does not serve us.
+    /// The server refused the query (REFUSED).
     case refused
-    /// The answer was cut, and TCP did not bring the whole of it.
+    /// The answer over UDP was truncated, and the query over TCP failed.
     case cut
-    /// It fails, or cannot be reached; in words.
+    /// The server returned an error or could not be reached; the text gives the reason.
     case failed(String)
 }
 
-/// What came of an echo request.
+/// The outcome of an echo request.
 enum PingOutcome: Sendable, Hashable {
     case answered
     case silent
-    /// This machine does not let us; in words.
+    /// This machine does not permit the request; the text gives the reason.
     case forbidden(String)
 }
 
-/// What answered on the way to an address.
+/// The answers of the routers on the path to an address, and of the address itself.
 struct PathOutcome: Sendable, Hashable {
-    /// The routers, the nearest first; nil where nobody said anything.
+    /// The routers, the nearest first; nil for a router that did not answer.
     var routers: [IPAddress?] = []
-    /// The address itself answered.
+    /// Whether the address itself answered.
     var isReached = false
-    /// Who said that such packets are forbidden; this machine has none of its own addresses here, but `ownFirewall`.
+    /// The router that reported that the packets are forbidden. If it is this machine, ``ownFirewall`` is set instead.
     var forbidder: IPAddress?
-    /// This machine's own rules do not let the packets out.
+    /// Whether this machine's own firewall rejects the packets.
     var ownFirewall = false
-    /// Who said that the address cannot be reached.
+    /// The router that reported that the address cannot be reached.
     var unreachableSays: IPAddress?
-    /// Why nothing could be sent; in words.
+    /// Why no packet could be sent.
     var failure: String?
 }
 
-/// Which sizes of packets got to an address and back.
+/// The packet sizes that reached an address.
 struct PacketSizes: Sendable, Hashable {
-    /// The size of a full packet on this machine's own link.
+    /// The maximum packet size of this machine's link.
     var full: Int
-    /// The sizes that were answered, ICMP and IP headers among them.
+    /// The sizes that were answered, including the ICMP and IP headers.
     var answered: Set<Int> = []
-    /// What a router says is the most; nil if none does.
+    /// The largest size that a router reported as possible; nil if no router reported one.
     var told: Int?
 }
 
-/// What was seen without believing it.
+/// A server's certificate and clock, neither of them verified.
 struct Inspection: Sendable, Hashable {
-    /// Whom the certificate is from.
+    /// The issuer of the certificate.
     var issuer = ""
-    /// It is signed by itself.
+    /// Whether the issuer of the certificate is its own subject.
     var isSelfIssued = false
-    /// When it is valid, in seconds since 1970.
+    /// The validity of the certificate, in seconds since 1970.
     var validity: ClosedRange<Int64> = 0...0
-    /// The server's clock and this machine's, in seconds since 1970; the former is nil if it did not tell.
+    /// The server's clock, in seconds since 1970; nil if the server did not send its time.
     var serverTime: Int64?
     var ownTime: Int64 = 0
 }

@@ -2,10 +2,10 @@ internal import Glibc
 internal import HTTPMessage
 
 extension LadderFacts {
-    /// What a stream already knows, so that nobody asks a second time.
+    /// The facts in a stream's report and error, so that their steps are not repeated.
     init(_ report: ConnectionReport, error: StreamError?, of target: DiagnosisTarget) {
         var isAboutOpening = false
-        // After redirects the report begins with other hosts.
+        // After redirects, the report begins with steps to other hosts.
         let begin = report.steps.lastIndex { step in
             if case .lookup(let name) = step.kind { name == target.firstHost } else { false }
         }
@@ -39,7 +39,7 @@ extension LadderFacts {
         if !isAboutOpening { breakage = error }
     }
 
-    /// What an error of a protocol says by its number: more than any probe could find out.
+    /// Derives facts from the number of a protocol error, which says more than a probe could find out.
     mutating func learn(_ error: StreamError?, of target: DiagnosisTarget) {
         guard let error else { return }
         let reason = PublicText.of("\(error)")
@@ -63,7 +63,7 @@ extension LadderFacts {
         }
     }
 
-    /// The failures of HTTP proxies, by CFNetwork's numbers.
+    /// Derives facts from an error of an HTTP proxy, by CFNetwork's numbers.
     private mutating func learnProxyError(_ error: StreamError, of target: DiagnosisTarget) {
         guard let number = HTTPErrorNumber.ProxyError(rawValue: error.code) else { return }
         let reason = PublicText.of("\(error)")
@@ -80,19 +80,19 @@ extension LadderFacts {
         (breakage, talk) = (nil, nil)
     }
 
-    /// What an FTP server's refusal means (RFC 959 §4.2.2, RFC 4217 §14).
+    /// The finding for an FTP server's negative reply (RFC 959 §4.2.2, RFC 4217 §14).
     private static func code(ofReply code: Int) -> FindingCode {
         switch code {
         case 530, 532, 331, 332: .credentialsRefused
         case 533, 534, 536, 537: .nothingInCommon
-        case 200: .notFTP  // kCFFTPErrorUnexpectedStatusCode: no reply at all, or one that belongs to nothing
+        case 200: .notFTP  // kCFFTPErrorUnexpectedStatusCode: no valid reply, or one that no command expects
         case 550, 552, 553, 450, 452: .requestRefused
         case 400..<500: .serverBroken
         default: .requestRefused
         }
     }
 
-    /// What an answer says that has come already.
+    /// Derives facts from a response that was already received.
     mutating func learn(_ response: HTTPResponse, isFromProxy: Bool, of target: DiagnosisTarget) {
         let place = connected.first ?? .ip(target.firstLiteral ?? .v4(.any), port: target.firstPort)
         let answer = TalkAnswer(response)
@@ -107,7 +107,7 @@ extension LadderFacts {
 }
 
 extension DiagnosisTarget {
-    /// Where a stream was to go.
+    /// The target of a stream.
     init(name: String?, port: UInt16?, address: SocketAddress?, report: ConnectionReport) {
         var host = name
         var number = port
@@ -129,8 +129,8 @@ extension DiagnosisTarget {
         self.init(host: host, port: number ?? 0, isSecure: isSecure, service: .bytes)
     }
 
-    /// The same, through the first proxy that a report tells of; else, since a proxy that was never reached tells nothing, through
-    /// the first one of the ways that were to be tried.
+    /// A copy of the target, with the first proxy in a report. A report does not contain a proxy that was never reached; then the
+    /// first proxy of `routes` is used.
     func through(_ report: ConnectionReport, or routes: [ProxyRoute]) -> DiagnosisTarget {
         for case .proxy(let kind, let place) in report.steps.map(\.kind) {
             guard let colon = place.lastIndex(of: ":"), let port = UInt16(place[place.index(after: colon)...]) else {

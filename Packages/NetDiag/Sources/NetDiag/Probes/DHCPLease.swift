@@ -1,21 +1,21 @@
 internal import Glibc
 
-/// What a DHCP client has written down of an address that it was given.
+/// A lease in a file of the DHCP client dhclient(8).
 ///
-/// The kernel counts a lease down and takes its address away; why there is none, only who asked for it knows. dhclient(8)
-/// writes that where everybody can read it; NetworkManager and systemd-networkd do not.
+/// The kernel removes an address when its lease expires, and keeps no record of it. dhclient writes its leases to a file that
+/// every user can read; NetworkManager and systemd-networkd do not.
 struct DHCPLease: Sendable, Hashable {
-    /// Where dhclient writes.
+    /// The folder of dhclient's lease files.
     static let folder = "/var/lib/dhcp"
-    /// Most bytes of a file that are read, from its end: the newest leases stand there.
+    /// The maximum number of bytes read from the end of a file, where the newest leases are.
     static let mostBytes = 64 * 1024
 
     var interface: String
     var address: IPAddress
-    /// In seconds since 1970.
+    /// The expiry time, in seconds since 1970.
     var expiry: Int64
 
-    /// The newest lease of each interface in a file of dhclient.leases(5); those that never end are none.
+    /// The newest lease of each interface in a file of dhclient.leases(5). Leases that never expire are left out.
     static func parse(_ text: String) -> [DHCPLease] {
         var newest: [String: DHCPLease] = [:]
         for block in text.split(separator: "lease {", omittingEmptySubsequences: false).dropFirst() {
@@ -39,7 +39,7 @@ struct DHCPLease: Sendable, Hashable {
         return newest.values.sorted { $0.interface < $1.interface }
     }
 
-    /// `4 2026/11/19 18:30:00`, in UTC, or `epoch 1795113000`; nil for `never`.
+    /// Parses `4 2026/11/19 18:30:00`, in UTC, or `epoch 1795113000`; returns nil for `never`.
     private static func seconds(_ words: ArraySlice<Substring>) -> Int64? {
         if words.first == "epoch" { return words.dropFirst().first.flatMap { Int64($0) } }
         let numbers = words.dropFirst().flatMap { $0.split { $0 == "/" || $0 == ":" } }.compactMap { Int32($0) }
@@ -50,7 +50,7 @@ struct DHCPLease: Sendable, Hashable {
         return Int64(timegm(&parts))
     }
 
-    /// The leases on this machine that have run out.
+    /// The expired leases of this machine.
     static func lapsed(in folder: String = folder, now: Int64 = Int64(time(nil))) -> [DHCPLease] {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }

@@ -1,21 +1,21 @@
-/// What a router or a host said about a packet of ours: one entry of a socket's error queue (ip(7), `IP_RECVERR`).
+/// An ICMP error about a packet that this machine has sent: one entry of a socket's error queue (ip(7), `IP_RECVERR`).
 struct ICMPReport: Sendable, Hashable {
-    /// What is the matter.
+    /// The kind of error.
     enum Kind: Sendable, Hashable {
-        /// The packet had gone over as many routers as it may.
+        /// The hop limit (TTL) was exceeded.
         case hopsUsedUp
-        /// It arrived, and nothing listens at the port.
+        /// The packet arrived, but nothing listens on the port.
         case portUnreachable
-        /// It is larger than the next link takes; the most that it takes, if told.
+        /// The packet is larger than the next link allows; the value is the largest size allowed, if reported.
         case tooLarge(Int?)
-        /// It may not pass.
+        /// The packet is administratively prohibited.
         case forbidden
-        /// There is no way on.
+        /// The destination is unreachable.
         case unreachable
     }
 
     var kind: Kind
-    /// Who says so; nil if it is this machine.
+    /// The sender of the error; nil if it is this machine.
     var source: IPAddress?
 
     private static let recvErr4: (level: CInt, type: CInt) = (0, 11)  // IPPROTO_IP, IP_RECVERR
@@ -27,7 +27,7 @@ struct ICMPReport: Sendable, Hashable {
         self.source = source
     }
 
-    /// Reads the control messages of `recvmsg(MSG_ERRQUEUE)`; nil if there is no such report among them.
+    /// Parses the control messages of `recvmsg(MSG_ERRQUEUE)`; returns nil if they contain no ICMP error.
     init?(control: [UInt8]) {
         var rest = control[...]
         // struct cmsghdr: length, level, type; the next one begins at a multiple of a word.
@@ -50,7 +50,7 @@ struct ICMPReport: Sendable, Hashable {
         return nil
     }
 
-    /// Reads `struct sock_extended_err` and the address behind it.
+    /// Parses `struct sock_extended_err` and the address behind it.
     private init?(_ data: ArraySlice<UInt8>, isIPv6: Bool) {
         guard data.count >= 16 else { return nil }
         let bytes = Array(data)
@@ -58,7 +58,7 @@ struct ICMPReport: Sendable, Hashable {
         let info = Int(bytes[...].number(UInt32.self, at: 8))
         let kind: Kind? =
             switch (origin, type, code) {
-            case (1, _, _): .tooLarge(info > 0 ? info : nil)  // this machine's own link or memory of the path
+            case (1, _, _): .tooLarge(info > 0 ? info : nil)  // this machine's own link, or its cached path MTU
             case (2, 11, _), (3, 3, _): .hopsUsedUp
             case (2, 3, 3), (3, 1, 4): .portUnreachable
             case (2, 3, 4), (3, 2, _): .tooLarge(info > 0 ? info : nil)
@@ -82,7 +82,7 @@ struct ICMPReport: Sendable, Hashable {
 }
 
 extension ArraySlice<UInt8> {
-    /// A number in this machine's order; the caller has checked the length.
+    /// Reads a number in this machine's byte order; the caller has checked the length.
     fileprivate func number<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int) -> Number {
         let start = startIndex + offset
         return withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start - startIndex, as: Number.self) }

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Looks at the way to an address, without privileges: pings, the routers on the way, the size of packets.
+/// Probes of the path to an address that need no privileges: pings, the routers on the path, and packet sizes.
 enum PathProbes {
-    /// Most routers that are looked for.
+    /// The maximum number of routers to trace.
     static let mostHops = 12
-    /// Where traceroute(8) begins to send datagrams: nobody listens there.
+    /// The first port of traceroute(8): an unused range.
     static let firstPort: UInt16 = 33434
 
     /// Whether `address` answers an echo request.
@@ -20,7 +20,7 @@ enum PathProbes {
 
     // MARK: Routers
 
-    /// Sends a datagram for each number of routers at once.
+    /// Traces the path: sends datagrams with all hop limits at the same time.
     static func path(to address: IPAddress, until deadline: ContinuousClock.Instant) async -> PathOutcome {
         await withTaskGroup(of: (Int, Result<ProbeSocket.News?, ProbeSocket.Failure>).self) { group in
             for hops in 1...mostHops {
@@ -34,7 +34,7 @@ enum PathProbes {
                 case .failure(let error): failure = error.number
                 }
                 let outcome = PathOutcome(found, to: address, failure: nil)
-                // Nothing further can come that matters.
+                // Further answers would not change the outcome.
                 if outcome.isComplete { group.cancelAll() }
             }
             return PathOutcome(found, to: address, failure: failure)
@@ -55,14 +55,14 @@ enum PathProbes {
 
     // MARK: Sizes
 
-    /// The usual sizes of links and tunnels, and what every IPv6 link and nearly every IPv4 link takes.
+    /// The common sizes of links and tunnels, down to those that every IPv6 link and nearly every IPv4 link supports.
     static let usualSizes = [1492, 1460, 1420, 1400, 1340, 1280, 576]
 
-    /// Sends packets of the full and of smaller sizes at once, the full one twice.
+    /// Sends packets of the full size and of smaller sizes at the same time, the full size twice.
     static func packetSizes(to address: IPAddress, full: Int, until deadline: ContinuousClock.Instant) async
         -> PacketSizes
     {
-        // Few answer many datagrams in a row (RFC 1812 §4.3.2.8); pings are not rationed like that.
+        // Many hosts limit the rate of errors for datagrams (RFC 1812 §4.3.2.8), but not of echo replies.
         var sizes = PacketSizes(full: full)
         let smaller = usualSizes.filter { $0 < full && (address.family == .v4 || $0 >= 1280) }
         await withTaskGroup(of: (Int, ProbeSocket.News?).self) { group in
@@ -114,7 +114,7 @@ extension PacketSizes {
 }
 
 extension PathOutcome {
-    /// Puts together what came, by the number of routers that the packet was allowed.
+    /// Combines the answers, by the hop limit of the packet.
     init(_ found: [Int: ProbeSocket.News], to address: IPAddress, failure: CInt?) {
         for hops in found.keys.sorted() {
             switch found[hops] {
@@ -124,7 +124,7 @@ extension PathOutcome {
                 case .hopsUsedUp:
                     while routers.count < hops - 1 { routers.append(nil) }
                     routers.append(report.source)
-                // A router that says so rejects it in the host's place.
+                // A router that reports this rejects the packet in place of the host.
                 case .portUnreachable:
                     if report.source == address { isReached = true } else { forbidder = report.source }
                 case .forbidden: forbidder = forbidder ?? report.source
@@ -143,7 +143,7 @@ extension PathOutcome {
         }
     }
 
-    /// Somebody has had the last word, and everybody before has spoken.
+    /// Whether the path has ended and every router before its end has answered.
     fileprivate var isComplete: Bool {
         (isReached || forbidder != nil) && !routers.contains(nil)
     }

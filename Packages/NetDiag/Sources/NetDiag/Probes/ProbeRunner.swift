@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Carries probes out. Sends nothing to anybody but the target, its name servers and the way to it, and changes nothing.
+/// Runs probes. It contacts only the target, its proxy, the name servers and the routers on the path, and changes nothing.
 struct ProbeRunner: Sendable {
     let target: DiagnosisTarget
     let options: NetDiagnostic.Options
@@ -56,7 +56,7 @@ struct ProbeRunner: Sendable {
         }
     }
 
-    /// Asks one name server for both kinds of addresses; exactly this name, without search domains.
+    /// Queries one name server for both types of addresses of exactly this name, without search domains.
     private func ask(
         _ server: SocketAddress, _ name: String, _ transport: NameTransport, _ deadline: ContinuousClock.Instant
     ) async -> NameServerAnswer {
@@ -81,7 +81,7 @@ struct ProbeRunner: Sendable {
         }
     }
 
-    /// Nil once connected; the connection is closed again.
+    /// Connects and closes the connection again. Returns the error, or nil if it succeeded.
     private func connect(_ address: SocketAddress, _ deadline: ContinuousClock.Instant) async -> StreamError? {
         let left = ContinuousClock.now.duration(to: deadline)
         guard left > .zero else { return StreamError(posix: ETIMEDOUT) }
@@ -99,7 +99,7 @@ struct ProbeRunner: Sendable {
 }
 
 extension NameServerAnswer {
-    /// What the answers for both address families together say.
+    /// Combines the answers for both address families.
     init(_ four: Result<[IPAddress], ResolverError>, _ six: Result<[IPAddress], ResolverError>) {
         var found: [IPAddress] = []
         var failures: [ResolverError] = []

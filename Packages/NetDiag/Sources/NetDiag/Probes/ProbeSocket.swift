@@ -1,18 +1,19 @@
 internal import Glibc
 
-/// A socket for one packet to somebody on the way: UDP, or an echo request without privileges (icmp(7), "ping sockets").
+/// A socket that sends one packet along the path: a UDP datagram, or an echo request without privileges (icmp(7), "ping
+/// sockets").
 ///
-/// Hears the answer and what routers say about the packet. The kernel gives it nothing but what quotes a packet of this
-/// very socket, and of that only what quotes our random bytes is believed.
+/// It receives the answer, and the ICMP errors about the packet. The kernel delivers only errors that quote a packet of this
+/// socket; of these, only errors that quote the socket's random mark are accepted.
 final class ProbeSocket: Sendable {
-    /// What is sent.
+    /// The kind of packet to send.
     enum Kind: Sendable, Hashable {
         /// A datagram to this port.
         case datagram(port: UInt16)
         case echo
     }
 
-    /// What came.
+    /// The first reaction to the packet.
     enum News: Sendable, Hashable {
         case answered
         case report(ICMPReport)
@@ -23,7 +24,7 @@ final class ProbeSocket: Sendable {
         var number: CInt
     }
 
-    /// Bytes of a random mark at the beginning of what is sent.
+    /// The number of bytes of the random mark at the beginning of the payload.
     static let markSize = 16
     private static let echoHeader = 8
 
@@ -32,11 +33,11 @@ final class ProbeSocket: Sendable {
     private let packet: [UInt8]
     private let mark: [UInt8]
 
-    /// Makes a socket that knows its peer, and the packet that it will send.
+    /// Creates a connected socket, and the packet that it will send.
     ///
     /// - Parameters:
-    ///   - hopLimit: over how many routers the packet may go; nil for as many as usual.
-    ///   - size: of the whole packet with its IP header; nil for a small one. Never taken apart on the way.
+    ///   - hopLimit: The hop limit (TTL) of the packet; nil for the system's default.
+    ///   - size: The size of the whole packet with its IP header; nil for a small one. The packet is never fragmented.
     init(
         to address: IPAddress, _ kind: Kind, hopLimit: Int? = nil, size: Int? = nil, mark: [UInt8]
     ) throws(Failure) {
@@ -48,7 +49,7 @@ final class ProbeSocket: Sendable {
         guard descriptor >= 0 else { throw Failure(number: errno) }
         point = WaitPoint(descriptor: descriptor, ownership: .owned)
         self.mark = mark
-        let overhead = (isIPv6 ? 40 : 20) + ProbeSocket.echoHeader  // UDP's header is as long
+        let overhead = (isIPv6 ? 40 : 20) + ProbeSocket.echoHeader  // the UDP header has the same length
         let length = max(mark.count, (size ?? 0) - overhead)
         let payload = mark + [UInt8](repeating: 0x2E, count: length - mark.count)
         // Type, code, checksum and identifier (the kernel's), sequence number.
@@ -57,7 +58,7 @@ final class ProbeSocket: Sendable {
         // IP_RECVERR, IP_MTU_DISCOVER, IP_TTL; or IPV6_RECVERR, IPV6_MTU_DISCOVER, IPV6_UNICAST_HOPS.
         let level: CInt = isIPv6 ? 41 : 0
         set(level, isIPv6 ? 25 : 11, 1)
-        set(level, isIPv6 ? 23 : 10, 3)  // "probe": as large as the link takes, never taken apart
+        set(level, isIPv6 ? 23 : 10, 3)  // IP_PMTUDISC_PROBE: up to the link's size, never fragmented
         if let hopLimit { set(level, isIPv6 ? 16 : 2, CInt(clamping: hopLimit)) }
         let port: UInt16 = if case .datagram(let port) = kind { port } else { 0 }
         let place = SocketAddress.ip(address, port: port)
@@ -75,7 +76,7 @@ final class ProbeSocket: Sendable {
         setsockopt(point.descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
     }
 
-    /// Sends the packet, and waits for the first thing that is said about it; nil if nothing is until `deadline`.
+    /// Sends the packet and waits for the first answer or error; returns nil if none arrives until `deadline`.
     nonisolated(nonsending) func run(until deadline: ContinuousClock.Instant) async throws(Failure) -> News? {
         guard point.enter(.reader) == .entered else { return nil }
         defer { point.leave(.reader) }
@@ -86,7 +87,7 @@ final class ProbeSocket: Sendable {
         while !Task.isCancelled {
             if let report = report() { return .report(report) }
             if hasAnswer() { return .answered }
-            // The queue of errors may have been filled between the two looks; the wait hears of that.
+            // An error that arrives between the two checks is still reported by the wait.
             if ContinuousClock.now >= deadline { return nil }
             switch await point.readerWait(for: .readable, until: Moment(deadline)) {
             case .ready: continue
@@ -98,14 +99,14 @@ final class ProbeSocket: Sendable {
         return nil
     }
 
-    /// True once the peer itself has answered our packet. Drops everything else.
+    /// Whether the peer itself has answered the packet. Discards all other packets.
     private func hasAnswer() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 256)
         for _ in 0..<64 {
             let count = recv(point.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
             if count < 0 {
                 if errno == EAGAIN { return false }
-                continue  // an error that the queue tells in full
+                continue  // the error queue has the details
             }
             let received = buffer[..<count]
             if !isEcho { return true }
@@ -114,7 +115,7 @@ final class ProbeSocket: Sendable {
         return false
     }
 
-    /// The next report of the queue that quotes our packet.
+    /// The next entry of the error queue that quotes the packet.
     private func report() -> ICMPReport? {
         for _ in 0..<64 {
             var data = [UInt8](repeating: 0, count: 128)
@@ -137,7 +138,7 @@ final class ProbeSocket: Sendable {
             guard count >= 0 else { return nil }
             guard let report = ICMPReport(control: control) else { continue }
             let quoted = data.prefix(count).dropFirst(isEcho ? ProbeSocket.echoHeader : 0).prefix(mark.count)
-            // A router need quote no more than the headers (RFC 792): the kernel has matched those.
+            // A router may quote no more than the headers (RFC 792), which the kernel has matched.
             if quoted.isEmpty || quoted.elementsEqual(mark.prefix(quoted.count)) { return report }
         }
         return nil

@@ -1,18 +1,17 @@
 internal import Glibc
 internal import HTTPMessage
 
-/// Talks with the target over a connection of its own: the proxy's handshake and TLS, then one request without credentials or
-/// cookies, of which only the head of the answer is read. Redirects are followed within the same origin, which is how
-/// circles are found; never to another.
+/// An exchange with the target over a new connection: the proxy's handshake, TLS, and one request without credentials or
+/// cookies, of whose answer only the head is read. Redirects are followed within the same origin only, to detect loops.
 struct Talk: Sendable {
-    /// Most answers of status 1xx before the final one.
+    /// The maximum number of interim responses (status 1xx).
     static let mostInterimResponses = 16
-    /// Most redirects within the origin.
+    /// The maximum number of redirects within the origin.
     static let mostRedirects = 10
-    /// Most bytes of an FTP greeting.
+    /// The maximum number of bytes of an FTP greeting.
     static let longestGreeting = 4096
 
-    /// How a talk came to its end before the last word.
+    /// Ends an exchange early, with its outcome.
     struct Ended: Error {
         var outcome: TalkOutcome
     }
@@ -20,10 +19,10 @@ struct Talk: Sendable {
     let target: DiagnosisTarget
     let options: NetDiagnostic.Options
     let deadline: ContinuousClock.Instant
-    /// Whoever answers is believed, to see what it shows; and nothing of one's own is shown to it.
+    /// Whether to accept any certificate, in order to read it. No client certificate is sent then.
     var isInspecting = false
 
-    /// Whom TLS is spoken with.
+    /// The peer of a TLS handshake.
     private enum Peer { case target, proxy }
 
     func run(at address: SocketAddress) async -> TalkOutcome {
@@ -42,13 +41,13 @@ struct Talk: Sendable {
         return .loops(to: path, wantsCookie: wantsCookie)
     }
 
-    /// A page that does not exist, in plain HTTP: what a network says in the server's place.
+    /// Requests a nonexistent page in plain HTTP, which a captive portal answers in place of the server.
     func plainPage(at address: IPAddress, noise: String) async -> TalkOutcome {
         let plain = Talk(target: target.inPlainHTTP, options: options, deadline: deadline)
         return await plain.exchange(.ip(address, port: 80), "/\(noise)")
     }
 
-    /// The certificate that is shown, and the server's clock, believing neither.
+    /// Reads the server's certificate and clock without verifying them.
     func inspection(at address: SocketAddress) async -> Inspection? {
         var talk = self
         talk.isInspecting = true
@@ -67,15 +66,15 @@ struct Talk: Sendable {
         return seen
     }
 
-    /// TLS with a peer; the one function that decides who sees the own certificate: a peer that it is configured for, and that is
-    /// verified before it is shown.
+    /// The TLS configuration for a peer. Only this function decides which peer receives the client certificate: one that it is
+    /// configured for and whose own certificate is verified first.
     private func tls(with peer: Peer) -> TLSConfiguration {
         var tls: TLSConfiguration
         switch peer {
         case .target: tls = target.ownTLS ?? options.tls
         case .proxy:
             tls = target.proxyTLS ?? options.tls
-            // That of the options is for targets.
+            // The identity in the options is for targets only.
             if target.proxyTLS == nil { tls.identity = nil }
         }
         guard isInspecting else { return tls }
@@ -99,7 +98,8 @@ struct Talk: Sendable {
         }
     }
 
-    /// A connection over which the target itself can be spoken to; with an HTTP proxy and plain HTTP, over which it can be asked.
+    /// Opens a connection to the target, through the proxy if there is one. For plain HTTP over an HTTP proxy, the connection
+    /// ends at the proxy.
     private func open(_ address: SocketAddress) async throws(Ended) -> StreamPair {
         guard let proxy = target.proxy else {
             let pair = StreamPair(addresses: [address], name: target.host)
@@ -125,7 +125,7 @@ struct Talk: Sendable {
         return try await tunnel(over: pair, to: host)
     }
 
-    /// Opens a pair, in the time that is left.
+    /// Opens a pair within the remaining time.
     private func settle(
         _ pair: StreamPair, tls: TLSConfiguration?, _ failed: (StreamError) -> TalkOutcome
     ) async throws(Ended) {
@@ -141,7 +141,7 @@ struct Talk: Sendable {
         }
     }
 
-    /// Asks an HTTP proxy for a tunnel where one is needed (RFC 9110 §9.3.6), and shakes hands in it.
+    /// Requests a tunnel from an HTTP proxy if the target needs one (RFC 9110 §9.3.6), and performs the TLS handshake in it.
     private func tunnel(over pair: StreamPair, to host: String) async throws(Ended) -> StreamPair {
         if case .http = target.service, !target.isSecure { return pair }
         let reply: TalkOutcome
@@ -175,7 +175,7 @@ struct Talk: Sendable {
         return Ended(outcome: outcome)
     }
 
-    // MARK: The conversation
+    // MARK: The protocol
 
     private func request(_ path: String, over pair: StreamPair) async -> TalkOutcome {
         guard let request = Talk.request(path, of: target) else {
@@ -183,7 +183,8 @@ struct Talk: Sendable {
         }
         var failure: StreamError?
         do throws(StreamError) { try await pair.output.writeAll(request) } catch { failure = error }
-        // Who closes while we write has often said why before (RFC 9112 §9.5; an alert of TLS 1.3).
+        // A server that closes the connection while the request is written has often sent the reason before (RFC 9112 §9.5; a
+        // TLS 1.3 alert).
         do throws(StreamError) {
             return try await answer(from: pair.input)
         } catch {
@@ -201,12 +202,12 @@ struct Talk: Sendable {
         return request.serialized()
     }
 
-    /// The head of the final answer.
+    /// Reads the head of the final response.
     private func answer(from input: ReadStream) async throws(StreamError) -> TalkOutcome {
         var parser = HeadParser(.response, leniency: .client)
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
-        // One limit for the whole head: a server may not drip it, nor promise an answer for ever.
+        // One limit for the whole head: a server must not delay it byte by byte, or with interim responses without end.
         let end = min(deadline, .now + options.answerLimit)
         var interim = 0
         while true {
@@ -217,7 +218,7 @@ struct Talk: Sendable {
                     bytes.removeFirst(length)
                     parser.reset()
                     if head.status.code >= 200 { final = head }
-                    interim += 1  // the final answer follows (RFC 9110 §15.2)
+                    interim += 1  // the final response follows (RFC 9110 §15.2)
                     if interim > Talk.mostInterimResponses { return .otherProtocol }
                 }
             } catch {
@@ -237,7 +238,7 @@ struct Talk: Sendable {
         }
     }
 
-    /// The body of an answer, as far as it is wanted; `bytes` of it have come with the head.
+    /// Reads the body of a response, up to `limit` bytes and one more. `bytes` is the part that arrived with the head.
     private func body(
         of head: HTTPResponse, upTo limit: Int, from input: ReadStream, after bytes: [UInt8],
         until end: ContinuousClock.Instant
@@ -251,7 +252,7 @@ struct Talk: Sendable {
         }
     }
 
-    /// The code of an FTP greeting (RFC 959 §4.2).
+    /// Reads an FTP greeting and returns its code (RFC 959 §4.2).
     private func greeting(from input: ReadStream) async -> TalkOutcome {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 512)
@@ -286,7 +287,7 @@ struct Talk: Sendable {
 }
 
 extension Talk {
-    /// The request target of a redirect that stays within the origin; nil for any other.
+    /// The request target of a redirect within the origin; nil for a redirect to another origin.
     static func path(of location: String, within target: DiagnosisTarget) -> String? {
         if location.hasPrefix("/"), !location.hasPrefix("//") { return String(location.prefix { $0 != "#" }) }
         let scheme = target.isSecure ? "https://" : "http://"
@@ -311,7 +312,7 @@ extension TalkAnswer {
 }
 
 extension DiagnosisTarget {
-    /// What the `Host` field says (RFC 9110 §7.2).
+    /// The value of the `Host` field (RFC 9110 §7.2).
     var authority: String {
         let host = host ?? ""
         let name = host.contains(":") ? "[\(host)]" : host

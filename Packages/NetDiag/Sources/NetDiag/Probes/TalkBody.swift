@@ -1,9 +1,9 @@
 internal import Glibc
 internal import HTTPMessage
 
-/// Puts the body of an HTTP answer together. No I/O.
+/// Decodes the body of an HTTP response, up to a limit. Does no I/O.
 struct TalkBody {
-    /// What has come: at most one byte more than the limit, which tells that there are more.
+    /// The bytes so far, at most one more than the limit, which shows that the body is longer.
     private(set) var bytes: [UInt8] = []
     private let limit: Int
     private var decoder: BodyDecoder
@@ -17,7 +17,7 @@ struct TalkBody {
         }
     }
 
-    /// Takes what came next; true once there is nothing more to wait for.
+    /// Processes the next bytes. Returns true once the body is complete or the limit is exceeded.
     mutating func receive(_ input: [UInt8]) throws(StreamError) -> Bool {
         var position = 0
         do throws(HTTPMessageError) {
@@ -34,7 +34,7 @@ struct TalkBody {
         }
     }
 
-    /// The server has closed: true if that is how the body was to end.
+    /// Processes the end of the connection. Returns true if the body may end this way; throws otherwise.
     mutating func receiveEnd() throws(StreamError) -> Bool {
         do throws(HTTPMessageError) {
             try decoder.receiveEnd()

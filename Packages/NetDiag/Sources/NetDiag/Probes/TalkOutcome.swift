@@ -1,37 +1,37 @@
-/// What came of talking over a connection.
+/// The outcome of an exchange over a connection.
 enum TalkOutcome: Sendable, Hashable {
-    /// TLS was set up, and nothing further was to be tried.
+    /// The connection is ready, with TLS if the target requires it, and the target's protocol needs no further exchange.
     case secured
-    /// The handshake failed.
+    /// The TLS handshake failed.
     case insecure(StreamError)
-    /// An HTTP answer.
+    /// The server sent an HTTP response.
     case answered(TalkAnswer)
-    /// The redirects come back to where they began; `wantsCookie` if some answer on the way gave a cookie.
+    /// The redirects form a loop; `wantsCookie` if one of the responses set a cookie.
     case loops(to: String, wantsCookie: Bool)
-    /// An FTP server's greeting: its code.
+    /// An FTP server sent a greeting with this code.
     case greeted(Int)
-    /// What came is not the protocol of the URL.
+    /// The server speaks another protocol than the URL's.
     case otherProtocol
-    /// Nothing came.
+    /// The server did not answer.
     case unanswered(StreamError)
-    /// The proxy answered, and not with a connection: its HTTP status.
+    /// The proxy refused the connection with this HTTP status.
     case proxyRefused(status: Int)
-    /// There was no agreement with the proxy.
+    /// The handshake with the proxy failed.
     case proxyFailed(StreamError)
 }
 
-/// What matters of an HTTP answer's head.
+/// The relevant parts of an HTTP response.
 struct TalkAnswer: Sendable, Hashable {
     var status: Int
-    /// Where it leads, as it says.
+    /// The value of the `Location` field.
     var location: String?
-    /// The names of the schemes by which one may say who one is.
+    /// The names of the authentication schemes that the server offers.
     var schemes: [String] = []
-    /// The server's clock, in seconds since 1970.
+    /// The time of the server's clock, in seconds since 1970.
     var time: Int64?
-    /// It wants to be shown a cookie from now on.
+    /// Whether the response sets a cookie.
     var setsCookie = false
-    /// What came with it, where that is wanted.
+    /// The body, if the target has a ``DiagnosisTarget/bodyLimit``.
     var body: [UInt8] = []
 
     init(status: Int, location: String? = nil, schemes: [String] = [], time: Int64? = nil, setsCookie: Bool = false) {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Connections to the port, and the way of full packets.
+/// Findings about connections to the port, and about the delivery of full-size packets.
 enum ConnectionRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
         let place = target.proxy == nil ? target.shownPlace : target.proxyPlace
@@ -13,7 +13,7 @@ enum ConnectionRules {
         if failures.isEmpty { return narrowPath(facts, target) }
         let evidence = failures.map { "\($0.0): \(PublicText.of("\($0.1)"))" } + ways(facts)
         if !facts.connected.isEmpty { return brokenFamily(facts, target, evidence) + narrowPath(facts, target) }
-        // What says the most about the target counts: an answer before a router's word before silence.
+        // The most specific error counts: an answer of the host before a report of a router before a timeout.
         for number in [ECONNREFUSED, ECONNRESET, EACCES, EPERM, EHOSTUNREACH, ETIMEDOUT] {
             guard let (address, error) = failures.first(where: { $0.1.isPOSIX(number) }) else { continue }
             let isName = target.firstLiteral == nil
@@ -43,7 +43,7 @@ enum ConnectionRules {
         return path?.isReached == true ? (.portFiltered, .portFiltered(place)) : (.noAnswer, .noAnswer(place))
     }
 
-    /// The routers that were seen on the way, a line for each address.
+    /// The routers on the path, one line for each address.
     private static func ways(_ facts: LadderFacts) -> [String] {
         facts.paths.sorted { "\($0.key)" < "\($1.key)" }.filter { $0.value.failure == nil }.map { address, path in
             let routers = path.routers.map { $0.map { "\($0)" } ?? "?" } + [path.isReached ? "\(address)" : "no answer"]
@@ -51,7 +51,7 @@ enum ConnectionRules {
         }
     }
 
-    /// Full packets vanish without a word, and the conversation with them.
+    /// Full-size packets are lost without an ICMP error, so the exchange times out.
     private static func narrowPath(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
         guard let (place, outcome) = facts.talk, outcome.isTimeout, let address = place.ipAddress,
             let sizes = facts.packetSizes[address], sizes.told == nil, let largest = sizes.answered.max(),
@@ -65,8 +65,8 @@ enum ConnectionRules {
         ]
     }
 
-    /// One family fails throughout while the other works, though the kernel has a route for it: a machine without IPv6 at
-    /// all is healthy.
+    /// One family fails for every address while the other works. A family without a route does not count: a machine without IPv6
+    /// is healthy.
     private static func brokenFamily(
         _ facts: LadderFacts, _ target: DiagnosisTarget, _ evidence: [String]
     ) -> [Finding] {

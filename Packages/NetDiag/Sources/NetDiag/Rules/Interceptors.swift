@@ -1,4 +1,4 @@
-/// Programs and devices that put themselves between a client and TLS servers, by the names with which they sign.
+/// Programs and devices that intercept TLS, by the names in the certificates that they issue.
 enum Interceptors {
     private static let names = [
         "Avast", "AVG", "Barracuda", "Bitdefender", "Blue Coat", "Burp", "Charles Proxy", "Check Point",
@@ -9,7 +9,7 @@ enum Interceptors {
         "Symantec Web Gateway", "Untangle", "WatchGuard", "Zscaler",
     ]
 
-    /// The one that an issuer's name names; nil if it names none.
+    /// The interceptor named in an issuer's name; nil if there is none.
     static func name(in issuer: String) -> String? {
         let text = issuer.lowercased()
         return names.first { text.contains($0.lowercased()) }

@@ -1,6 +1,6 @@
-/// Interfaces, carriers, addresses.
+/// Findings about interfaces, carriers and addresses.
 enum LinkRules {
-    /// What is wrong with this machine's links and addresses, seen by who wants to send over `families` to `host`.
+    /// The faults of this machine's links and addresses that concern sending to `host` over `families`.
     static func findings(
         _ network: NetworkSnapshot, families: AddressFamilies, host: String? = nil, lapsed: [DHCPLease] = []
     ) -> [Finding] {
@@ -47,7 +47,7 @@ enum LinkRules {
         ]
     }
 
-    /// True if this machine has an address of the family that is valid beyond its link.
+    /// Whether this machine has an address of the family that is valid beyond its link.
     static func hasAddress(_ network: NetworkSnapshot, _ family: AddressFamilies) -> Bool {
         network.interfaces.contains { interface in
             interface.isUp && interface.hasCarrier && !interface.isLoopback
@@ -55,7 +55,7 @@ enum LinkRules {
         }
     }
 
-    /// Addresses that are given for a while and were not given again in time, unless another one remains.
+    /// The addresses whose lease was not renewed in time, unless another address of their family remains.
     private static func overdueLeases(_ usable: [InterfaceAddress], _ evidence: [String]) -> [Finding] {
         usable.filter { address in
             guard !address.isTemporary, address.lease?.isOverdue == true else { return false }
@@ -67,7 +67,7 @@ enum LinkRules {
         }
     }
 
-    /// True for an address that others beyond the link can answer to.
+    /// Whether hosts beyond the link can answer to the address.
     private static func isUsable(_ address: InterfaceAddress) -> Bool {
         !address.isTentative && !address.isDuplicate && !address.address.isLinkLocal && !address.address.isLoopback
     }

@@ -1,4 +1,4 @@
-/// Names and name servers.
+/// Findings about names and name servers.
 enum NameRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
         guard let name = target.firstHost, target.firstLiteral == nil else { return [] }
@@ -26,7 +26,7 @@ enum NameRules {
 
     // MARK: No address
 
-    /// Why a name was not found.
+    /// Why the lookup of a name failed.
     private static func cause(
         of error: ResolverError, _ facts: LadderFacts, _ host: String, _ evidence: [String]
     ) -> Finding {
@@ -39,7 +39,7 @@ enum NameRules {
         let answers = Array(facts.nameServers.values)
         let byTCP = Array(facts.nameServersByTCP.values)
         if facts.surroundings?.nameServers.isEmpty == true { return finding(.noNameServers, .noNameServers) }
-        // Whoever answers counts for more than who does not.
+        // A server's answer counts more than the silence of others.
         if answers.contains(.noSuchName) || (answers.isEmpty && error.code == .hostNotFound) {
             return finding(.nameUnknown, .nameUnknown(host))
         }
@@ -66,7 +66,7 @@ enum NameRules {
 
     // MARK: The wrong address
 
-    /// An address that leads nowhere on purpose.
+    /// The name was blocked: it resolves to an unusable address.
     private static func blocked(
         _ facts: LadderFacts, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
     ) -> Finding? {
@@ -78,7 +78,7 @@ enum NameRules {
         return Finding(.nameBlocked, .failure, .nameBlocked(host, "\(first)"), evidence: [source] + evidence)
     }
 
-    /// The hosts file overrides the name servers, and what it says does not work.
+    /// The hosts file overrides the name servers with addresses that do not work.
     private static func staleEntry(
         _ facts: LadderFacts, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
     ) -> Finding? {
@@ -94,7 +94,7 @@ enum NameRules {
             .hostsEntryStale, .failure, .hostsEntryStale(host, list(entry), list(served)), evidence: evidence)
     }
 
-    /// A server's address does not work, and another server's does.
+    /// The resolved addresses do not work, and an address from a name server does.
     private static func lie(
         _ facts: LadderFacts, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
     ) -> Finding? {
@@ -104,24 +104,24 @@ enum NameRules {
             .nameServerLies, .failure, .nameServerLies(host, list(addresses), list(right)), evidence: evidence)
     }
 
-    /// The same as for names that do not exist, and nothing proves that it is the right one all the same.
+    /// The addresses are the same as for names that do not exist, and no certificate proves that they are right.
     private static func invented(
         _ facts: LadderFacts, _ target: DiagnosisTarget, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
     ) -> Finding? {
         let invented = Set(facts.inventions.values.flatMap(addressesSaid))
         guard !addresses.isEmpty, Set(addresses).isSubset(of: invented),
             facts.surroundings?.hostsEntry.isEmpty != false,
-            // Who develops has every name of a domain lead to their own machine.
+            // Developers let all names of a domain resolve to their own machine.
             !addresses.allSatisfy(\.isLoopback)
         else { return nil }
-        // A certificate for this very name is a proof.
+        // A verified certificate proves the name.
         if target.isSecure, let outcome = facts.talk?.1, outcome.isSuccess { return nil }
         return Finding(.nameInvented, .failure, .nameInvented(host, list(addresses)), evidence: evidence)
     }
 
     // MARK: Remarks
 
-    /// Servers that do not work, beside others that do.
+    /// Name servers that do not work, beside others that do.
     private static func badServers(_ facts: LadderFacts, _ evidence: [String]) -> [Finding] {
         facts.nameServers.sorted { "\($0.key)" < "\($1.key)" }.compactMap { server, answer in
             switch answer {
@@ -156,7 +156,7 @@ enum NameRules {
 
     private static func isAddresses(_ answer: NameServerAnswer) -> Bool { !addressesSaid(answer).isEmpty }
 
-    /// The server said something of its own.
+    /// Whether the server itself answered.
     private static func isHeard(_ answer: NameServerAnswer) -> Bool {
         switch answer {
         case .addresses, .noSuchName, .noAddress, .refused: true
@@ -168,7 +168,7 @@ enum NameRules {
         Set(addresses.map(\.description)).sorted().joined(separator: ", ")
     }
 
-    /// Without the port that every name server has.
+    /// The address of a name server, without the default port 53.
     private static func place(_ server: SocketAddress) -> String {
         if case .ip(let address, 53) = server { "\(address)" } else { "\(server)" }
     }

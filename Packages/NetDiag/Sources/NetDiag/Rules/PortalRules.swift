@@ -1,9 +1,9 @@
-/// Whether a network answers in the server's place until a person has signed in.
+/// Findings about captive portals: networks that answer in place of the server until the user has signed in.
 enum PortalRules {
-    /// The finding, if what answers in plain HTTP is a sign-in page.
+    /// The finding, if a captive portal answers.
     ///
-    /// A server that redirects is every-day. A portal is known by its status (RFC 6585 §6); or because the server proper cannot
-    /// be had by TLS while any page, also one that does not exist, leads to another host for the time being.
+    /// A redirect alone is ordinary. A portal is recognized by its status 511 (RFC 6585 §6), or because TLS with the server fails
+    /// while plain HTTP redirects every page, even a nonexistent one, temporarily to another host.
     static func finding(_ facts: LadderFacts, _ target: DiagnosisTarget) -> Finding? {
         if !target.isSecure, case .answered(let answer)? = facts.talk?.1 {
             if answer.status == 511 { return portal(answer, target) }
@@ -16,7 +16,7 @@ enum PortalRules {
         return portal(answer, target)
     }
 
-    /// True if the answer leads to a host of another domain.
+    /// Whether the answer redirects to a host of another domain.
     static func leadsElsewhere(_ answer: TalkAnswer, from target: DiagnosisTarget) -> Bool {
         guard let other = answer.location?.urlHost, let host = target.host else { return false }
         return domain(other) != domain(host)
@@ -26,7 +26,7 @@ enum PortalRules {
         answer.status == 511 || (answer.isTemporaryMove && leadsElsewhere(answer, from: target))
     }
 
-    /// Without encryption or without a name: nobody signs in like that but to a network.
+    /// Whether the redirect leads to an unencrypted page or an address literal, as only the sign-in pages of networks do.
     private static func isSuspicious(_ answer: TalkAnswer) -> Bool {
         guard let location = answer.location, let host = location.urlHost else { return answer.status == 511 }
         return location.lowercased().hasPrefix("http:") || IPAddress(host) != nil
@@ -39,7 +39,7 @@ enum PortalRules {
             evidence: ["plain HTTP: status \(answer.status)\(place.isEmpty ? "" : ", to \(place)")"])
     }
 
-    /// The last two labels; an address as it is.
+    /// The last two labels of a name; an address unchanged.
     private static func domain(_ host: String) -> String {
         if IPAddress(host) != nil { return host }
         return host.lowercased().split(separator: ".").suffix(2).joined(separator: ".")
@@ -47,6 +47,6 @@ enum PortalRules {
 }
 
 extension TalkAnswer {
-    /// Elsewhere, for now (RFC 9110 §15.4).
+    /// Whether the answer is a temporary redirect (RFC 9110 §15.4).
     var isTemporaryMove: Bool { [302, 303, 307].contains(status) }
 }

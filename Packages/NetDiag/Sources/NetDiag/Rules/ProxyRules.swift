@@ -1,6 +1,6 @@
-/// The proxy in the target's place.
+/// Findings about proxies and proxy scripts.
 enum ProxyRules {
-    /// What is wrong with a proxy script itself. One that this machine cannot run may be in order.
+    /// The finding for a failed proxy script. A script that this machine cannot run is not a failure: it may be correct.
     static func ofScript(_ error: StreamError, at place: String) -> Finding {
         let reason = PublicText.of("\(error)")
         let code = code(ofScript: error)
@@ -11,18 +11,21 @@ enum ProxyRules {
         }
     }
 
-    /// Which step failed: CFNetwork has one number for all of them.
+    /// The step that failed, by the error's sentence: CFNetwork has one number for all of them.
     static func code(ofScript error: StreamError) -> FindingCode {
         switch error.sentence.key {
         case "script.library": .proxyScript
         case "script.load", "script.status", "script.elsewhere": .proxyScriptUnreachable
         case "script.size", "script.unreadable": .proxyScriptBroken
-        default: error.domain == .posix ? .proxyScriptUnreachable : .proxyScriptBroken  // a file; or running it
+        // A POSIX error is about a local file, any other about the script itself.
+        default: error.domain == .posix ? .proxyScriptUnreachable : .proxyScriptBroken
         }
     }
 
-    /// What is wrong with the server of a proxy script: what lies below it, and what a person must sign in to or set right
-    /// before anything works, is so for the target as well.
+    /// The findings about a proxy script's server, as findings about the target.
+    ///
+    /// Faults on rungs below the connection, captive portals and wrong clocks also concern the target and remain as they are. An
+    /// unknown name of the server, and all other failures, mean that the script cannot be loaded.
     static func ofScript(_ findings: [Finding], at place: String) -> [Finding] {
         findings.map { finding in
             let isItsOwn =
@@ -35,7 +38,7 @@ enum ProxyRules {
         }
     }
 
-    /// What is wrong with the proxy's name: if the name servers do answer, it is the settings' fault.
+    /// The findings about the proxy's name. If the name servers answer that it does not exist, the proxy settings are wrong.
     static func ofName(_ findings: [Finding], _ target: DiagnosisTarget) -> [Finding] {
         findings.map { finding in
             guard [.nameUnknown, .nameWithoutAddress].contains(finding.code) else { return finding }
@@ -45,7 +48,7 @@ enum ProxyRules {
         }
     }
 
-    /// What is wrong with the connection to it.
+    /// The findings about the connection to the proxy.
     static func ofConnection(_ findings: [Finding], _ target: DiagnosisTarget) -> [Finding] {
         findings.map { finding in
             guard finding.severity == .failure else { return finding }
@@ -55,7 +58,7 @@ enum ProxyRules {
         }
     }
 
-    /// An answer that is the proxy's own.
+    /// The finding for an error status sent by the proxy.
     static func refusal(_ status: Int, _ target: DiagnosisTarget) -> Finding {
         let place = target.proxyPlace
         let reason = "\(Sentence.proxyStatus("\(status)"))"
@@ -67,7 +70,7 @@ enum ProxyRules {
         }
     }
 
-    /// It broke off, or made no sense.
+    /// The finding for a proxy whose connection failed or whose answer was invalid.
     static func failure(_ error: StreamError, _ target: DiagnosisTarget) -> Finding {
         let place = target.proxyPlace
         let reason = PublicText.of("\(error)")
@@ -92,7 +95,8 @@ enum ProxyRules {
         }
     }
 
-    /// A failure, unless the settings hold credentials that a diagnosis does not send.
+    /// The finding for a proxy that requires credentials. It is only a note if the settings contain credentials, because a
+    /// diagnosis does not send them.
     static func credentialsWanted(_ target: DiagnosisTarget, evidence: [String] = []) -> Finding {
         Finding(
             .proxyCredentialsWanted, target.proxy?.user == nil ? .failure : .note,
@@ -103,6 +107,6 @@ enum ProxyRules {
 }
 
 extension DiagnosisTarget {
-    /// ``place``, fit to be shown.
+    /// ``place``, sanitized for display.
     var shownPlace: String { PublicText.of(place) }
 }

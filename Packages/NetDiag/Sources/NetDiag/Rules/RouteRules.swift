@@ -1,4 +1,4 @@
-/// Ways and routers. Asked only when no connection came about.
+/// Findings about routes and routers. They apply only if no connection succeeded.
 enum RouteRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
         guard let network = facts.surroundings?.network else { return [] }
@@ -6,11 +6,12 @@ enum RouteRules {
         guard facts.addresses(of: target).isEmpty else {
             return routes(facts, addresses) + silentNeighbors(facts, addresses)
         }
-        // A name server that is off is not the link's fault; a router before it is.
+        // A name server that is off is no fault of the link, but a silent router in front of it is.
         let routed = addresses.filter { (facts.routes[$0] ?? nil)?.gateway != nil }
         var findings = addresses.isEmpty ? silentGateways(facts, network) : silentNeighbors(facts, routed)
         if network.defaultRoutes.allSatisfy(\.isDead) {
-            // Who has no way out may still look names up and talk on the link: that is for the other rungs to say.
+            // Without a default route, hosts on the link may still be reachable and names may still be looked up: then the other
+            // rungs decide.
             let isNeeded = target.host == nil || isFailure(facts.lookup)
             findings.append(Finding(.noRoute, isNeeded ? .failure : .note, .noRouteKnown("")))
         }
@@ -34,7 +35,7 @@ enum RouteRules {
         return findings
     }
 
-    /// The routers that lead everywhere: all of them must be silent to be a failure.
+    /// The default gateways that do not answer: a failure only if this concerns all of them.
     private static func silentGateways(_ facts: LadderFacts, _ network: NetworkSnapshot) -> [Finding] {
         let routes = network.defaultRoutes.filter { !$0.isDead && $0.gateway != nil }
         let silent = routes.filter { route in route.gateway.map { isSilent($0, route, facts) } ?? false }
@@ -45,7 +46,7 @@ enum RouteRules {
         }
     }
 
-    /// The kernel asked for it on the link, and nobody said a word; nor did it answer a ping.
+    /// Whether neither the kernel's neighbour resolution nor a ping received an answer from the next hop.
     private static func isSilent(_ hop: IPAddress, _ route: Route, _ facts: LadderFacts) -> Bool {
         if facts.pings[hop] == .answered || route.zonedGateway.flatMap({ facts.pings[$0] }) == .answered {
             return false
@@ -54,7 +55,7 @@ enum RouteRules {
         return neighbor?.state == .failed || neighbor?.state == .resolving
     }
 
-    /// Each address's next hop that did not answer on the link: a failure if that goes for all of them.
+    /// The next hops of the addresses that do not answer on the link: a failure only if this concerns all of them.
     private static func silentNeighbors(_ facts: LadderFacts, _ addresses: [IPAddress]) -> [Finding] {
         if facts.neighbors == nil { return [] }
         var findings: [Finding] = []
@@ -77,7 +78,7 @@ enum RouteRules {
             ? findings : findings.map { Finding($0.code, .warning, $0.sentence, evidence: $0.evidence) }
     }
 
-    /// It failed for want of an answer, and not with one.
+    /// Whether the lookup failed without an answer from a name server.
     private static func isFailure(_ lookup: Result<[IPAddress], ResolverError>?) -> Bool {
         guard case .failure(let error) = lookup else { return false }
         return ![.hostNotFound, .noData, .invalidName].contains(error.code)

@@ -1,4 +1,4 @@
-/// TLS, HTTP, FTP, and who is let in.
+/// Findings about TLS, HTTP, FTP and access.
 enum TalkRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
         if let portal = PortalRules.finding(facts, target) {
@@ -23,7 +23,7 @@ enum TalkRules {
             return target.service == .ftp
                 ? [Finding(.notFTP, .failure, .notFTP(target.shownPlace))]
                 : [Finding(.notHTTP, .failure, .notHTTP(target.shownPlace))]
-        // In TLS 1.3 the server says so after the handshake (RFC 8446 §4.4.2.4).
+        // In TLS 1.3 the server sends this alert after the handshake (RFC 8446 §4.4.2.4).
         case .unanswered(let error) where error.tlsFailure == .certificateRequired:
             return [security(error, facts, target)]
         case .unanswered(let error):
@@ -72,7 +72,7 @@ enum TalkRules {
         return Finding(code, .failure, sentence, evidence: evidence)
     }
 
-    /// Both clocks, if the certificate is valid by the server's and not by ours.
+    /// Both clocks, if the certificate is valid by the server's clock but not by this machine's.
     private static func wrongClock(_ seen: Inspection) -> (here: String, there: String)? {
         guard let time = seen.serverTime, seen.validity.contains(time), !seen.validity.contains(seen.ownTime) else {
             return nil
@@ -99,7 +99,7 @@ enum TalkRules {
             guard let location = found.location, let other = location.urlHost,
                 other.lowercased() != target.host?.lowercased()
             else { return [] }
-            // A move to another host is every-day; whether it is a sign-in page, a person can tell.
+            // A redirect to another host is ordinary; the user can tell whether it is a sign-in page.
             let isOdd = !target.isSecure && found.isTemporaryMove && PortalRules.leadsElsewhere(found, from: target)
             return [Finding(.ledElsewhere, isOdd ? .warning : .note, .ledElsewhere(place, PublicText.of(location)))]
         case 400..<500: return [Finding(.requestRefused, isJudged(target) ? .failure : .note, said)]
@@ -108,7 +108,7 @@ enum TalkRules {
         }
     }
 
-    /// FTP's replies (RFC 959 §4.2).
+    /// The finding for an FTP greeting (RFC 959 §4.2).
     private static func greeting(_ code: Int, _ target: DiagnosisTarget) -> [Finding] {
         let said: Sentence = .answeredStatus(target.shownPlace, "\(code)")
         switch code {
@@ -118,12 +118,12 @@ enum TalkRules {
         }
     }
 
-    /// The whole URL was asked for.
+    /// Whether the whole URL was requested, so that the server's answer applies to it.
     private static func isJudged(_ target: DiagnosisTarget) -> Bool {
         if case .http(_, let isWhole) = target.service { isWhole } else { true }
     }
 
-    // MARK: What was looked at
+    // MARK: Checked rungs
 
     static func checked(_ facts: LadderFacts, _ target: DiagnosisTarget) -> Set<Rung> {
         var rungs: Set<Rung> = target.isSecure ? [.security] : []
@@ -138,7 +138,7 @@ enum TalkRules {
         return rungs
     }
 
-    /// What would have taken a secret to look at.
+    /// What could not be checked because a diagnosis sends no secrets.
     static func uncheckable(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Sentence] {
         switch facts.talk?.1 {
         case .loops(_, true): [.noCookiesSent]
@@ -155,7 +155,7 @@ enum TalkRules {
 }
 
 extension StreamError {
-    /// What answers in the proxy's place does not speak HTTP.
+    /// The service on the proxy's port does not speak HTTP.
     static let notHTTPProxy = StreamError(
         posix: 71, Sentence("diag.notHTTPProxy", "it does not speak HTTP."))  // EPROTO
 }

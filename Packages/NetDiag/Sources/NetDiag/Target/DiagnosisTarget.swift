@@ -1,54 +1,54 @@
 internal import FoundationEssentials
 
-/// What is to be reached: the host, the port, what is spoken there, and through which proxy.
+/// What a diagnosis examines: the host and port, the protocol spoken there, and the proxy on the route.
 struct DiagnosisTarget: Sendable, Hashable {
-    /// What is spoken once connected.
+    /// The protocol spoken once connected.
     enum Service: Sendable, Hashable {
-        /// Nothing that is known here: connecting is all that is tried.
+        /// An unknown protocol: the diagnosis only connects.
         case bytes
-        /// HTTP, with the path to ask for; `isWhole` unless a query was left out.
+        /// HTTP, with the path to request; `isWhole` is false if the URL's query was left out.
         case http(path: String, isWhole: Bool = true)
-        /// FTP, of which the greeting is read.
+        /// FTP: the diagnosis reads the greeting.
         case ftp
     }
 
-    /// A name, or an address as text; nil for this machine's network in general.
+    /// The host, a name or an address as text; nil to diagnose this machine's network.
     var host: String?
     var port: UInt16
     var isSecure: Bool
     var service: Service
-    /// Whom this machine connects to in the target's place.
+    /// The proxy that this machine connects to instead of the target.
     var proxy: ProxyServer?
-    /// A script that is to choose the proxy.
+    /// The script that chooses the proxy.
     var proxyScript: ProxyScriptSource?
-    /// TLS with the target itself, where it is not that of the options: the server of a proxy script.
+    /// The TLS configuration for this target, if it is not that of the options: a proxy script's server has its own.
     var ownTLS: TLSConfiguration?
-    /// TLS with the proxy and the server of the script, as the settings say that name them.
+    /// The TLS configuration of the proxy settings, for the proxy and the server of the proxy script.
     var proxyTLS: TLSConfiguration?
-    /// Why nobody knows which proxy to use.
+    /// Why the proxy could not be determined.
     var proxyFault: Finding?
-    /// Most bytes of the answer's body that are kept; one more tells that there are more. Nil for none.
+    /// The maximum number of body bytes to keep; one byte more shows that the body is longer. Nil if the body is not read.
     var bodyLimit: Int?
 
-    /// No target: the machine alone.
+    /// This machine's network, without a remote target.
     static let machine = DiagnosisTarget(host: nil, port: 0, isSecure: false, service: .bytes)
 
-    /// The host if it is written as an address.
+    /// The host's address, if the host is an address literal.
     var literal: IPAddress? { host.flatMap { IPAddress($0) } }
 
-    /// `host:port`, for people.
+    /// `host:port`, for display.
     var place: String {
         guard let host else { return "this machine" }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    // MARK: Whom this machine itself connects to
+    // MARK: The first hop: the proxy if there is one, else the target
 
     var firstHost: String? { proxy?.host ?? host }
     var firstPort: UInt16 { proxy?.port ?? port }
     var firstLiteral: IPAddress? { firstHost.flatMap { IPAddress($0) } }
 
-    /// Where the proxy is, for people.
+    /// `host:port` of the proxy, for display.
     var proxyPlace: String {
         guard let proxy else { return "" }
         return proxy.host.contains(":") ? "[\(proxy.host)]:\(proxy.port)" : "\(proxy.host):\(proxy.port)"
@@ -65,7 +65,7 @@ struct DiagnosisTarget: Sendable, Hashable {
         self.service = service
     }
 
-    /// The target of a URL; any scheme will do if the URL names its port.
+    /// The target that a URL names. Schemes without a known default port require an explicit port.
     init(_ url: URL) throws(StreamError) {
         guard let scheme = url.scheme?.lowercased() else { throw .undiagnosable("it has no scheme.") }
         let authority: URLAuthority
@@ -85,7 +85,7 @@ struct DiagnosisTarget: Sendable, Hashable {
         let path = url.path(percentEncoded: true)
         let service: Service =
             switch scheme {
-            // The query stays here: it may hold a secret.
+            // The query is not sent: it may hold a secret.
             case "http", "https": .http(path: path.isEmpty ? "/" : path, isWhole: url.query == nil)
             case "ftp", "ftps": .ftp
             default: .bytes
@@ -94,19 +94,19 @@ struct DiagnosisTarget: Sendable, Hashable {
             host: authority.host, port: port, isSecure: known?.isSecure ?? false, service: service)
     }
 
-    /// The server of a proxy script; nil for a URL of another scheme than `http` and `https`.
+    /// The server of a proxy script; nil unless the URL's scheme is `http` or `https`.
     init?(scriptAt place: String) {
         guard let url = URL(string: place), ["http", "https"].contains(url.scheme?.lowercased()),
             let target = try? DiagnosisTarget(url),
             case .http(let path, _) = target.service
         else { return nil }
         self = target
-        // The query is part of the setting, and this server alone is told.
+        // The query is part of the setting, and only this server receives it.
         service = .http(path: path + (url.query(percentEncoded: true).map { "?\($0)" } ?? ""))
         bodyLimit = ProxyScript.largestScript
     }
 
-    /// The same, by each way that the settings name, in order; never none.
+    /// Copies of the target for each route that the proxy settings allow, in order of preference; at least one.
     func through(_ settings: Result<ProxySettings, StreamError>) -> [DiagnosisTarget] {
         guard let host else { return [self] }
         do throws(StreamError) {
@@ -120,7 +120,7 @@ struct DiagnosisTarget: Sendable, Hashable {
         }
     }
 
-    /// The same, by one way.
+    /// A copy of the target for one choice of the proxy settings.
     func through(_ choice: ProxyChoice) -> DiagnosisTarget {
         var target = self
         switch choice {
@@ -135,14 +135,14 @@ struct DiagnosisTarget: Sendable, Hashable {
         return target
     }
 
-    /// The same, and nobody knows the way to it.
+    /// A copy of the target whose proxy could not be determined, for the given reason.
     func without(_ fault: Finding) -> DiagnosisTarget {
         var target = self
         target.proxyFault = fault
         return target
     }
 
-    /// What a proxy script is asked about: without a query, which may hold a secret.
+    /// The URL given to a proxy script, without the query, which may hold a secret.
     var url: URL? {
         guard host != nil else { return nil }
         let path = if case .http(let path, _) = service { path } else { "/" }

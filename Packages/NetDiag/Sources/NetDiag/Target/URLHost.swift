@@ -1,7 +1,7 @@
 internal import HostResolver
 
 extension String {
-    /// The host that a URL names; nil if it is none, or relative.
+    /// The host of the URL in this string; nil if the string is not a URL, or is a relative one.
     var urlHost: String? {
         guard let host = try? URLAuthority(of: self).host, !host.isEmpty else { return nil }
         return host

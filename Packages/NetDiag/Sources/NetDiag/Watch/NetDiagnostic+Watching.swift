@@ -5,14 +5,15 @@ extension NetDiagnostic {
         case tick
     }
 
-    /// A diagnosis now, and another whenever something else is broken, or works again.
+    /// Diagnoses repeatedly and returns a diagnosis now, and another one whenever the cause changes or disappears.
     ///
     /// ```swift
     /// for await diagnosis in diagnostic.changes() { print(diagnosis) }
     /// ```
     ///
-    /// Looks when the kernel says that the network has changed, and now and then in any case, as `pace` says: many changes in
-    /// short order are one, and a dead network is not hammered. Ends with whoever iterates; a slow reader gets the newest.
+    /// It diagnoses when the kernel reports a change of the network, and also at intervals, as set by `pace`: several changes in
+    /// quick succession count as one, and the checks of a broken network become less frequent. Watching ends when the iteration
+    /// ends. A slow consumer receives only the newest diagnosis.
     public func changes(pace: WatchPace = WatchPace()) -> AsyncStream<Diagnosis> {
         let (stream, told) = AsyncStream<Diagnosis>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let task = Task { [self] in
@@ -29,7 +30,7 @@ extension NetDiagnostic {
         var latest: Diagnosis?
         var alarm: ContinuousClock.Instant?
         await withTaskGroup(of: Void.self) { group in
-            // Without the kernel's word, the interval remains.
+            // Without notifications of the kernel, the intervals remain.
             if let monitor = try? NetworkMonitor() {
                 group.addTask { for await _ in monitor.changes() { feed.yield(.changed) } }
             }

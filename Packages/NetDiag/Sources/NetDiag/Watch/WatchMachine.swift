@@ -1,26 +1,26 @@
-/// Decides when to look again, and when what was found is news. Does no I/O and reads no clock.
+/// Decides when to check the network again, and when to report a result. Does no I/O and reads no clock.
 ///
-/// Theory of operation. A network that changes changes often in a row, and a dead one is not helped by being asked: looks wait
-/// until it has been quiet, are never closer together than ``WatchPace/shortest``, and become rarer as long as it stays
-/// broken. Bad news is told when it has lasted for ``WatchPace/patience``, good news at once.
+/// Theory of operation. Changes of a network come in bursts, and frequent checks do not help a broken one. So a check waits
+/// until the network has been quiet, checks are at least ``WatchPace/shortest`` apart, and they become less frequent as long as
+/// the network stays broken. A fault is reported once it has lasted for ``WatchPace/patience``, a recovery immediately.
 struct WatchMachine: Sendable {
-    /// What to do now.
+    /// The next thing for the driver to do.
     enum Action: Sendable, Hashable {
         case look
-        /// Tell what was found last.
+        /// Report the latest result.
         case tell
         case wait(until: ContinuousClock.Instant)
-        /// Until the look that is under way is over.
+        /// Wait for the result of the check that is under way.
         case waitForLook
     }
 
-    /// What is told: that it works, or what is broken.
+    /// A result as far as it is reported: the network works, or which fault it has.
     private enum News: Hashable {
         case works
         case broken(FindingCode)
     }
 
-    /// How many quiet times a look may be put off by changes.
+    /// The maximum delay of a check by further changes, in multiples of ``WatchPace/quietTime``.
     static let longestFactor = 10
 
     private let pace: WatchPace
@@ -39,7 +39,7 @@ struct WatchMachine: Sendable {
         earliestLook = now
     }
 
-    /// The kernel says that something has changed.
+    /// Records that the kernel has reported a change.
     mutating func changed(now: ContinuousClock.Instant) {
         let latest = latestLook ?? now + pace.quietTime * WatchMachine.longestFactor
         latestLook = latest
@@ -47,7 +47,7 @@ struct WatchMachine: Sendable {
         nextLook = max(min(now + pace.quietTime, latest), earliestLook)
     }
 
-    /// A look is over; `code` is that of the cause, nil if it works.
+    /// Records the result of a check: the code of the cause, or nil if the network works.
     mutating func found(_ code: FindingCode?, now: ContinuousClock.Instant) {
         let hasChangedMeanwhile = latestLook != nil
         isLooking = false
@@ -69,7 +69,7 @@ struct WatchMachine: Sendable {
         }
     }
 
-    /// What to do now.
+    /// Returns what to do now.
     mutating func next(now: ContinuousClock.Instant) -> Action {
         if mustTell {
             mustTell = false
@@ -88,7 +88,7 @@ struct WatchMachine: Sendable {
         mustTell = true
     }
 
-    /// Looks again once bad news is old enough to be told.
+    /// Schedules the check that confirms a fault, once it is old enough to be reported.
     private mutating func confirm(_ since: ContinuousClock.Instant) {
         nextLook = max(min(nextLook, since + pace.patience), earliestLook)
     }

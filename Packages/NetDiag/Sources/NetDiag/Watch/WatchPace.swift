@@ -1,16 +1,16 @@
-/// How often a network is looked at that is watched, and how soon news is told.
+/// How often a watched network is checked, and how soon results are reported.
 public struct WatchPace: Sendable, Hashable {
-    /// How long the network must be quiet after a change before it is looked at. Default 1 s.
+    /// How long the network must be quiet after a change before it is checked. Default 1 s.
     public var quietTime: Duration = .seconds(1)
-    /// How long bad news must last before it is told. Default 5 s.
+    /// How long a fault must last before it is reported. Default 5 s.
     public var patience: Duration = .seconds(5)
-    /// The shortest time between two looks. Default 5 s; twice as long after each that finds it broken, up to ``longest``.
+    /// The shortest time between two checks. Default 5 s. It doubles after each check that finds a fault, up to ``longest``.
     public var shortest: Duration = .seconds(5)
-    /// The longest time between two looks at a broken network that does not change. Default 5 minutes.
+    /// The longest time between two checks of a broken network that does not change. Default 5 minutes.
     public var longest: Duration = .seconds(300)
-    /// The time between two looks at a network that works and does not change. Default 1 minute.
+    /// The time between two checks of a network that works and does not change. Default 1 minute.
     public var interval: Duration = .seconds(60)
 
-    /// The defaults.
+    /// Creates a pace with the default values.
     public init() {}
 }
