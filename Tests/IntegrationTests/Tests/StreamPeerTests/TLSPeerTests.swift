@@ -111,7 +111,7 @@ import Testing
         let error = await #expect(throws: StreamError.self) {
             _ = try await other.startingTLS(by: .ftp, with: try trustingPeers())
         }
-        #expect(error?.description.contains("does not go over to TLS") == true)
+        #expect(error?.description.contains("refuses to start TLS") == true)
         #expect(other.input.status == .closed)
         plain.stop()
     }

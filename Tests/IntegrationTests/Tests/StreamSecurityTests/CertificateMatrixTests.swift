@@ -34,7 +34,7 @@ import Testing
     }
 
     static let faults: [(CertificateMatrix.Entry, name: String, TLSFailure, words: String)] = [
-        (.clientPurpose, "localhost", .invalidChain, "purposes (extended key usage)"),
+        (.clientPurpose, "localhost", .invalidChain, "extended key usage does not allow"),
         (.commonNameOnly, "localhost", .hostNameMismatch, "names no host at all"),
         (.commonNameBesideOthers, "localhost", .hostNameMismatch, "names other.example"),
         (.addressAsName, "127.0.0.1", .hostNameMismatch, "not for 127.0.0.1"),
@@ -48,10 +48,10 @@ import Testing
         (.weakKey, "localhost", .badCertificate, "localhost cannot be accepted: its key is too short"),
         (.weakIssuer, "localhost", .badCertificate, "CN=Issuer With A Short Key"),
         (.weakDigest, "localhost", .badCertificate, "hash function that can be forged"),
-        (.issuedByServer, "localhost", .invalidChain, "CN=other cannot be accepted: it signed another one"),
+        (.issuedByServer, "localhost", .invalidChain, "CN=other cannot be accepted: it signed another certificate"),
         (.issuerMayNotSign, "localhost", .invalidChain, "CN=Issuer Without Signing"),
         (.issuedByVersion1, "localhost", .invalidChain, "CN=Version 1"),
-        (.pathTooLong, "localhost", .invalidChain, "no more authorities below"),
+        (.pathTooLong, "localhost", .invalidChain, "no further authorities below"),
         (.excludedName, "localhost", .invalidChain, "must not issue for a name in it"),
         (.notPermittedName, "localhost", .invalidChain, "may issue for other names only"),
         (.expiredIssuer, "localhost", .certificateExpired, "CN=expired-issuer-own expired on 2021-01-01"),

@@ -42,16 +42,16 @@ enum CertificateFault: String {
     /// The rest of a sentence about a certificate.
     var text: String {
         switch self {
-        case .purpose: "its purposes (extended key usage) are others"
+        case .purpose: "its extended key usage does not allow this use (a server needs serverAuth, a client clientAuth)"
         case .shortKey: "its key is too short to be safe"
         case .weakSignature: "it is signed with a hash function that can be forged"
-        case .noAuthority: "it signed another one, but is not an authority's"
-        case .pathLength: "an authority above it allows no more authorities below"
+        case .noAuthority: "it signed another certificate, but is not an authority's"
+        case .pathLength: "an authority above it allows no further authorities below (path length)"
         case .excludedName: "an authority above it must not issue for a name in it (excluded by name constraints)"
         case .foreignName: "an authority above it may issue for other names only (not permitted by name constraints)"
-        case .unknownCritical: "it has a critical extension that is unknown here"
-        case .signature: "its signature is wrong; it was changed, or its issuer did not sign it"
-        case .chainLength: "too many authorities stand above it"
+        case .unknownCritical: "it has an unknown critical extension"
+        case .signature: "its signature is wrong: it was altered, or its issuer did not sign it"
+        case .chainLength: "its chain of authorities is too long"
         }
     }
 }

@@ -49,18 +49,18 @@ struct TLSAlert {
     func advice(hasIdentity: Bool) -> String {
         switch number {
         case 40 where !hasIdentity:
-            "it shares no cipher with this side, or wants a client certificate, and none was given"
-        case 40: "it shares no cipher with this side, or does not accept the client certificate"
-        case 42, 43, 46: "it does not accept the certificate of this side"
+            "it supports no cipher of this side, or requires a client certificate, and none was sent"
+        case 40: "it supports no cipher of this side, or rejects the client certificate"
+        case 42, 43, 46: "it rejects the certificate of this side"
         case 44: "the certificate of this side was revoked"
         case 45: "the certificate of this side has expired"
-        case 48: "it does not know the authority that signed the certificate of this side"
-        case 49: "the certificate of this side gives no access"
-        case 70: "it speaks none of the versions of TLS that are allowed here"
-        case 71: "it demands stronger ciphers"
-        case 112: "it does not serve the name it was told"
-        case 116: "it requires a client certificate, and none was given"
-        case 120: "it speaks none of the application protocols that were offered"
+        case 48: "it does not trust the authority that issued the certificate of this side"
+        case 49: "the certificate of this side has no access"
+        case 70: "it supports none of the TLS versions allowed on this side"
+        case 71: "it requires stronger ciphers"
+        case 112: "it does not serve the requested name"
+        case 116: "it requires a client certificate, and none was sent"
+        case 120: "it supports none of the offered application protocols"
         default: ""
         }
     }

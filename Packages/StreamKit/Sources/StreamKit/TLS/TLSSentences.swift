@@ -1,4 +1,4 @@
-/// The catalogue of TLS's sentences: what happened, where, and what to do.
+/// The catalogue of TLS sentences: what failed, where, and what to do.
 extension Sentence {
     // MARK: The peer's certificate
 
@@ -12,7 +12,7 @@ extension Sentence {
     static func certificateNotYetValid(_ subject: String, from date: String, now: String) -> Sentence {
         Sentence(
             "tls.notYetValid",
-            "The certificate of %1 is not valid before %2. This machine's clock says %3: check it first.", subject,
+            "The certificate of %1 is not valid before %2. This machine's clock shows %3: check it first.", subject,
             date, now)
     }
 
@@ -20,33 +20,33 @@ extension Sentence {
         names.isEmpty
             ? Sentence(
                 "tls.nameless",
-                "The certificate that came is not for %1: it names no host at all. Its owner must add the name.", name)
+                "The server's certificate is not for %1: it names no host at all. Its owner must add the name.", name)
             : Sentence(
                 "tls.nameMismatch",
-                "The certificate that came is not for %1: it names %2. Use one of those names, or find out who answers there.",
+                "The server's certificate is not for %1: it names %2. Use one of these names, or check that this is the right server.",
                 name, names)
     }
 
     static func unknownRoot(_ peer: String, issuer: String) -> Sentence {
         Sentence(
             "tls.unknownRoot",
-            "The certificate of %1 leads to “%2”, which is not trusted here. If it should be, add that authority to the trusted "
-                + "roots; if it is a well-known one, the peer forgot to send the certificates in between.",
+            "The certificate of %1 is issued by “%2”, which is not trusted. To trust it, add that authority to the trusted roots. "
+                + "If the authority is well known, the peer did not send its intermediate certificates.",
             peer, issuer)
     }
 
     static func noRootsHere(_ peer: String) -> Sentence {
         Sentence(
             "tls.noRoots",
-            "No certificate can be verified, that of %1 included: this machine has no trusted roots. Install the package "
-                + "ca-certificates, or name the roots to trust.",
+            "The certificate of %1 cannot be verified: this machine has no trusted roots. Install the package ca-certificates, "
+                + "or set the roots to trust.",
             peer)
     }
 
     static func selfSigned(_ peer: String, fingerprint: String) -> Sentence {
         Sentence(
             "tls.selfSigned",
-            "The certificate of %1 is signed by nobody but itself. If it is the right one (SHA-256 %2), add it to the trusted roots.",
+            "The certificate of %1 is self-signed. If it is the right one (SHA-256 %2), add it to the trusted roots.",
             peer, fingerprint)
     }
 
@@ -54,26 +54,28 @@ extension Sentence {
         isMissing
             ? Sentence(
                 "tls.noRevocationList",
-                "Whether the certificate of %1 was revoked is not known: there is no list by “%2” among those to look at.",
+                "It is unknown whether the certificate of %1 was revoked: no revocation list of “%2” is configured.",
                 subject, issuer)
             : Sentence(
                 "tls.badRevocationList",
-                "Whether the certificate of %1 was revoked is not known: the list by “%2” is out of date or not genuine.",
+                "It is unknown whether the certificate of %1 was revoked: the revocation list of “%2” is out of date or not genuine.",
                 subject, issuer)
     }
 
     static func revocationListUnreadable(_ path: String) -> Sentence {
-        Sentence("tls.revocationList", "There is no list of revoked certificates in %1.", path)
+        Sentence("tls.revocationList", "%1 contains no certificate revocation list.", path)
     }
 
     static func statusMissing(_ subject: String) -> Sentence {
-        Sentence("tls.noStatus", "%1 does not prove that its certificate was not revoked, and it was to.", subject)
+        Sentence(
+            "tls.noStatus",
+            "%1 sent no OCSP response, which this connection requires to prove that its certificate was not revoked.",
+            subject)
     }
 
     static func statusWorthless(_ subject: String, _ reason: String) -> Sentence {
         Sentence(
-            "tls.badStatus", "The proof that the certificate of %1 was not revoked cannot be believed: %2.", subject,
-            reason)
+            "tls.badStatus", "The OCSP response for the certificate of %1 is not usable: %2.", subject, reason)
     }
 
     static func certificateRevoked(_ subject: String) -> Sentence {
@@ -92,17 +94,17 @@ extension Sentence {
     static func pinMissing(_ peer: String, found: String) -> Sentence {
         Sentence(
             "tls.pin",
-            "None of the pinned keys is in the certificates of %1, whose own key is %2. Either its key was changed without the "
-                + "pins, or somebody poses as it.",
+            "No certificate of %1 has a pinned key; its own key is %2. Either its key has changed and the pins must be updated, "
+                + "or another server impersonates it.",
             peer, found)
     }
 
     static func refusedByRule(_ peer: String) -> Sentence {
-        Sentence("tls.rule", "The certificate of %1 was refused by this program's own rule.", peer)
+        Sentence("tls.rule", "The certificate of %1 was rejected by this program's own verification rule.", peer)
     }
 
     static func clientCertificateMissing() -> Sentence {
-        Sentence("tls.clientCertificate", "The client showed no certificate, and this server requires one.")
+        Sentence("tls.clientCertificate", "The client sent no certificate, but this server requires one.")
     }
 
     // MARK: The handshake
@@ -110,27 +112,27 @@ extension Sentence {
     static func notTLS(_ peer: String, answer: String) -> Sentence {
         Sentence(
             "tls.notTLS",
-            "%1 does not speak TLS here: it answered with %2. Check the port, or connect without TLS and upgrade if the protocol "
-                + "can do that.",
+            "%1 does not speak TLS: it answered with %2. Check the port, or connect without TLS and upgrade (STARTTLS) if the "
+                + "protocol allows it.",
             peer, answer)
     }
 
     static func versionRefused(_ peer: String, _ least: TLSVersion, _ most: TLSVersion) -> Sentence {
         least == most
-            ? Sentence("tls.version", "%1 does not speak %2, the only version allowed here.", peer, least.description)
+            ? Sentence("tls.version", "%1 does not support %2, the only version allowed.", peer, least.description)
             : Sentence(
-                "tls.versions", "%1 speaks no version of TLS that is allowed here (%2 to %3).", peer, least.description,
+                "tls.versions", "%1 supports no allowed version of TLS (%2 to %3).", peer, least.description,
                 most.description)
     }
 
     static func nothingInCommon(_ peer: String, reason: String) -> Sentence {
-        Sentence("tls.negotiation", "There is no agreement with %1: %2.", peer, reason)
+        Sentence("tls.negotiation", "The TLS handshake with %1 found no common parameters: %2.", peer, reason)
     }
 
     static func closedInHandshake(_ peer: String) -> Sentence {
         Sentence(
             "tls.closedInHandshake",
-            "%1 closed the connection in the middle of the TLS handshake. It may not speak TLS on this port, or refuse this client.",
+            "%1 closed the connection during the TLS handshake. It may not speak TLS on this port, or it rejects this client.",
             peer)
     }
 
@@ -141,17 +143,17 @@ extension Sentence {
     }
 
     static func protocolBroken(_ peer: String, reason: String) -> Sentence {
-        Sentence("tls.protocol", "%1 broke the rules of TLS: %2.", peer, reason)
+        Sentence("tls.protocol", "%1 violated the TLS protocol: %2.", peer, reason)
     }
 
     static func internalFailure(_ reason: String) -> Sentence {
-        Sentence("tls.internal", "OpenSSL failed on this side: %1.", reason)
+        Sentence("tls.internal", "OpenSSL failed on this machine: %1.", reason)
     }
 
     static func bytesBeforeHandshake(_ peer: String) -> Sentence {
         Sentence(
             "tls.bytesBefore",
-            "%1 sent something between its leave to begin TLS and the handshake; somebody on the way may have put it in.",
+            "%1 sent data between agreeing to TLS and the handshake; an attacker on the path may have inserted it.",
             peer)
     }
 
@@ -159,16 +161,16 @@ extension Sentence {
 
     static func truncated(_ peer: String) -> Sentence {
         Sentence(
-            "tls.truncated", "The connection with %1 ended without TLS's farewell: what was received may be cut short.",
+            "tls.truncated", "%1 closed the connection without TLS close_notify: the received data may be truncated.",
             peer)
     }
 
     static func recordChanged(_ peer: String) -> Sentence {
-        Sentence("tls.changed", "Data from %1 was changed on its way: a record did not verify.", peer)
+        Sentence("tls.changed", "Data from %1 was altered in transit: a TLS record failed verification.", peer)
     }
 
     static func onlyOverhead(_ peer: String, bytes: Int) -> Sentence {
-        Sentence("tls.overhead", "%1 sent %2 bytes of TLS messages without any data among them.", peer, String(bytes))
+        Sentence("tls.overhead", "%1 sent %2 bytes of TLS messages without any data.", peer, String(bytes))
     }
 
     // MARK: The configuration
@@ -176,16 +178,16 @@ extension Sentence {
     static func noPeerName() -> Sentence {
         Sentence(
             "tls.noName",
-            "There is no name to check the peer's certificate for. Set peerName, or say that the name must not be checked."
+            "There is no name to check the peer's certificate against. Set peerName, or turn off the check of the name."
         )
     }
 
     static func badPeerName(_ name: String, reason: String) -> Sentence {
-        Sentence("tls.badName", "“%1” can be no name in a certificate: %2", name, reason)
+        Sentence("tls.badName", "“%1” cannot be a name in a certificate: %2", name, reason)
     }
 
     static func serverWithoutIdentity() -> Sentence {
-        Sentence("tls.noIdentity", "A TLS server needs a certificate and its private key; set the identity.")
+        Sentence("tls.noIdentity", "A TLS server needs a certificate and its private key: set the identity.")
     }
 
     static func noVersionLeft() -> Sentence {
@@ -193,19 +195,21 @@ extension Sentence {
     }
 
     static func badCiphers(_ text: String) -> Sentence {
-        Sentence("tls.ciphers", "OpenSSL knows no usable cipher in “%1”.", text)
+        Sentence("tls.ciphers", "“%1” contains no cipher that OpenSSL can use.", text)
     }
 
     static func badProtocols() -> Sentence {
-        Sentence("tls.alpn", "The names of application protocols must have 1 to 255 bytes, and 65535 in all.")
+        Sentence(
+            "tls.alpn",
+            "The name of an application protocol must have 1 to 255 bytes, and all names together at most 65535.")
     }
 
     static func rootsUnreadable(_ path: String, reason: String) -> Sentence {
-        Sentence("tls.roots", "No trusted roots can be read from %1: %2.", path, reason)
+        Sentence("tls.roots", "The trusted roots in %1 cannot be read: %2.", path, reason)
     }
 
     static func certificateUnreadable(_ source: String, reason: String) -> Sentence {
-        Sentence("tls.certificate", "There is no readable certificate in %1: %2.", source, reason)
+        Sentence("tls.certificate", "The certificate in %1 cannot be read: %2.", source, reason)
     }
 
     static func keyUnreadable(_ source: String, reason: String) -> Sentence {
@@ -213,11 +217,11 @@ extension Sentence {
     }
 
     static func keyDoesNotMatch() -> Sentence {
-        Sentence("tls.keyMismatch", "The private key belongs to none of the certificates.")
+        Sentence("tls.keyMismatch", "The private key does not match any of the certificates.")
     }
 
     static func pinUnreadable(_ text: String) -> Sentence {
-        Sentence("tls.badPin", "“%1” is no pin: it should be sha256// and 44 letters of base64.", text)
+        Sentence("tls.badPin", "“%1” is not a pin: it must be sha256// and 44 characters of base64.", text)
     }
 }
 
@@ -225,39 +229,39 @@ extension Sentence {
 
 extension Sentence {
     static func startTLSNotGreeted(_ kind: String, _ line: String) -> Sentence {
-        Sentence("startTLS.greeting", "This is no %1 server that is ready: it says “%2”.", kind, readable(line))
+        Sentence("startTLS.greeting", "Expected the %1 greeting, but the server sent “%2”.", kind, readable(line))
     }
 
     static func startTLSRefused(_ kind: String, _ line: String) -> Sentence {
-        Sentence("startTLS.refused", "The %1 server does not go over to TLS: it says “%2”.", kind, readable(line))
+        Sentence("startTLS.refused", "The %1 server refuses to start TLS: it answered “%2”.", kind, readable(line))
     }
 
     static let startTLSNotOffered = Sentence(
-        "startTLS.offer", "The server does not offer STARTTLS, or somebody on the way has removed the offer.")
+        "startTLS.offer", "The server does not offer STARTTLS, or an attacker on the path has removed the offer.")
 
     static let startTLSInjected = Sentence(
         "startTLS.injected",
-        "Something came between the server's consent to TLS and the handshake: somebody on the way may have put it there."
+        "Data arrived between the server's consent to TLS and the handshake: an attacker on the path may have inserted it."
     )
 
     static let startTLSTooLong = Sentence(
-        "startTLS.long", "The server says more than such a server may before TLS begins.")
+        "startTLS.long", "The server sent too much before TLS began.")
 
     static let doesNotReturnToPlain = Sentence(
         "tls.noReturn",
-        "The connection can't go on in plain: bytes that follow TLS may have been read with it. Set `returnsToPlain` of its TLS configuration."
+        "The connection cannot continue without TLS: bytes that follow TLS may already have been read. Set `returnsToPlain` in its TLS configuration."
     )
 
     static let notAtEndOfTLS = Sentence(
         "tls.notEnded",
-        "TLS has not ended in both directions: finish the output and read the input to its end first.")
+        "TLS has not ended in both directions: first finish the output and read the input to its end.")
 
     static let dataAfterFarewell = Sentence(
-        "tls.dataAfterFarewell", "The peer goes on sending in TLS, though both were to end it.")
+        "tls.dataAfterFarewell", "The peer sent data over TLS after both sides agreed to end it.")
 
     static let startTLSEnded = Sentence("startTLS.ended", "The server closed the connection before TLS began.")
 
-    /// What a person can read of a line that came from a server.
+    /// The first 80 characters of a server's line, with control characters replaced.
     private static func readable(_ text: String) -> String {
         let start = text.unicodeScalars.prefix(80).map { $0.properties.generalCategory == .control ? "?" : String($0) }
         return start.joined() + (text.unicodeScalars.count > 80 ? "…" : "")

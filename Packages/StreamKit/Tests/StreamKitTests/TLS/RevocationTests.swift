@@ -47,7 +47,7 @@ import Testing
         for (bytes, words) in [
             (authority.revocationList([], from: -7200, until: -3600), "out of date"),
             (authority.revocationList([], from: 3600, until: 7200), "out of date"),
-            (TestAuthority("Somebody Else").revocationList([]), "no list by"),
+            (TestAuthority("Somebody Else").revocationList([]), "no revocation list of"),
             (forger.revocationList([]), "not genuine"),
         ] {
             try withList(bytes) { path in

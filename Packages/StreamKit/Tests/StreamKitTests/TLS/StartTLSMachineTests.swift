@@ -80,13 +80,13 @@ struct StartTLSMachineTests {
     }
 
     @Test(arguments: [
-        (StartTLSProtocol.ftp, ["421 full\r\n"], "no ftp server"), (.ftp, ["220 a\r\n", "502 no\r\n"], "“502 no”"),
+        (StartTLSProtocol.ftp, ["421 full\r\n"], "the ftp greeting"), (.ftp, ["220 a\r\n", "502 no\r\n"], "“502 no”"),
         (.ftp, ["220 a\r\n", "530 \u{1B}[2J\r\n"], "530 ?[2J"),
-        (.smtp, ["554 no\r\n"], "no smtp server"), (.smtp, ["HTTP/1.1 400\r\n"], "no smtp server"),
+        (.smtp, ["554 no\r\n"], "the smtp greeting"), (.smtp, ["HTTP/1.1 400\r\n"], "the smtp greeting"),
         (.smtp, ["220 a\r\n", "250 me\r\n"], "does not offer"), (.smtp, ["220 a\r\n", "502 me\r\n"], "“502 me”"),
         (.smtp, ["220 a\r\n", "250 STARTTLS\r\n", "454 later\r\n"], "“454 later”"),
-        (.imap, ["* PREAUTH hi\r\n"], "no imap server"), (.imap, ["* OK\r\n", "a NO\r\n"], "“a NO”"),
-        (.imap, ["* OK\r\n", "* BYE\r\n"], "“* BYE”"), (.pop3, ["-ERR\r\n"], "no pop3 server"),
+        (.imap, ["* PREAUTH hi\r\n"], "the imap greeting"), (.imap, ["* OK\r\n", "a NO\r\n"], "“a NO”"),
+        (.imap, ["* OK\r\n", "* BYE\r\n"], "“* BYE”"), (.pop3, ["-ERR\r\n"], "the pop3 greeting"),
         (.pop3, ["+OK\r\n", "-ERR no\r\n"], "“-ERR no”"),
     ])
     func refused(_ kind: StartTLSProtocol, _ says: [String], _ words: String) {

@@ -122,7 +122,7 @@ import Testing
         _ = try peer.write(Array(answer.utf8))
         let error = #expect(throws: StreamError.self) { try client.tryOpen() }
         #expect(error?.tlsFailure == .protocolViolation)
-        #expect(error?.description.contains("www.example.org port 80 does not speak TLS here") == true)
+        #expect(error?.description.contains("www.example.org port 80 does not speak TLS") == true)
         #expect(error?.description.contains(said) == true)
     }
 
