@@ -34,7 +34,7 @@ public struct Diagnosis: Sendable, Hashable {
         let cause = failures.first { one in !failures.contains { $0.code.explains.contains(one.code) } }
         self.cause = cause
         var rest = failures
-        if let place = cause.flatMap(rest.firstIndex) { rest.remove(at: place) }
+        if let index = cause.flatMap(rest.firstIndex) { rest.remove(at: index) }
         // A warning above the broken rung may be a consequence of it.
         let overshadowed = findings.filter { $0.severity == .warning && $0.rung > cause?.rung ?? .authentication }
         consequences = (rest + overshadowed).map { finding in
@@ -65,7 +65,7 @@ extension Diagnosis: CustomStringConvertible {
         if let cause {
             lines += ["\(cause.sentence)", "\(cause.advice)"]
         } else {
-            lines.append("\(target == DiagnosisTarget.machine.place ? Sentence.machineWorks : .works(target))")
+            lines.append("\(target == DiagnosisTarget.machine.hostAndPort ? Sentence.machineWorks : .works(target))")
         }
         for remark in remarks { lines.append("\(remark.sentence)") }
         return lines.joined(separator: "\n")

@@ -17,15 +17,15 @@ public struct StandardErrorPresenter: DiagnosisPresenter {
 
     /// Writes the name of the program and the target.
     public func began(_ target: String, for name: String) {
-        say("\(name): diagnosing \(target) …")
+        write("\(name): diagnosing \(target) …")
     }
 
     /// Writes the cause and the advice, or that the target works.
     public func finished(_ diagnosis: Diagnosis) {
-        say(diagnosis.description)
+        write(diagnosis.description)
     }
 
-    private func say(_ text: String) {
+    private func write(_ text: String) {
         // Control characters other than line ends could change the state of a terminal.
         let shown = text.unicodeScalars.map { scalar in
             scalar == "\n" || !(scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)) ? String(scalar) : "?"

@@ -53,7 +53,7 @@ public final class NetDiagnostic: Sendable {
     }
 
     /// The routes to the target, in order of preference; at least one.
-    private let ways: [DiagnosisTarget]
+    private let targets: [DiagnosisTarget]
     private let read: ReadStream?
     private let write: WriteStream?
     /// Facts known before the diagnosis.
@@ -61,10 +61,10 @@ public final class NetDiagnostic: Sendable {
     private let options: Options
 
     private init(
-        _ ways: [DiagnosisTarget], read: ReadStream? = nil, write: WriteStream? = nil,
+        _ targets: [DiagnosisTarget], read: ReadStream? = nil, write: WriteStream? = nil,
         knowing facts: LadderFacts = LadderFacts(), _ options: Options
     ) {
-        self.ways = ways
+        self.targets = targets
         self.read = read
         self.write = write
         known = facts
@@ -150,7 +150,7 @@ public final class NetDiagnostic: Sendable {
     /// The diagnosis ends within the longest single limit of ``Options``. Cancelling the task ends it early, with the findings so
     /// far. If the settings name several routes and the proxy of the first cannot be reached, the others are checked as well.
     public func diagnose() async -> Diagnosis {
-        await LadderClimb(options).diagnose(ways, knowing: knownFacts)
+        await LadderDriver(options).diagnose(targets, knowing: knownFacts)
     }
 
     /// Starts a diagnosis that `presenter` shows to the user, and returns immediately. The task returns the result.
@@ -161,14 +161,14 @@ public final class NetDiagnostic: Sendable {
         with presenter: any DiagnosisPresenter = StandardErrorPresenter()
     ) -> Task<Diagnosis, Never> {
         Task { [self] in
-            presenter.began(target.place, for: options.name)
+            presenter.began(target.hostAndPort, for: options.name)
             let diagnosis = await diagnose()
             presenter.finished(diagnosis)
             return diagnosis
         }
     }
 
-    private var target: DiagnosisTarget { ways.first ?? .machine }
+    private var target: DiagnosisTarget { targets.first ?? .machine }
 
     private var knownFacts: LadderFacts {
         guard read != nil || write != nil else { return known }

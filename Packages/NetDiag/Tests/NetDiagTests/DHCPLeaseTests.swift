@@ -55,19 +55,19 @@ import Testing
         #expect(DHCPLease.parse(beyond.replacing("9999/12", with: "99999/12")).isEmpty)
     }
 
-    @Test func whatHasRunOutOfTheFilesThatAreThere() throws {
+    @Test func expiredLeasesOfAllFiles() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("leases-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try Self.file.write(toFile: folder + "/dhclient.eth0.leases", atomically: true, encoding: .utf8)
         try Self.file.write(toFile: folder + "/dhcpd.leases", atomically: true, encoding: .utf8)
-        #expect(DHCPLease.lapsed(in: folder, now: 1_795_200_001).map(\.interface) == ["wlan0"])
-        #expect(DHCPLease.lapsed(in: folder, now: 1_795_285_801).count == 2)
-        #expect(DHCPLease.lapsed(in: folder + "/nowhere", now: .max).isEmpty)
+        #expect(DHCPLease.expired(in: folder, now: 1_795_200_001).map(\.interface) == ["wlan0"])
+        #expect(DHCPLease.expired(in: folder, now: 1_795_285_801).count == 2)
+        #expect(DHCPLease.expired(in: folder + "/nowhere", now: .max).isEmpty)
     }
 
     /// Pipes, folders, links and huge files in place of lease files neither block the reader nor are read whole.
-    @Test func filesThatAreNone() throws {
+    @Test func malformedLeaseFiles() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("leases-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -77,23 +77,23 @@ import Testing
         for (name, target) in [("c", "/dev/zero"), ("d", folder + "/dhclient.d.leases"), ("e", "/nowhere")] {
             #expect(symlink(target, folder + "/dhclient.\(name).leases") == 0)
         }
-        #expect(DHCPLease.lapsed(in: folder, now: .max).isEmpty)
+        #expect(DHCPLease.expired(in: folder, now: .max).isEmpty)
         // Terabytes, with a lease at the end.
         let descriptor = open(folder + "/dhclient.f.leases", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         let lease = Array("\nlease { interface \"eth0\"; fixed-address 192.0.2.7; expire epoch 1; }\n".utf8)
         #expect(pwrite(descriptor, lease, lease.count, 1 << 42) == lease.count)
         close(descriptor)
-        #expect(DHCPLease.lapsed(in: folder, now: 2).map(\.interface) == ["eth0"])
+        #expect(DHCPLease.expired(in: folder, now: 2).map(\.interface) == ["eth0"])
     }
 
     /// Expiry times outside the range of dates.
     @Test(arguments: [Int64.min, Int64.min + 1, -1, 0, 253_402_300_800, .max])
-    func timesThatNoClockShows(_ expiry: Int64) {
+    func extremeExpiryTimes(_ expiry: Int64) {
         let leases = DHCPLease.parse(
             "lease { interface \"eth0\"; fixed-address 192.0.2.7; expire epoch \(expiry); }")
         #expect(leases.first?.expiry == expiry)
         var fault = LadderFault.all.first { $0.code == .linkLocalOnly }!
-        fault.world.surroundings.lapsedLeases = leases
+        fault.world.environment.expiredLeases = leases
         #expect(fault.world.diagnose().cause?.code == .leaseExpired)
     }
 
@@ -101,12 +101,12 @@ import Testing
     @Test func itExplainsAMissingAddress() {
         let lease = DHCPLease(interface: "eth0", address: IPAddress("192.0.2.7")!, expiry: 1_795_200_000)
         var fault = LadderFault.all.first { $0.code == .linkLocalOnly }!
-        fault.world.surroundings.lapsedLeases = [lease]
+        fault.world.environment.expiredLeases = [lease]
         let cause = fault.world.diagnose().cause
         #expect(cause?.code == .leaseExpired)
         #expect(cause.map { "\($0.sentence)" }?.contains("Fri, 20 Nov 2026 18:40:00 GMT") == true)
-        #expect(World.changed { $0.surroundings.lapsedLeases = [lease] }.diagnose().cause == nil)
-        fault.world.surroundings.lapsedLeases[0].interface = "eth1"
+        #expect(World.changed { $0.environment.expiredLeases = [lease] }.diagnose().cause == nil)
+        fault.world.environment.expiredLeases[0].interface = "eth1"
         #expect(fault.world.diagnose().cause?.code == .linkLocalOnly)
     }
 }

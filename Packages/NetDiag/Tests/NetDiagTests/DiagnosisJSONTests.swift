@@ -19,7 +19,7 @@ import Testing
                 """)
     }
 
-    @Test func aBrokenOneWithWhatFollows() throws {
+    @Test func aBrokenOneWithConsequences() throws {
         let world = World.changed {
             $0.connection = World.timedOut
             $0.neighbors = [Neighbor(World.gateway, interfaceIndex: 2, state: .failed)]

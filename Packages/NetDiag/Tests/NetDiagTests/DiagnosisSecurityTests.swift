@@ -69,14 +69,14 @@ import Testing
         let circle = try AnsweringServer("HTTP/1.1 302 Go\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
         #expect(try await diagnose("http://127.0.0.1:\(circle.port)/").cause?.code == .redirectLoop)
         #expect(circle.requests.count == 1)
-        #expect(Talk.path(of: "/a#b", within: .plainPage) == "/a")
-        #expect(Talk.path(of: "http://www.example.org:80/x?y", within: .plainPage) == "/x?y")
-        #expect(Talk.path(of: "HTTP://WWW.EXAMPLE.ORG", within: .plainPage) == "/")
+        #expect(Exchange.path(of: "/a#b", within: .plainPage) == "/a")
+        #expect(Exchange.path(of: "http://www.example.org:80/x?y", within: .plainPage) == "/x?y")
+        #expect(Exchange.path(of: "HTTP://WWW.EXAMPLE.ORG", within: .plainPage) == "/")
         for other in [
             "//evil.example/", "https://www.example.org/", "http://www.example.org.evil/",
             "http://www.example.org@evil/",
         ] {
-            #expect(Talk.path(of: other, within: .plainPage) == nil)
+            #expect(Exchange.path(of: other, within: .plainPage) == nil)
         }
     }
 
@@ -92,7 +92,7 @@ import Testing
         #expect(try await diagnose("http://127.0.0.1:\(server.port)/").cause?.code == .notHTTP)
     }
 
-    @Test func whatServersSayIsHarmlessToTerminals() async throws {
+    @Test func serverTextIsEscaped() async throws {
         let server = try AnsweringServer(
             "HTTP/1.1 302 Go\r\nLocation: http://evil.example/\u{1b}[2J?x=hunter2\r\nContent-Length: 0\r\n\r\n")
         let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/")

@@ -21,9 +21,9 @@ import Testing
     /// Both families, and all name servers, are probed at the same time.
     @Test func independentProbesRunAtOnce() {
         let world = World.changed {
-            $0.surroundings.network.interfaces[1].addresses.append(World.address6)
+            $0.environment.network.interfaces[1].addresses.append(World.address6)
             $0.lookup = .success([World.host6, World.host])
-            $0.surroundings.nameServers = [World.server, World.otherServer]
+            $0.environment.nameServers = [World.server, World.otherServer]
             $0.answers[World.otherServer] = .addresses([World.host])
         }
         #expect(world.run(roundTrip: .milliseconds(100)).time <= .milliseconds(550))
@@ -31,18 +31,18 @@ import Testing
 
     /// A diagnosis never takes longer than the longest single limit.
     @Test(arguments: LadderFault.all)
-    func aDeadOneTakesNoLongerThanTheLongestLimit(_ fault: LadderFault) {
+    func aFaultTakesNoLongerThanTheLongestLimit(_ fault: LadderFault) {
         let limits = LadderLimits()
         #expect(fault.world.run(fault.target, limits: limits).time <= limits.total)
     }
 
     @Test func everythingDeadAtOnce() {
         let world = World.changed {
-            $0.surroundings.nameServers = [World.server, World.otherServer]
+            $0.environment.nameServers = [World.server, World.otherServer]
             $0.answers = [World.server: .silent, World.otherServer: .silent]
             $0.lookup = .failure(World.temporary)
             $0.connection = World.timedOut
-            $0.talk = .unanswered(World.timedOut)
+            $0.exchange = .unanswered(World.timedOut)
         }
         let limits = LadderLimits()
         let run = world.run(limits: limits)
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// A missing answer is investigated before its limit has passed.
-    @Test func aSilentHostIsLookedIntoMeanwhile() {
+    @Test func aSilentHostIsInvestigatedMeanwhile() {
         let world = World.changed {
             $0.connection = World.timedOut
             $0.path = PathOutcome(routers: [World.gateway], isReached: true)
@@ -64,7 +64,7 @@ import Testing
         #expect(run.time < LadderLimits().connection + .milliseconds(200))
         #expect(run.probes.contains(.path(World.host)))
         let narrow = World.changed {
-            $0.talk = .insecure(World.timedOut)
+            $0.exchange = .tlsFailed(World.timedOut)
             $0.sizes = PacketSizes(full: 1500, answered: [1280])
         }
         #expect(narrow.run().diagnosis.cause?.code == .packetsTooLarge)
@@ -86,14 +86,14 @@ import Testing
     @Test func everyProbeHasADeadlineWithinTheWhole() {
         let start = ContinuousClock.now
         let limits = LadderLimits()
-        var machine = LadderMachine(.page, limits: limits, noise: "q", now: start)
-        let orders = machine.next(now: start)
-        #expect(!orders.isEmpty && orders.allSatisfy { $0.deadline <= start + limits.total })
-        machine.receive(.surroundings(World().surroundings), of: .surroundings)
+        var machine = LadderMachine(.page, limits: limits, randomLabel: "q", now: start)
+        let probes = machine.next(now: start)
+        #expect(!probes.isEmpty && probes.allSatisfy { $0.deadline <= start + limits.total })
+        machine.receive(.environment(World().environment), of: .environment)
         let late = start + limits.total - .milliseconds(10)
         #expect(machine.next(now: late).allSatisfy { $0.deadline <= start + limits.total })
         // A probe without time left is not started.
-        var over = LadderMachine(.page, limits: limits, noise: "q", now: start)
-        #expect(over.next(now: start + limits.total).map(\.probe) == [.surroundings])
+        var over = LadderMachine(.page, limits: limits, randomLabel: "q", now: start)
+        #expect(over.next(now: start + limits.total).map(\.probe) == [.environment])
     }
 }

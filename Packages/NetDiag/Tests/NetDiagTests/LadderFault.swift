@@ -17,47 +17,47 @@ struct LadderFault: Sendable, CustomStringConvertible {
     }
 
     /// All faults.
-    static let all: [LadderFault] = lower + names + proxies + connections + talks
+    static let all: [LadderFault] = lower + names + proxies + connections + exchanges
 
     private static func cutOff(_ world: inout World) {
-        world.surroundings.network.defaultRoutes = []
+        world.environment.network.defaultRoutes = []
         world.lookup = .failure(World.temporary)
         world.answers = [World.server: .failed("unreachable")]
     }
 
     private static let lower: [LadderFault] = [
         LadderFault(.noInterface) {
-            $0.surroundings.network.interfaces = [World.loopback]
+            $0.environment.network.interfaces = [World.loopback]
             cutOff(&$0)
         },
         LadderFault(.linkOff) {
-            $0.surroundings.network.interfaces[1].isUp = false
-            $0.surroundings.network.interfaces[1].hasCarrier = false
+            $0.environment.network.interfaces[1].isUp = false
+            $0.environment.network.interfaces[1].hasCarrier = false
             cutOff(&$0)
         },
         LadderFault(.noCarrier) {
-            $0.surroundings.network.interfaces[1].hasCarrier = false
+            $0.environment.network.interfaces[1].hasCarrier = false
             $0.lookup = .failure(World.temporary)
             $0.answers = [:]
         },
         LadderFault(.noAddress) {
-            $0.surroundings.network.interfaces[1].addresses = []
+            $0.environment.network.interfaces[1].addresses = []
             cutOff(&$0)
         },
         LadderFault(.linkLocalOnly) {
-            $0.surroundings.network.interfaces[1].addresses = [
+            $0.environment.network.interfaces[1].addresses = [
                 InterfaceAddress(IPAddress("169.254.3.4")!, prefixLength: 16),
                 InterfaceAddress(IPAddress("fe80::1")!, prefixLength: 64),
             ]
             cutOff(&$0)
         },
         LadderFault(.leaseExpired) {
-            $0.surroundings.network.interfaces[1].addresses = []
-            $0.surroundings.lapsedLeases = [DHCPLease(interface: "eth0", address: World.host, expiry: 0)]
+            $0.environment.network.interfaces[1].addresses = []
+            $0.environment.expiredLeases = [DHCPLease(interface: "eth0", address: World.host, expiry: 0)]
             cutOff(&$0)
         },
         LadderFault(.duplicateAddress) {
-            $0.surroundings.network.interfaces[1].addresses[0].isDuplicate = true
+            $0.environment.network.interfaces[1].addresses[0].isDuplicate = true
             $0.lookup = .failure(World.temporary)
             $0.answers = [World.server: .silent]
         },
@@ -94,11 +94,11 @@ struct LadderFault: Sendable, CustomStringConvertible {
 
     private static let names: [LadderFault] = [
         LadderFault(.noNameServers) {
-            $0.surroundings.nameServers = []
+            $0.environment.nameServers = []
             $0.lookup = .failure(World.temporary)
         },
         LadderFault(.noNameServers) {
-            $0.surroundings.isFallbackServer = true
+            $0.environment.isFallbackServer = true
             $0.lookup = .failure(World.temporary)
             $0.answers = [World.server: .failed("unreachable")]
         },
@@ -122,12 +122,12 @@ struct LadderFault: Sendable, CustomStringConvertible {
         },
         LadderFault(.nameServersOnlyUDP) {
             $0.lookup = .failure(World.temporary)
-            $0.answers = [World.server: .cut]
+            $0.answers = [World.server: .truncated]
         },
         LadderFault(.nameServersOnlyUDP) {
             $0.lookup = .failure(World.temporary)
             $0.answers = [World.server: .silent]
-            $0.inventions = [World.server: .noSuchName]
+            $0.nonexistentNameAnswers = [World.server: .noSuchName]
         },
         LadderFault(.nameUnknown) {
             $0.lookup = .failure(World.unknown)
@@ -140,14 +140,14 @@ struct LadderFault: Sendable, CustomStringConvertible {
         LadderFault(.nameLookupFailed) { $0.lookup = .failure(ResolverError(.system)) },
         LadderFault(.nameServerLies) {
             let wrong = IPAddress("203.0.113.66")!
-            $0.surroundings.nameServers = [World.server, World.otherServer]
+            $0.environment.nameServers = [World.server, World.otherServer]
             $0.lookup = .success([wrong])
             $0.answers = [World.server: .addresses([wrong]), World.otherServer: .addresses([World.host])]
             $0.connections = [wrong: World.refused]
-            $0.talks = [World.host: $0.talk]
+            $0.exchanges = [World.host: $0.exchange]
         },
         LadderFault(.nameInvented, .plainPage) {
-            $0.inventions = [World.server: .addresses([World.host])]
+            $0.nonexistentNameAnswers = [World.server: .addresses([World.host])]
         },
         LadderFault(.nameBlocked) {
             let nowhere = IPAddress("0.0.0.0")!
@@ -157,8 +157,8 @@ struct LadderFault: Sendable, CustomStringConvertible {
             $0.connection = World.refused
         },
         LadderFault(.hostsEntryStale) {
-            $0.surroundings.hostsEntry = [IPAddress("198.51.100.99")!]
-            $0.lookup = .success($0.surroundings.hostsEntry)
+            $0.environment.hostsEntry = [IPAddress("198.51.100.99")!]
+            $0.lookup = .success($0.environment.hostsEntry)
             $0.connection = World.timedOut
         },
     ]
@@ -170,19 +170,21 @@ struct LadderFault: Sendable, CustomStringConvertible {
             $0.answers = [World.server: .noSuchName]
         },
         LadderFault(.proxyUnreachable, .page.proxied()) { $0.connection = World.refused },
-        LadderFault(.proxyWrong, .page.proxied()) { $0.talk = .proxyRefused(status: 405) },
-        LadderFault(.proxyWrong, .plainPage.proxied()) { $0.talk = .otherProtocol },
-        LadderFault(.proxyWrong, .page.proxied(.socks5h)) { $0.talk = .proxyFailed(World.socks(.badState)) },
-        LadderFault(.proxyCredentialsWanted, .page.proxied()) { $0.talk = .proxyRefused(status: 407) },
-        LadderFault(.proxyCredentialsWanted, .plainPage.proxied()) { $0.talk = .answered(TalkAnswer(status: 407)) },
-        LadderFault(.proxyCredentialsWanted, .page.proxied(.socks5h)) {
-            $0.talk = .proxyFailed(World.socks(.noAcceptableMethod))
+        LadderFault(.proxyWrong, .page.proxied()) { $0.exchange = .proxyRefused(status: 405) },
+        LadderFault(.proxyWrong, .plainPage.proxied()) { $0.exchange = .wrongProtocol },
+        LadderFault(.proxyWrong, .page.proxied(.socks5h)) { $0.exchange = .proxyFailed(World.socks(.badState)) },
+        LadderFault(.proxyCredentialsWanted, .page.proxied()) { $0.exchange = .proxyRefused(status: 407) },
+        LadderFault(.proxyCredentialsWanted, .plainPage.proxied()) {
+            $0.exchange = .answered(ExchangeAnswer(status: 407))
         },
-        LadderFault(.proxyForbids, .page.proxied()) { $0.talk = .proxyRefused(status: 403) },
-        LadderFault(.proxyForbids, .page.proxied(.socks5h)) { $0.talk = .proxyFailed(World.socks(.notAllowed)) },
-        LadderFault(.proxyFails, .page.proxied()) { $0.talk = .proxyRefused(status: 502) },
-        LadderFault(.proxyFails, .plainPage.proxied()) { $0.talk = .answered(TalkAnswer(status: 504)) },
-        LadderFault(.proxyFails, .page.proxied(.socks5h)) { $0.talk = .proxyFailed(World.socks(.hostUnreachable)) },
+        LadderFault(.proxyCredentialsWanted, .page.proxied(.socks5h)) {
+            $0.exchange = .proxyFailed(World.socks(.noAcceptableMethod))
+        },
+        LadderFault(.proxyForbids, .page.proxied()) { $0.exchange = .proxyRefused(status: 403) },
+        LadderFault(.proxyForbids, .page.proxied(.socks5h)) { $0.exchange = .proxyFailed(World.socks(.notAllowed)) },
+        LadderFault(.proxyFails, .page.proxied()) { $0.exchange = .proxyRefused(status: 502) },
+        LadderFault(.proxyFails, .plainPage.proxied()) { $0.exchange = .answered(ExchangeAnswer(status: 504)) },
+        LadderFault(.proxyFails, .page.proxied(.socks5h)) { $0.exchange = .proxyFailed(World.socks(.hostUnreachable)) },
     ]
 
     private static let connections: [LadderFault] = [
@@ -194,68 +196,68 @@ struct LadderFault: Sendable, CustomStringConvertible {
         },
         LadderFault(.connectionForbidden) {
             $0.connection = World.timedOut
-            $0.path = PathOutcome(routers: [World.gateway], forbidder: IPAddress("203.0.113.1"))
+            $0.path = PathOutcome(routers: [World.gateway], prohibitedBy: IPAddress("203.0.113.1"))
         },
         LadderFault(.connectionForbidden) {
             $0.connection = World.timedOut
-            $0.path = PathOutcome(ownFirewall: true)
+            $0.path = PathOutcome(isBlockedLocally: true)
         },
         LadderFault(.hostUnreachable) { $0.connection = StreamError(posix: EHOSTUNREACH) },
         LadderFault(.connectionBroken) { $0.connection = StreamError(posix: ECONNRESET) },
         LadderFault(.connectionFailed) { $0.connection = StreamError(posix: EADDRNOTAVAIL) },
         LadderFault(.packetsTooLarge) {
-            $0.talk = .insecure(World.timedOut)
+            $0.exchange = .tlsFailed(World.timedOut)
             $0.sizes = PacketSizes(full: 1500, answered: [576, 1280])
         },
     ]
 
     private static let now: Int64 = 1_800_000_000
 
-    private static let talks: [LadderFault] = [
+    private static let exchanges: [LadderFault] = [
         LadderFault(.clockWrong) {
-            $0.talk = .insecure(World.tls(.certificateNotYetValid))
+            $0.exchange = .tlsFailed(World.tls(.certificateNotYetValid))
             $0.inspection = Inspection(
                 issuer: "CN=Root", validity: (now - 9)...(now + 9), serverTime: now, ownTime: now - 90_000_000)
         },
         LadderFault(.certificateExpired) {
-            $0.talk = .insecure(World.tls(.certificateExpired))
+            $0.exchange = .tlsFailed(World.tls(.certificateExpired))
             $0.inspection = Inspection(
                 issuer: "CN=Root", validity: (now - 90)...(now - 9), serverTime: now, ownTime: now)
         },
-        LadderFault(.certificateNotYetValid) { $0.talk = .insecure(World.tls(.certificateNotYetValid)) },
-        LadderFault(.certificateUntrusted) { $0.talk = .insecure(World.tls(.unknownRoot)) },
+        LadderFault(.certificateNotYetValid) { $0.exchange = .tlsFailed(World.tls(.certificateNotYetValid)) },
+        LadderFault(.certificateUntrusted) { $0.exchange = .tlsFailed(World.tls(.unknownRoot)) },
         LadderFault(.certificateIntercepted) {
-            $0.talk = .insecure(World.tls(.unknownRoot))
+            $0.exchange = .tlsFailed(World.tls(.unknownRoot))
             $0.inspection = Inspection(issuer: "CN=FortiGate CA,O=Fortinet")
         },
-        LadderFault(.certificateRevoked) { $0.talk = .insecure(World.tls(.certificateRevoked)) },
-        LadderFault(.certificateWrongName) { $0.talk = .insecure(World.tls(.hostNameMismatch)) },
-        LadderFault(.notTLS) { $0.talk = .insecure(World.tls(.protocolViolation)) },
-        LadderFault(.nothingInCommon) { $0.talk = .insecure(World.tls(.protocolVersion)) },
-        LadderFault(.securityFailed) { $0.talk = .insecure(World.tls(.badRecordMAC)) },
-        LadderFault(.clientCertificateWanted) { $0.talk = .insecure(World.tls(.certificateRequired)) },
-        LadderFault(.captivePortal, .plainPage) { $0.talk = .answered(TalkAnswer(status: 511)) },
+        LadderFault(.certificateRevoked) { $0.exchange = .tlsFailed(World.tls(.certificateRevoked)) },
+        LadderFault(.certificateWrongName) { $0.exchange = .tlsFailed(World.tls(.hostNameMismatch)) },
+        LadderFault(.notTLS) { $0.exchange = .tlsFailed(World.tls(.protocolViolation)) },
+        LadderFault(.nothingInCommon) { $0.exchange = .tlsFailed(World.tls(.protocolVersion)) },
+        LadderFault(.securityFailed) { $0.exchange = .tlsFailed(World.tls(.badRecordMAC)) },
+        LadderFault(.clientCertificateWanted) { $0.exchange = .tlsFailed(World.tls(.certificateRequired)) },
+        LadderFault(.captivePortal, .plainPage) { $0.exchange = .answered(ExchangeAnswer(status: 511)) },
         LadderFault(.captivePortal, .plainPage) {
-            $0.talk = .answered(TalkAnswer(status: 302, location: "http://192.0.2.1/login"))
-            $0.plainPage = $0.talk
+            $0.exchange = .answered(ExchangeAnswer(status: 302, location: "http://192.0.2.1/login"))
+            $0.plainPage = $0.exchange
         },
         LadderFault(.captivePortal) {
-            $0.talk = .insecure(World.tls(.hostNameMismatch))
-            $0.plainPage = .answered(TalkAnswer(status: 302, location: "https://portal.example.net/login"))
+            $0.exchange = .tlsFailed(World.tls(.hostNameMismatch))
+            $0.plainPage = .answered(ExchangeAnswer(status: 302, location: "https://portal.example.net/login"))
         },
         LadderFault(.captivePortal) {
             $0.connection = World.refused
-            $0.plainPage = .answered(TalkAnswer(status: 511))
+            $0.plainPage = .answered(ExchangeAnswer(status: 511))
         },
-        LadderFault(.notHTTP) { $0.talk = .otherProtocol },
-        LadderFault(.notFTP, .files) { $0.talk = .otherProtocol },
-        LadderFault(.serverBroken, .files) { $0.talk = .greeted(421) },
-        LadderFault(.answerMissing) { $0.talk = .unanswered(World.timedOut) },
-        LadderFault(.redirectLoop) { $0.talk = .loops(to: "/", wantsCookie: false) },
-        LadderFault(.serverBroken) { $0.talk = .answered(TalkAnswer(status: 503)) },
-        LadderFault(.requestRefused) { $0.talk = .answered(TalkAnswer(status: 404)) },
-        LadderFault(.credentialsWanted) { $0.talk = .answered(TalkAnswer(status: 401, schemes: ["Basic"])) },
-        LadderFault(.accessForbidden) { $0.talk = .answered(TalkAnswer(status: 403)) },
+        LadderFault(.notHTTP) { $0.exchange = .wrongProtocol },
+        LadderFault(.notFTP, .files) { $0.exchange = .wrongProtocol },
+        LadderFault(.serverBroken, .files) { $0.exchange = .greeted(421) },
+        LadderFault(.answerMissing) { $0.exchange = .unanswered(World.timedOut) },
+        LadderFault(.redirectLoop) { $0.exchange = .redirectLoop(to: "/", wantsCookie: false) },
+        LadderFault(.serverBroken) { $0.exchange = .answered(ExchangeAnswer(status: 503)) },
+        LadderFault(.requestRefused) { $0.exchange = .answered(ExchangeAnswer(status: 404)) },
+        LadderFault(.credentialsWanted) { $0.exchange = .answered(ExchangeAnswer(status: 401, schemes: ["Basic"])) },
+        LadderFault(.accessForbidden) { $0.exchange = .answered(ExchangeAnswer(status: 403)) },
     ]
 }
 

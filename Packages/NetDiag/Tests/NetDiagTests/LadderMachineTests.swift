@@ -31,7 +31,7 @@ import Testing
                 // A portal explains the faults below it.
                 if higher.code == .captivePortal || higher.target != lower.target { continue }
                 var world = lower.world
-                world.talk = higher.world.talk
+                world.exchange = higher.world.exchange
                 world.inspection = higher.world.inspection
                 if lower.code.rung == .name, world.connection == nil, lower.code != .nameServerLies {
                     world.connection = higher.world.connection
@@ -53,14 +53,15 @@ import Testing
         // Only the target and its name servers are contacted.
         for probe in run.probes {
             switch probe {
-            case .surroundings, .route, .lookup, .nameServer(_, _, over: .udp), .invention, .connect, .talk: continue
+            case .environment, .route, .lookup, .nameServer(_, _, over: .udp), .nonexistentName, .connect, .exchange:
+                continue
             case .nameServer, .neighbors, .ping, .path, .packetSizes, .alternative, .inspection, .plainPage:
                 Issue.record("\(probe)")
             }
         }
     }
 
-    static let oddHabits: [LadderFault] = [
+    static let unusualNetworks: [LadderFault] = [
         // No IPv6: the target has an address, but there is no route to it.
         LadderFault(.noRoute) {
             $0.lookup = .success([World.host6, World.host])
@@ -68,53 +69,55 @@ import Testing
             $0.connections = [World.host6: World.unreachable]
         },
         // No default route, but a route to the target, as through a VPN.
-        LadderFault(.noRoute) { $0.surroundings.network.defaultRoutes = [] },
+        LadderFault(.noRoute) { $0.environment.network.defaultRoutes = [] },
         // A default route into a tunnel, without a gateway.
         LadderFault(.noRoute) {
-            $0.surroundings.network.defaultRoutes = [Route(kind: .unicast, interfaceIndex: 2)]
-            $0.route = $0.surroundings.network.defaultRoutes[0]
+            $0.environment.network.defaultRoutes = [Route(kind: .unicast, interfaceIndex: 2)]
+            $0.route = $0.environment.network.defaultRoutes[0]
         },
         // A second interface without a cable.
         LadderFault(.noCarrier) {
-            $0.surroundings.network.interfaces.append(NetworkInterface(name: "eth1", index: 3, hasCarrier: false))
+            $0.environment.network.interfaces.append(NetworkInterface(name: "eth1", index: 3, hasCarrier: false))
         },
         // A permanent redirect.
         LadderFault(.ledElsewhere) {
-            $0.talk = .answered(TalkAnswer(status: 301, location: "https://example.com/"))
+            $0.exchange = .answered(ExchangeAnswer(status: 301, location: "https://example.com/"))
         },
         // The system's resolver does not use the name servers.
         LadderFault(.nameUnknown) { $0.answers = [World.server: .noSuchName] },
         // The name server invents addresses, but this name's address is right.
-        LadderFault(.nameInvented) { $0.inventions = [World.server: .addresses([IPAddress("192.0.2.80")!])] },
+        LadderFault(.nameInvented) {
+            $0.nonexistentNameAnswers = [World.server: .addresses([IPAddress("192.0.2.80")!])]
+        },
         // The same address as for nonexistent names, but the certificate proves that it is right.
-        LadderFault(.nameInvented) { $0.inventions = [World.server: .addresses([World.host])] },
+        LadderFault(.nameInvented) { $0.nonexistentNameAnswers = [World.server: .addresses([World.host])] },
         // A developer's setup: every name of a domain resolves to this machine.
         LadderFault(.nameInvented, .plainPage) {
             let own = IPAddress("127.0.0.1")!
             $0.lookup = .success([own])
             $0.answers = [World.server: .addresses([own])]
-            $0.inventions = $0.answers
+            $0.nonexistentNameAnswers = $0.answers
             $0.route = Route(kind: .local)
         },
         // A name that only the hosts file contains.
         LadderFault(.hostsEntryStale) {
-            $0.surroundings.hostsEntry = [World.host]
+            $0.environment.hostsEntry = [World.host]
             $0.answers = [World.server: .noSuchName]
         },
         // A proxy is the only route out, and resolves names that are unknown here.
-        LadderFault(.noRoute, .page.proxied()) { $0.surroundings.network.defaultRoutes = [] },
+        LadderFault(.noRoute, .page.proxied()) { $0.environment.network.defaultRoutes = [] },
         LadderFault(.proxyWrong, .page.proxied(.socks5h)) { _ in },
         // The settings contain credentials, which a diagnosis does not send.
-        LadderFault(.proxyCredentialsWanted, .page.proxied(user: "ann")) { $0.talk = .proxyRefused(status: 407) },
+        LadderFault(.proxyCredentialsWanted, .page.proxied(user: "ann")) { $0.exchange = .proxyRefused(status: 407) },
         // The server refuses the request without the URL's query, which is not sent.
-        LadderFault(.requestRefused, .searched) { $0.talk = .answered(TalkAnswer(status: 404)) },
+        LadderFault(.requestRefused, .searched) { $0.exchange = .answered(ExchangeAnswer(status: 404)) },
         // A redirect loop for clients without cookies.
-        LadderFault(.redirectLoop) { $0.talk = .loops(to: "/", wantsCookie: true) },
-        LadderFault(.notFTP, .files) { $0.talk = .greeted(220) },
+        LadderFault(.redirectLoop) { $0.exchange = .redirectLoop(to: "/", wantsCookie: true) },
+        LadderFault(.notFTP, .files) { $0.exchange = .greeted(220) },
     ]
 
-    @Test(arguments: oddHabits)
-    func oddHabitsAreNotBroken(_ habit: LadderFault) {
+    @Test(arguments: unusualNetworks)
+    func unusualNetworksAreNotBroken(_ habit: LadderFault) {
         let diagnosis = habit.world.diagnose(habit.target)
         #expect(diagnosis.cause == nil, "\(diagnosis)")
         #expect(diagnosis.remarks.allSatisfy { $0.severity == .note }, "\(diagnosis.remarks)")
@@ -124,7 +127,7 @@ import Testing
 
     @Test func oneDeadNameServerIsAWarning() {
         let world = World.changed {
-            $0.surroundings.nameServers = [World.otherServer, World.server]
+            $0.environment.nameServers = [World.otherServer, World.server]
             $0.answers[World.otherServer] = .silent
         }
         let diagnosis = world.diagnose()
@@ -135,30 +138,30 @@ import Testing
 
     @Test func aServerThatInventsNamesIsNoted() {
         let said = IPAddress("192.0.2.80")!
-        let diagnosis = World.changed { $0.inventions = [World.server: .addresses([said])] }.diagnose()
+        let diagnosis = World.changed { $0.nonexistentNameAnswers = [World.server: .addresses([said])] }.diagnose()
         #expect(diagnosis.remarks.map(\.code) == [.nameServerInvents])
         #expect(diagnosis.remarks[0].sentence.description.contains("192.0.2.80"))
     }
 
-    @Test func aLeaseThatNobodyRenewsIsAWarning() {
+    @Test func anOverdueLeaseIsAWarning() {
         let world = World.changed {
-            $0.surroundings.network.interfaces[1].addresses[0].lease = AddressLease(
+            $0.environment.network.interfaces[1].addresses[0].lease = AddressLease(
                 total: .seconds(3600), remaining: .seconds(100))
         }
         #expect(world.diagnose().remarks.map(\.code) == [.leaseOverdue])
         // Not while another address remains, nor for a temporary address.
         var other = world
-        other.surroundings.network.interfaces[1].addresses.append(
+        other.environment.network.interfaces[1].addresses.append(
             InterfaceAddress(IPAddress("192.0.2.8")!, prefixLength: 24))
         #expect(other.diagnose().remarks.isEmpty)
         var temporary = world
-        temporary.surroundings.network.interfaces[1].addresses[0].isTemporary = true
+        temporary.environment.network.interfaces[1].addresses[0].isTemporary = true
         #expect(temporary.diagnose().remarks.isEmpty)
     }
 
     @Test func aBrokenFamilyIsAWarningWithItsReason() {
         let world = World.changed {
-            $0.surroundings.network.interfaces[1].addresses.append(World.address6)
+            $0.environment.network.interfaces[1].addresses.append(World.address6)
             $0.lookup = .success([World.host6, World.host])
             $0.connections = [World.host6: World.timedOut]
             $0.path = PathOutcome(routers: [nil], isReached: true)
@@ -173,7 +176,7 @@ import Testing
 
     @Test func bothFamiliesAreJudgedByThemselves() {
         let world = World.changed {
-            $0.surroundings.network.interfaces[1].addresses.append(World.address6)
+            $0.environment.network.interfaces[1].addresses.append(World.address6)
             $0.lookup = .success([World.host6, World.host])
             $0.routes = [World.host6: Route?.none]
             $0.connections = [World.host6: World.unreachable, World.host: World.refused]
@@ -192,22 +195,22 @@ import Testing
 
     @Test func anOrdinaryRedirectIsNoPortal() {
         for location in ["https://sso.example.net/login", "http://portal.example.net/login"] {
-            let world = World.changed { $0.talk = .answered(TalkAnswer(status: 302, location: location)) }
+            let world = World.changed { $0.exchange = .answered(ExchangeAnswer(status: 302, location: location)) }
             let diagnosis = world.diagnose(.plainPage)
             #expect(diagnosis.cause == nil)
             #expect(diagnosis.remarks.map(\.code) == [.ledElsewhere])
             #expect(diagnosis.remarks.map(\.severity) == [.warning])
         }
         let sameDomain = World.changed {
-            $0.talk = .answered(TalkAnswer(status: 302, location: "https://login.example.org/"))
+            $0.exchange = .answered(ExchangeAnswer(status: 302, location: "https://login.example.org/"))
         }
         #expect(sameDomain.diagnose(.plainPage).remarks.map(\.severity) == [.note])
     }
 
     @Test func aPortalExplainsWhatIsBelowIt() {
         let world = World.changed {
-            $0.talk = .insecure(World.tls(.unknownRoot))
-            $0.plainPage = .answered(TalkAnswer(status: 511))
+            $0.exchange = .tlsFailed(World.tls(.unknownRoot))
+            $0.plainPage = .answered(ExchangeAnswer(status: 511))
         }
         let diagnosis = world.diagnose()
         #expect(diagnosis.cause?.code == .captivePortal)
@@ -217,7 +220,7 @@ import Testing
 
     /// A certificate that is only expired is the server's own, not a portal's: port 80 is not probed.
     @Test func anExpiredCertificateIsNotThePortals() {
-        let run = World.changed { $0.talk = .insecure(World.tls(.certificateExpired)) }.run()
+        let run = World.changed { $0.exchange = .tlsFailed(World.tls(.certificateExpired)) }.run()
         #expect(!run.probes.contains { if case .plainPage = $0 { true } else { false } })
     }
 
@@ -234,19 +237,19 @@ import Testing
 
     // MARK: Probes that are not run
 
-    @Test func whatAStreamKnowsIsNotTriedAgain() {
+    @Test func stepsOfAStreamAreNotRepeated() {
         var facts = LadderFacts()
         facts.lookup = .success([World.host])
         facts.receive(.connect(World.refused), of: .connect(.ip(World.host, port: 80)))
         let run = World().run(.plainPage, knowing: facts)
         #expect(run.diagnosis.cause?.code == .portRefused)
-        #expect(Set(run.probes) == [.surroundings, .route(World.host)])
+        #expect(Set(run.probes) == [.environment, .route(World.host)])
     }
 
     @Test func aConnectionThatBrokeLaterIsNotMadeAgain() {
         var facts = LadderFacts()
         facts.lookup = .success([World.host])
-        facts.breakage = StreamError(posix: ECONNRESET)
+        facts.connectionLoss = StreamError(posix: ECONNRESET)
         let run = World().run(.address, knowing: facts)
         #expect(run.diagnosis.cause?.code == .connectionBroken)
         #expect(!run.probes.contains { if case .connect = $0 { true } else { false } })
@@ -257,18 +260,18 @@ import Testing
         let servers = (1...20).map { SocketAddress.ip(IPAddress("192.0.2.\($0)")!, port: 53) }
         let world = World.changed {
             $0.lookup = .success(many)
-            $0.surroundings.nameServers = servers
+            $0.environment.nameServers = servers
             $0.connection = World.timedOut
         }
         let probes = world.run().probes
         func count(_ isKind: (Probe) -> Bool) -> Int { probes.count(where: isKind) }
-        #expect(count { if case .connect = $0 { true } else { false } } == LadderMachine.mostAddresses)
-        #expect(count { if case .nameServer(_, _, .udp) = $0 { true } else { false } } == LadderMachine.mostNameServers)
+        #expect(count { if case .connect = $0 { true } else { false } } == LadderMachine.maxAddresses)
+        #expect(count { if case .nameServer(_, _, .udp) = $0 { true } else { false } } == LadderMachine.maxNameServers)
         #expect(count { if case .path = $0 { true } else { false } } == 1)
         #expect(count { if case .ping = $0 { true } else { false } } == 1)
     }
 
-    @Test func namesThatNeverLeaveTheMachineAreNotAskedOfServers() {
+    @Test func localNamesAreNotQueried() {
         for name in ["localhost", "printer.local"] {
             let target = DiagnosisTarget(host: name, port: 80, isSecure: false, service: .bytes)
             let run = World.changed { $0.lookup = .failure(World.unknown) }.run(target)
@@ -278,17 +281,18 @@ import Testing
     }
 
     @Test func aScriptThatCannotBeRunIsNotGuessed() {
-        let run = World().run(.page.without(Finding(.proxyScript, .note, .proxyScript("A script", "Nobody can."))))
-        #expect(run.probes == [.surroundings])
+        let run = World().run(
+            .page.withUnknownProxy(Finding(.proxyScript, .note, .proxyScript("A script", "It cannot be run."))))
+        #expect(run.probes == [.environment])
         #expect(run.diagnosis.remarks.map(\.code) == [.proxyScript])
         #expect(run.diagnosis.unchecked.contains(.connection))
     }
 
-    @Test func theMachineAloneAsksItsRoutersOnly() {
+    @Test func theMachineAloneProbesItsRoutersOnly() {
         let run = World.changed { $0.ping = .answered }.run(.machine)
         #expect(run.diagnosis.cause == nil)
-        #expect(run.probes == [.surroundings, .ping(World.gateway), .neighbors])
-        let cut = World.changed { $0.surroundings.network.defaultRoutes = [] }
+        #expect(run.probes == [.environment, .ping(World.gateway), .neighbors])
+        let cut = World.changed { $0.environment.network.defaultRoutes = [] }
         #expect(cut.diagnose(.machine).cause?.code == .noRoute)
         let dead = World.changed { $0.neighbors = [Neighbor(World.gateway, interfaceIndex: 2, state: .failed)] }
         #expect(dead.diagnose(.machine).cause?.code == .gatewaySilent)
@@ -300,7 +304,7 @@ import Testing
         #expect(alive.diagnose(.machine).cause == nil)
     }
 
-    @Test func whatIsForbiddenIsSaid() {
+    @Test func uncheckablePartsAreReported() {
         let world = World.changed {
             $0.connection = World.timedOut
             $0.ping = .forbidden("net.ipv4.ping_group_range")
@@ -308,7 +312,7 @@ import Testing
         }
         let keys = world.diagnose().uncheckable.map(\.key)
         #expect(keys == ["diag.noPings", "diag.noDuplicateCheck", "diag.noPathCheck"])
-        let proxied = World.changed { $0.talk = .proxyRefused(status: 407) }
+        let proxied = World.changed { $0.exchange = .proxyRefused(status: 407) }
         let diagnosis = proxied.diagnose(.page.proxied(user: "ann"))
         #expect(diagnosis.uncheckable.map(\.key) == ["diag.noCredentialsSent"])
         #expect(diagnosis.unchecked == [.connection, .security, .answer, .authentication])

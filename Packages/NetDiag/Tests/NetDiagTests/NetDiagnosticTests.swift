@@ -9,16 +9,16 @@ import Testing
 
 /// Diagnoses of real failures on loopback.
 @Suite struct NetDiagnosticTests {
-    private let nobody: DeadEnd
+    private let deadEnd: DeadEnd
 
-    init() throws { nobody = try DeadEnd() }
+    init() throws { deadEnd = try DeadEnd() }
 
     private func diagnose(_ url: String) async throws -> Diagnosis {
         try await NetDiagnostic(url: URL(string: url)!, options: .patient).diagnose()
     }
 
     @Test func aRefusedPort() async throws {
-        let diagnosis = try await diagnose("http://127.0.0.1:\(nobody.port)/")
+        let diagnosis = try await diagnose("http://127.0.0.1:\(deadEnd.port)/")
         #expect(diagnosis.cause?.code == .portRefused)
         #expect(diagnosis.unchecked == [.security, .answer, .authentication].filter { $0 != .security })
     }
@@ -30,7 +30,7 @@ import Testing
             ("HTTP/1.1 500 Broken\r\n\r\n", .serverBroken), ("HTTP/1.1 401 No\r\n\r\n", .credentialsWanted),
             ("220 ftp.example.org ready\r\n\r\n", .notHTTP), ("", .answerMissing),
         ] as [(String, FindingCode?)])
-    func whatAServerAnswers(answer: String, code: FindingCode?) async throws {
+    func findingsForAnswers(answer: String, code: FindingCode?) async throws {
         let server = try AnsweringServer(answer)
         let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/page")
         #expect(diagnosis.cause?.code == code, "\(diagnosis)")
@@ -48,14 +48,14 @@ import Testing
     }
 
     /// Interim responses without end do not delay the diagnosis.
-    @Test func promisesWithoutEnd() async throws {
+    @Test func interimResponsesWithoutEnd() async throws {
         let server = try AnsweringServer(String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 10_000))
         let diagnosis = try await diagnose("http://127.0.0.1:\(server.port)/")
         #expect(diagnosis.cause?.code == .notHTTP, "\(diagnosis)")
     }
 
     /// The limit applies to the whole head, however often a byte arrives.
-    @Test func aHeadThatIsLate() async throws {
+    @Test func aLateHead() async throws {
         let server = try AnsweringServer("HTTP/1.1 200 OK\r\n")
         var options = NetDiagnostic.Options.patient
         options.answerLimit = .zero
@@ -70,10 +70,10 @@ import Testing
         #expect(diagnosis.cause?.code == .notTLS, "\(diagnosis)")
     }
 
-    @Test func aNameServerThatIsNone() async throws {
+    @Test func aDeadNameServer() async throws {
         var options = NetDiagnostic.Options.patient
         options.resolver = ScriptedResolver()
-        options.nameServers = [.ip(.v4(.loopback), port: nobody.port)]
+        options.nameServers = [.ip(.v4(.loopback), port: deadEnd.port)]
         let url = URL(string: "http://www.example.test/")!
         let diagnosis = try await NetDiagnostic(url: url, options: options).diagnose()
         let failures = [diagnosis.cause].compactMap(\.self) + diagnosis.consequences
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func aStreamThatFailedIsNotOpenedAgain() async throws {
-        let stream = StreamPair(host: "127.0.0.1", port: nobody.port)
+        let stream = StreamPair(host: "127.0.0.1", port: deadEnd.port)
         try stream.open()
         await #expect(throws: StreamError(posix: ECONNREFUSED)) { try await stream.input.opened() }
         let diagnosis = await NetDiagnostic(read: stream.input, write: nil).diagnose()
@@ -93,7 +93,7 @@ import Testing
 
     /// ND-006: a diagnosis inside the error event, before the error was read.
     @Test func aDiagnosisInTheErrorEventChangesNothing() async throws {
-        let stream = StreamPair(host: "127.0.0.1", port: nobody.port)
+        let stream = StreamPair(host: "127.0.0.1", port: deadEnd.port)
         let (events, feed) = AsyncStream<Task<Diagnosis, Never>>.makeStream()
         stream.input.setClient([.errorOccurred]) { stream, _ in
             let before = stream.status
@@ -148,31 +148,31 @@ import Testing
         }
     }
 
-    @Test func thePresenterIsToldAndTheProgramGetsTheResult() async throws {
-        final class Listening: DiagnosisPresenter {
+    @Test func presenterAndCallerGetTheResult() async throws {
+        final class CountingPresenter: DiagnosisPresenter {
             let began = Atomic<Int>(0)
             let finished = Atomic<Int>(0)
             func began(_ target: String, for name: String) { began.wrappingAdd(1, ordering: .relaxed) }
             func finished(_ diagnosis: Diagnosis) { finished.wrappingAdd(1, ordering: .relaxed) }
         }
-        let presenter = Listening()
-        let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
+        let presenter = CountingPresenter()
+        let url = URL(string: "http://127.0.0.1:\(deadEnd.port)/")!
         let diagnosis = await (try NetDiagnostic(url: url)).diagnoseInteractively(with: presenter).value
         #expect(diagnosis.cause?.code == .portRefused)
         #expect(presenter.began.load(ordering: .relaxed) == 1)
         #expect(presenter.finished.load(ordering: .relaxed) == 1)
     }
 
-    private final class Naming: DiagnosisPresenter {
+    private final class NameRecorder: DiagnosisPresenter {
         let names = Locked<[String]>([])
         func began(_ target: String, for name: String) { names.withLock { $0.append(name) } }
         func finished(_ diagnosis: Diagnosis) {}
     }
 
     @Test("ND-004: the program's name defaults to that of the process; the last value set is used")
-    func theNameThatIsShown() async throws {
-        let presenter = Naming()
-        let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
+    func programName() async throws {
+        let presenter = NameRecorder()
+        let url = URL(string: "http://127.0.0.1:\(deadEnd.port)/")!
         var options = NetDiagnostic.Options.patient
         #expect(CommandLine.arguments[0].hasSuffix(options.name) && !options.name.contains("/"))
         options.name = "first"
@@ -185,7 +185,7 @@ import Testing
 
     @Test("ND-014: one diagnostic in many tasks, and many diagnostics at the same time, give the same result")
     func manyAtOnce() async throws {
-        let url = URL(string: "http://127.0.0.1:\(nobody.port)/")!
+        let url = URL(string: "http://127.0.0.1:\(deadEnd.port)/")!
         let shared = try NetDiagnostic(url: url, options: .patient)
         let codes = await withTaskGroup(of: FindingCode?.self, returning: [FindingCode?].self) { group in
             for number in 0..<24 {
@@ -203,12 +203,12 @@ import Testing
     @Test(
         "ND-016: a diagnostic retains its streams until its last reference is gone; a running diagnosis retains it until it ends"
     )
-    func nothingStays() async throws {
+    func nothingIsRetained() async throws {
         weak var stream: ReadStream?
         weak var diagnostic: NetDiagnostic?
         var task: Task<Diagnosis, Never>?
         do {
-            let pair = StreamPair(host: "127.0.0.1", port: nobody.port)
+            let pair = StreamPair(host: "127.0.0.1", port: deadEnd.port)
             try pair.open()
             await #expect(throws: StreamError.self) { try await pair.input.opened() }
             let made = NetDiagnostic(read: pair.input, write: nil)

@@ -22,9 +22,9 @@ import Testing
     /// The test of each option. For a new option without a row, the test of this table fails.
     private static let rows: [String: String] = [
         "lookupLimit": "lookups", "nameServerLimit": "limits", "connectionLimit": "connections",
-        "answerLimit": "NetDiagnosticTests.aHeadThatIsLate", "pathLimit": "limits", "proxies": "proxies",
+        "answerLimit": "NetDiagnosticTests.aLateHead", "pathLimit": "limits", "proxies": "proxies",
         "tls": "TrustTests.roots, among the integration tests", "resolver": "resolvers", "nameServers": "nameServers",
-        "name": "NetDiagnosticTests.theNameThatIsShown",
+        "name": "NetDiagnosticTests.programName",
     ]
 
     @Test("Each option has a row in this table")
@@ -91,9 +91,9 @@ import Testing
 
     @Test func proxies() async throws {
         let server = try AnsweringServer(Self.page)
-        let nobody = try DeadEnd()
+        let deadEnd = try DeadEnd()
         var settings = ProxySettings()
-        settings.others = [ProxyServer(.http, host: "127.0.0.1", port: nobody.port)]
+        settings.others = [ProxyServer(.http, host: "127.0.0.1", port: deadEnd.port)]
         settings.bypassesLoopback = false
         let url = "http://127.0.0.1:\(server.port)/"
         #expect(try await diagnose(url) { _ in }.cause == nil)
@@ -131,8 +131,8 @@ import Testing
 
     /// Name servers are queried only if a name is in doubt.
     @Test func nameServers() async throws {
-        let nobody = try DeadEnd()
-        let codes = try await [nil, SocketAddress.ip(.v4(.loopback), port: nobody.port)].asyncMap { server in
+        let deadEnd = try DeadEnd()
+        let codes = try await [nil, SocketAddress.ip(.v4(.loopback), port: deadEnd.port)].asyncMap { server in
             let diagnosis = try await diagnose("http://www.example.test/") {
                 $0.resolver = ScriptedResolver()
                 $0.nameServers = server.map { [$0] } ?? []

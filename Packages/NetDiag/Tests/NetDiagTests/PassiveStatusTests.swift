@@ -7,7 +7,7 @@ import Testing
     private let way = Route(kind: .unicast, gateway: World.gateway, interfaceIndex: 2)
 
     private func network(_ change: (inout NetworkSnapshot) -> Void = { _ in }) -> NetworkSnapshot {
-        var network = World().surroundings.network
+        var network = World().environment.network
         change(&network)
         return network
     }
@@ -18,7 +18,7 @@ import Testing
         #expect(NetworkStatus.down.rawValue == -66557)
     }
 
-    @Test func upTakesLinkAddressAndRoute() {
+    @Test func upNeedsLinkAddressAndRoute() {
         #expect(PassiveStatus(network(), to: [], routes: [:]).status == .up)
         #expect(PassiveStatus(network(), to: [host], routes: [host: way]).status == .up)
         let six = network {

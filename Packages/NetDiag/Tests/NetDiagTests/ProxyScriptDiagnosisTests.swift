@@ -6,9 +6,9 @@ import Testing
 
 /// Diagnoses of targets whose proxy a script chooses. The fault lab tests scripts on broken networks.
 @Suite struct ProxyScriptDiagnosisTests {
-    private let nobody: DeadEnd
+    private let deadEnd: DeadEnd
 
-    init() throws { nobody = try DeadEnd() }
+    init() throws { deadEnd = try DeadEnd() }
 
     private func diagnose(_ script: ProxyScriptSource, _ url: String = "http://www.example.test/") async throws
         -> Diagnosis
@@ -24,18 +24,19 @@ import Testing
         .text("function FindProxyForURL(url, host) { \(decision) }")
     }
 
-    @Test func theProxyThatItNamesIsLookedAt() async throws {
+    @Test func theChosenProxyIsChecked() async throws {
         let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         #expect(try await diagnose(script("return 'PROXY 127.0.0.1:\(proxy.port)';")).cause == nil)
         #expect(proxy.requests.count == 1)
-        #expect(try await diagnose(script("return 'PROXY 127.0.0.1:\(nobody.port)';")).cause?.code == .proxyUnreachable)
+        #expect(
+            try await diagnose(script("return 'PROXY 127.0.0.1:\(deadEnd.port)';")).cause?.code == .proxyUnreachable)
     }
 
     /// As in a stream, the next proxy is tried if one cannot be reached or is not a proxy, but not if it refuses.
-    @Test func theNextProxyIsTakenAndTheFirstIsToldOf() async throws {
+    @Test func theNextProxyIsTriedAndTheFirstIsAWarning() async throws {
         let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let noProxy = try AnsweringServer("SSH-2.0-x\r\n\r\n")
-        for (first, code) in [(nobody.port, .proxyUnreachable), (noProxy.port, .proxyWrong)]
+        for (first, code) in [(deadEnd.port, .proxyUnreachable), (noProxy.port, .proxyWrong)]
             as [(UInt16, FindingCode)]
         {
             let both = "return 'PROXY 127.0.0.1:\(first); PROXY 127.0.0.1:\(proxy.port)';"
@@ -49,12 +50,12 @@ import Testing
         #expect(try await diagnose(script(final), "https://www.example.test/").cause?.code == .proxyForbids)
         #expect(proxy.requests.count == 2)
         // If no proxy works, the first is the cause.
-        let dead = "return 'PROXY 127.0.0.1:\(nobody.port); PROXY 127.0.0.1:\(noProxy.port)';"
+        let dead = "return 'PROXY 127.0.0.1:\(deadEnd.port); PROXY 127.0.0.1:\(noProxy.port)';"
         #expect(try await diagnose(script(dead)).cause?.code == .proxyUnreachable)
     }
 
     @Test(arguments: ["return nothing.here;", "return 'GOPHER x';", "syntax error", "return '';"])
-    func aScriptThatIsBroken(_ decision: String) async throws {
+    func aBrokenScript(_ decision: String) async throws {
         let diagnosis = try await diagnose(script(decision))
         #expect(diagnosis.cause?.code == .proxyScriptBroken || diagnosis.brokenRung ?? .proxy < .proxy, "\(diagnosis)")
         #expect(diagnosis.unchecked.contains(.connection) && !diagnosis.unchecked.contains(.proxy))
@@ -78,7 +79,7 @@ import Testing
             ("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\ncut", .proxyScriptUnreachable),
             ("HTTP/1.1 200 OK\r\n\r\n<html>", .proxyScriptBroken), ("SSH-2.0-x\r\n\r\n", .proxyScriptUnreachable),
         ] as [(String, FindingCode)])
-    func aServerThatHasNone(_ answer: String, _ code: FindingCode) async throws {
+    func aServerWithoutAScript(_ answer: String, _ code: FindingCode) async throws {
         let server = try AnsweringServer(answer)
         let diagnosis = try await diagnose(.url("http://127.0.0.1:\(server.port)/proxy.pac?key=hunter2"))
         let found = [diagnosis.cause].compactMap(\.self) + diagnosis.consequences
@@ -87,7 +88,7 @@ import Testing
     }
 
     /// A redirect of the script's server is not followed; the diagnosis reports what it could not check.
-    @Test func aScriptThatIsElsewhere() async throws {
+    @Test func aRedirectedScript() async throws {
         let other = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let server = try AnsweringServer(
             "HTTP/1.1 301 Go\r\nLocation: http://localhost:\(other.port)/x\r\nContent-Length: 0\r\n\r\n")
@@ -98,9 +99,9 @@ import Testing
     }
 
     /// The target's query may hold a secret, which a script could send anywhere by looking up a name.
-    @Test func scriptsAreNotToldTheQuery() async throws {
+    @Test func scriptsDoNotReceiveTheQuery() async throws {
         let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        let choice = "return 'PROXY 127.0.0.1:' + (url.indexOf('hunter2') < 0 ? \(proxy.port) : \(nobody.port));"
+        let choice = "return 'PROXY 127.0.0.1:' + (url.indexOf('hunter2') < 0 ? \(proxy.port) : \(deadEnd.port));"
         #expect(
             try await diagnose(script(choice), "http://ann:hunter2@www.example.test/?t=hunter2#hunter2").cause == nil)
     }
@@ -109,7 +110,7 @@ import Testing
         let proxy = try AnsweringServer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         var options = NetDiagnostic.Options.patient
         var settings = ProxySettings()
-        settings.http = [ProxyServer(.http, host: "127.0.0.1", port: nobody.port)]
+        settings.http = [ProxyServer(.http, host: "127.0.0.1", port: deadEnd.port)]
         settings.others = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port)]
         options.proxies = settings
         let diagnosis = try await NetDiagnostic(url: URL(string: "http://www.example.test/")!, options: options)
@@ -134,7 +135,7 @@ import Testing
     func bodiesAreReadAtEverySplit(_ fields: String, _ wire: String) throws {
         let bytes = Array(wire.utf8)
         for split in 0...bytes.count {
-            var body = try TalkBody(of: try head(fields), upTo: 100)
+            var body = try ExchangeBody(of: try head(fields), upTo: 100)
             var isWhole = try body.receive(Array(bytes[..<split]))
             if !isWhole { isWhole = try body.receive(Array(bytes[split...])) }
             if !isWhole { isWhole = try body.receiveEnd() }
@@ -143,10 +144,10 @@ import Testing
     }
 
     @Test func bodiesAreBounded() throws {
-        var body = try TalkBody(of: try head(""), upTo: 4)
+        var body = try ExchangeBody(of: try head(""), upTo: 4)
         #expect(try body.receive(Array("hello, world".utf8)))
         #expect(body.bytes == Array("hello".utf8))
-        var cut = try TalkBody(of: try head("Content-Length: 9\r\n"), upTo: 4)
+        var cut = try ExchangeBody(of: try head("Content-Length: 9\r\n"), upTo: 4)
         #expect(try !cut.receive([1]))
         #expect(throws: StreamError.self) { try cut.receiveEnd() }
     }

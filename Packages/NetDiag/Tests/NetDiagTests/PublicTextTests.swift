@@ -31,11 +31,11 @@ import Testing
         ("a\r\nb", "a\\u{d}\\u{a}b"), ("a\u{9b}31mb", "a\\u{9b}31mb"), ("evil\u{202e}txt.exe", "evil\\u{202e}txt.exe"),
         ("zero\u{200b}width", "zero\\u{200b}width"), ("grün, 日本, 🙂", "grün, 日本, 🙂"),
     ])
-    func terminalEscapesAreShownNotObeyed(_ text: String, _ shown: String) {
+    func terminalEscapesAreEscaped(_ text: String, _ shown: String) {
         #expect(PublicText.of(text) == shown)
     }
 
     @Test func longTextIsCut() {
-        #expect(PublicText.of(String(repeating: "a", count: 100_000)).count == PublicText.longest + 1)
+        #expect(PublicText.of(String(repeating: "a", count: 100_000)).count == PublicText.maxLength + 1)
     }
 }

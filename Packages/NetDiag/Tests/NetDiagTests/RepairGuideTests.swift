@@ -27,7 +27,7 @@ import Testing
         #expect(guide.next(after: dead) == .exhausted(dead.cause!))
     }
 
-    @Test func whatIsRepairedLeadsToTheNextFault() {
+    @Test func aRepairLeadsToTheNextFault() {
         var guide = RepairGuide()
         _ = guide.next(after: dead)
         let next = step(guide.next(after: refused))
@@ -36,7 +36,7 @@ import Testing
     }
 
     /// A step that breaks the network again is not progress, and steps already given are not repeated.
-    @Test func whatComesBackGoesOnWhereItWas() {
+    @Test func aReturningFaultContinuesItsSteps() {
         var guide = RepairGuide()
         _ = guide.next(after: dead)
         _ = guide.next(after: refused)

@@ -8,21 +8,21 @@ import Testing
     private func run(
         for time: Duration, pace: WatchPace = WatchPace(), changes: [Duration] = [],
         state: (Duration) -> FindingCode?
-    ) -> (looks: [Duration], told: [Duration: FindingCode?]) {
+    ) -> (checks: [Duration], reported: [Duration: FindingCode?]) {
         let start = ContinuousClock.now
         var now = start
         var machine = WatchMachine(pace: pace, now: now)
         var changes = changes
-        var looks: [Duration] = []
-        var told: [Duration: FindingCode?] = [:]
+        var checks: [Duration] = []
+        var reported: [Duration: FindingCode?] = [:]
         var latest: FindingCode?
         while start.duration(to: now) < time {
             switch machine.next(now: now) {
-            case .look:
-                looks.append(start.duration(to: now))
+            case .check:
+                checks.append(start.duration(to: now))
                 latest = state(start.duration(to: now))
                 machine.found(latest, now: now)
-            case .tell: told[start.duration(to: now)] = .some(latest)
+            case .report: reported[start.duration(to: now)] = .some(latest)
             case .wait(let until):
                 if let change = changes.first, start + change <= until {
                     changes.removeFirst()
@@ -31,71 +31,71 @@ import Testing
                 } else {
                     now = until
                 }
-            case .waitForLook: Issue.record("no check is under way")
+            case .waitForCheck: Issue.record("no check is under way")
             }
         }
-        return (looks, told)
+        return (checks, reported)
     }
 
-    @Test func theFirstWordIsSaidAtOnce() {
-        #expect(run(for: .seconds(10)) { _ in .noRoute }.told == [.zero: .noRoute])
-        #expect(run(for: .seconds(10)) { _ in nil }.told == [.zero: nil])
+    @Test func theFirstResultIsReportedAtOnce() {
+        #expect(run(for: .seconds(10)) { _ in .noRoute }.reported == [.zero: .noRoute])
+        #expect(run(for: .seconds(10)) { _ in nil }.reported == [.zero: nil])
     }
 
     /// The checks of a broken network become less frequent, down to one in five minutes.
-    @Test func aDeadNetworkIsNotHammered() {
+    @Test func aDeadNetworkIsCheckedRarely() {
         let pace = WatchPace()
-        let looks = run(for: .seconds(3600)) { _ in .noAnswer }.looks
-        #expect(looks.count <= 6 + 3600 / 300)
-        #expect(zip(looks, looks.dropFirst()).allSatisfy { $1 - $0 >= pace.shortest })
-        #expect(looks.suffix(2).reduce(.zero) { $1 - $0 } == pace.longest)
+        let checks = run(for: .seconds(3600)) { _ in .noAnswer }.checks
+        #expect(checks.count <= 6 + 3600 / 300)
+        #expect(zip(checks, checks.dropFirst()).allSatisfy { $1 - $0 >= pace.shortest })
+        #expect(checks.suffix(2).reduce(.zero) { $1 - $0 } == pace.longest)
     }
 
-    @Test func aStormOfChangesIsFewLooks() {
+    @Test func manyChangesCauseFewChecks() {
         let pace = WatchPace()
         // A change every 100 ms for ten minutes.
         let changes = (0..<6000).map { Duration.milliseconds(100 * $0) }
-        let looks = run(for: .seconds(600), changes: changes) { _ in nil }.looks
-        #expect(zip(looks, looks.dropFirst()).allSatisfy { $1 - $0 >= pace.shortest })
-        #expect(looks.count > 50 && looks.count <= 121)
+        let checks = run(for: .seconds(600), changes: changes) { _ in nil }.checks
+        #expect(zip(checks, checks.dropFirst()).allSatisfy { $1 - $0 >= pace.shortest })
+        #expect(checks.count > 50 && checks.count <= 121)
     }
 
-    @Test func whatPassesIsNotTold() {
+    @Test func transientFaultsAreNotReported() {
         // Down for three seconds, as when roaming between access points.
         let outage = Duration.seconds(20)..<Duration.seconds(23)
         let result = run(for: .seconds(300), changes: [.seconds(20), .seconds(23)]) {
             outage.contains($0) ? .noCarrier : nil
         }
-        #expect(result.told == [.zero: nil])
+        #expect(result.reported == [.zero: nil])
     }
 
-    @Test func whatLastsIsToldOnceAndItsEndAtOnce() {
+    @Test func lastingFaultsAreReportedOnceAndRecoveryAtOnce() {
         let outage = Duration.seconds(20)..<Duration.seconds(100)
         let result = run(for: .seconds(300), changes: [.seconds(20), .seconds(100)]) {
             outage.contains($0) ? .noCarrier : nil
         }
-        let times = result.told.keys.sorted()
-        #expect(times.map { result.told[$0] } == [.some(nil), .noCarrier, .some(nil)])
+        let times = result.reported.keys.sorted()
+        #expect(times.map { result.reported[$0] } == [.some(nil), .noCarrier, .some(nil)])
         // A quiet second, the first check, and the one that confirms the fault.
         #expect(times[1] == .seconds(26))
         #expect(times[2] == .seconds(101))
     }
 
-    @Test func anotherFaultIsNews() {
+    @Test func anotherFaultIsReported() {
         let result = run(for: .seconds(200), changes: [.seconds(30)]) { $0 < .seconds(30) ? .noCarrier : .noRoute }
-        #expect(result.told.keys.sorted().map { result.told[$0] } == [.noCarrier, .noRoute])
+        #expect(result.reported.keys.sorted().map { result.reported[$0] } == [.noCarrier, .noRoute])
     }
 
     /// A change during a check causes another check.
-    @Test func aChangeDuringALookCounts() {
+    @Test func aChangeDuringACheckCounts() {
         let start = ContinuousClock.now
         var machine = WatchMachine(now: start)
-        #expect(machine.next(now: start) == .look)
-        #expect(machine.next(now: start) == .waitForLook)
+        #expect(machine.next(now: start) == .check)
+        #expect(machine.next(now: start) == .waitForCheck)
         machine.changed(now: start)
         machine.found(nil, now: start + .seconds(2))
-        #expect(machine.next(now: start + .seconds(2)) == .tell)
+        #expect(machine.next(now: start + .seconds(2)) == .report)
         #expect(machine.next(now: start + .seconds(2)) == .wait(until: start + .seconds(7)))
-        #expect(machine.next(now: start + .seconds(7)) == .look)
+        #expect(machine.next(now: start + .seconds(7)) == .check)
     }
 }

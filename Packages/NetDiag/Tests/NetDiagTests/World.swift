@@ -6,7 +6,7 @@ import Glibc
 ///
 /// An answer takes as many round trips as in reality; a probe without an answer ends at its deadline.
 struct World {
-    var surroundings = Surroundings(
+    var environment = Environment(
         network: NetworkSnapshot(
             interfaces: [World.loopback, World.eth0],
             defaultRoutes: [Route(kind: .unicast, gateway: World.gateway, interfaceIndex: 2)]),
@@ -17,17 +17,17 @@ struct World {
     var answers: [SocketAddress: NameServerAnswer] = [World.server: .addresses([World.host])]
     /// The answers over TCP; those over UDP if absent.
     var answersByTCP: [SocketAddress: NameServerAnswer] = [:]
-    var inventions: [SocketAddress: NameServerAnswer] = [:]
+    var nonexistentNameAnswers: [SocketAddress: NameServerAnswer] = [:]
     var connection: StreamError?
     var connections: [IPAddress: StreamError] = [:]
     var neighbors: [Neighbor] = []
     var ping = PingOutcome.silent
     var path = PathOutcome()
     var sizes = PacketSizes(full: 1500, answered: [1500])
-    var talk = TalkOutcome.answered(TalkAnswer(status: 200))
-    var talks: [IPAddress: TalkOutcome] = [:]
+    var exchange = ExchangeOutcome.answered(ExchangeAnswer(status: 200))
+    var exchanges: [IPAddress: ExchangeOutcome] = [:]
     var inspection: Inspection?
-    var plainPage = TalkOutcome.answered(TalkAnswer(status: 404))
+    var plainPage = ExchangeOutcome.answered(ExchangeAnswer(status: 404))
 
     static let gateway = IPAddress("192.0.2.1")!
     static let host = IPAddress("198.51.100.7")!
@@ -65,38 +65,41 @@ struct World {
 
     private func answer(_ probe: Probe) -> ProbeResult {
         switch probe {
-        case .surroundings: .surroundings(surroundings)
+        case .environment: .environment(environment)
         case .route(let address): .route(routes[address] ?? route)
         case .lookup: .lookup(lookup)
         case .nameServer(let server, _, .udp): .name(answers[server] ?? .silent)
         case .nameServer(let server, _, .tcp): .name(answersByTCP[server] ?? answers[server] ?? .silent)
-        case .invention(let server, _):
-            .name(inventions[server] ?? (answers[server].map { $0.isSpoken ? .noSuchName : $0 } ?? .silent))
+        case .nonexistentName(let server, _):
+            .name(
+                nonexistentNameAnswers[server] ?? (answers[server].map { $0.hasAnswered ? .noSuchName : $0 } ?? .silent)
+            )
         case .connect(let address): .connect(address.ipAddress.flatMap { connections[$0] } ?? connection)
         case .neighbors: .neighbors(neighbors)
         case .ping: .ping(ping)
         case .path: .path(path)
         case .packetSizes: .packetSizes(sizes)
-        case .talk(let address), .alternative(let address): .talk(address.ipAddress.flatMap { talks[$0] } ?? talk)
+        case .exchange(let address), .alternative(let address):
+            .exchange(address.ipAddress.flatMap { exchanges[$0] } ?? exchange)
         case .inspection: .inspection(inspection)
-        case .plainPage: .talk(plainPage)
+        case .plainPage: .exchange(plainPage)
         }
     }
 
     /// The number of round trips that the answer takes; nil if there is no answer.
     private func roundTrips(_ probe: Probe, of target: DiagnosisTarget) -> Int? {
         switch answer(probe) {
-        case .surroundings, .surroundingsUnknown, .route, .neighbors: return 0
+        case .environment, .environmentUnknown, .route, .neighbors: return 0
         case .lookup(.failure(let error)) where [.temporaryFailure, .timedOut].contains(error.code): return nil
         case .lookup: return 1
-        case .name(.silent), .name(.cut): return nil
+        case .name(.silent), .name(.truncated): return nil
         case .name: return 1
         case .connect(let error): return error?.isPOSIX(ETIMEDOUT) == true ? nil : 1
         case .ping(let outcome): return outcome == .silent ? nil : 1
         case .path(let path): return path == PathOutcome() ? nil : 1
         case .packetSizes: return 1
         case .inspection: return 3
-        case .talk(let outcome):
+        case .exchange(let outcome):
             if outcome.isTimeout { return nil }
             return 1 + (target.isSecure ? 1 : 0) + (target.service == .bytes ? 0 : 1)
         }
@@ -117,23 +120,23 @@ struct World {
     ) -> Run {
         let start = ContinuousClock.now
         var now = start
-        var machine = LadderMachine(target, knowing: facts, limits: limits, noise: "qzvxkjw", now: now)
-        var coming: [(at: ContinuousClock.Instant, probe: Probe)] = []
+        var machine = LadderMachine(target, knowing: facts, limits: limits, randomLabel: "qzvxkjw", now: now)
+        var pending: [(at: ContinuousClock.Instant, probe: Probe)] = []
         var probes: [Probe] = []
         while true {
-            for order in machine.next(now: now) {
-                probes.append(order.probe)
-                let answer = roundTrips(order.probe, of: target).map { now + roundTrip * $0 }
-                coming.append((min(answer ?? order.deadline, order.deadline), order.probe))
+            for scheduled in machine.next(now: now) {
+                probes.append(scheduled.probe)
+                let answer = roundTrips(scheduled.probe, of: target).map { now + roundTrip * $0 }
+                pending.append((min(answer ?? scheduled.deadline, scheduled.deadline), scheduled.probe))
             }
             guard machine.isWaiting else { break }
             // Of results at the same time, the one requested last arrives first, because no order is guaranteed.
-            let next = coming.indices.reversed().min { coming[$0].at < coming[$1].at }!
-            if let wake = machine.wake(now: now), wake < coming[next].at {
+            let next = pending.indices.reversed().min { pending[$0].at < pending[$1].at }!
+            if let wake = machine.wake(now: now), wake < pending[next].at {
                 now = wake
                 continue
             }
-            let (time, probe) = coming.remove(at: next)
+            let (time, probe) = pending.remove(at: next)
             now = max(now, time)
             machine.receive(answer(probe), of: probe)
         }
@@ -146,10 +149,10 @@ struct World {
 }
 
 extension NameServerAnswer {
-    fileprivate var isSpoken: Bool {
+    fileprivate var hasAnswered: Bool {
         switch self {
         case .addresses, .noSuchName, .noAddress: true
-        case .silent, .refused, .cut, .failed: false
+        case .silent, .refused, .truncated, .failed: false
         }
     }
 }

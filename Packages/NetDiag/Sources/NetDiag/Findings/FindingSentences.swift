@@ -39,9 +39,10 @@ extension Sentence {
         Sentence("diag.noAddress", "No connected network interface has an address: %1.", names)
     }
 
-    static func familyMissing(_ host: String, _ there: String, _ here: String) -> Sentence {
+    static func familyMissing(_ host: String, _ hostFamily: String, _ machineFamily: String) -> Sentence {
         Sentence(
-            "diag.familyMissing", "%1 has only %2 addresses, but this machine has only %3 addresses.", host, there, here
+            "diag.familyMissing", "%1 has only %2 addresses, but this machine has only %3 addresses.", host, hostFamily,
+            machineFamily
         )
     }
     static func leaseOverdue(_ address: String, _ seconds: String) -> Sentence {
@@ -109,8 +110,8 @@ extension Sentence {
     static func nameBlocked(_ name: String, _ address: String) -> Sentence {
         Sentence("diag.nameBlocked", "%1 is blocked: a filter answers %2 instead of its address.", name, address)
     }
-    static func nameServerBad(_ server: String, _ what: String) -> Sentence {
-        Sentence("diag.nameServerBad", "The name server %1 gives no usable answer: %2.", server, what)
+    static func nameServerBad(_ server: String, _ reason: String) -> Sentence {
+        Sentence("diag.nameServerBad", "The name server %1 gives no usable answer: %2.", server, reason)
     }
     static func nameUnknown(_ name: String) -> Sentence {
         Sentence("diag.nameUnknown", "The host name %1 does not exist.", name)
@@ -151,14 +152,14 @@ extension Sentence {
         Sentence("diag.proxyFails", "The proxy %1 cannot reach %2: %3", proxy, target, reason)
     }
     static let settingsScript = Sentence("diag.settingsScript", "The proxy script in the settings")
-    static func proxyScript(_ place: String, _ reason: String) -> Sentence {
-        Sentence("diag.proxyScript", "%1 chooses the proxy but was not run. %2", place, reason)
+    static func proxyScript(_ script: String, _ reason: String) -> Sentence {
+        Sentence("diag.proxyScript", "%1 chooses the proxy but was not run. %2", script, reason)
     }
-    static func proxyScriptUnreachable(_ place: String, _ reason: String) -> Sentence {
-        Sentence("diag.proxyScriptUnreachable", "%1, which chooses the proxy, cannot be loaded: %2", place, reason)
+    static func proxyScriptUnreachable(_ script: String, _ reason: String) -> Sentence {
+        Sentence("diag.proxyScriptUnreachable", "%1, which chooses the proxy, cannot be loaded: %2", script, reason)
     }
-    static func proxyScriptBroken(_ place: String, _ reason: String) -> Sentence {
-        Sentence("diag.proxyScriptBroken", "%1 failed to choose a proxy: %2", place, reason)
+    static func proxyScriptBroken(_ script: String, _ reason: String) -> Sentence {
+        Sentence("diag.proxyScriptBroken", "%1 failed to choose a proxy: %2", script, reason)
     }
     static func proxyStatus(_ status: String) -> Sentence {
         Sentence("diag.proxyStatus", "it answered with status %1.", status)
@@ -166,91 +167,92 @@ extension Sentence {
 
     // MARK: Connection
 
-    static func portRefused(_ place: String) -> Sentence {
+    static func portRefused(_ target: String) -> Sentence {
         Sentence(
-            "diag.portRefused", "%1 can be reached but refuses the connection: nothing listens on that port.", place)
+            "diag.portRefused", "%1 can be reached but refuses the connection: nothing listens on that port.", target)
     }
-    static func noAnswer(_ place: String) -> Sentence {
-        Sentence("diag.noAnswer", "%1 does not answer, and no router reports why.", place)
+    static func noAnswer(_ target: String) -> Sentence {
+        Sentence("diag.noAnswer", "%1 does not answer, and no router reports why.", target)
     }
-    static func hostUnreachable(_ place: String) -> Sentence {
-        Sentence("diag.hostUnreachable", "A router on the path reports that %1 cannot be reached.", place)
+    static func hostUnreachable(_ target: String) -> Sentence {
+        Sentence("diag.hostUnreachable", "A router on the path reports that %1 cannot be reached.", target)
     }
-    static func connectionBroken(_ place: String, _ reason: String) -> Sentence {
-        Sentence("diag.connectionBroken", "The connection to %1 was lost: %2", place, reason)
+    static func connectionBroken(_ target: String, _ reason: String) -> Sentence {
+        Sentence("diag.connectionBroken", "The connection to %1 was lost: %2", target, reason)
     }
     static func familyBroken(_ broken: String, _ working: String, _ reason: String) -> Sentence {
         Sentence("diag.familyBroken", "This host cannot be reached over %1, only over %2. %3", broken, working, reason)
     }
-    static func portFiltered(_ place: String) -> Sentence {
-        Sentence("diag.portFiltered", "The host answers, but packets to %1 are dropped.", place)
+    static func portFiltered(_ target: String) -> Sentence {
+        Sentence("diag.portFiltered", "The host answers, but packets to %1 are dropped.", target)
     }
-    static func connectionForbidden(_ place: String, _ who: String) -> Sentence {
-        Sentence("diag.connectionForbidden", "A firewall on %2 forbids connections to %1.", place, who)
+    static func connectionForbidden(_ target: String, _ firewall: String) -> Sentence {
+        Sentence("diag.connectionForbidden", "A firewall on %2 forbids connections to %1.", target, firewall)
     }
     static let thisMachineItself = Sentence("diag.itself", "this machine")
-    static func packetsTooLarge(_ place: String, _ full: String, _ largest: String) -> Sentence {
+    static func packetsTooLarge(_ target: String, _ full: String, _ largest: String) -> Sentence {
         Sentence(
             "diag.packetsTooLarge",
-            "Packets of %2 bytes to %1 are lost without an ICMP error; packets of %3 bytes arrive.", place,
+            "Packets of %2 bytes to %1 are lost without an ICMP error; packets of %3 bytes arrive.", target,
             full,
             largest)
     }
-    static func connectionFailed(_ place: String, _ reason: String) -> Sentence {
-        Sentence("diag.connectionFailed", "Connecting to %1 failed: %2", place, reason)
+    static func connectionFailed(_ target: String, _ reason: String) -> Sentence {
+        Sentence("diag.connectionFailed", "Connecting to %1 failed: %2", target, reason)
     }
 
     // MARK: Security and answer
 
-    static func securityFailed(_ place: String, _ reason: String) -> Sentence {
-        Sentence("diag.securityFailed", "The TLS connection to %1 failed: %2", place, reason)
+    static func securityFailed(_ target: String, _ reason: String) -> Sentence {
+        Sentence("diag.securityFailed", "The TLS connection to %1 failed: %2", target, reason)
     }
-    static func clockWrong(_ here: String, _ there: String) -> Sentence {
+    static func clockWrong(_ machineTime: String, _ serverTime: String) -> Sentence {
         Sentence(
-            "diag.clockWrong", "This machine's clock is wrong: it shows %1, and the server's clock shows %2.", here,
-            there)
+            "diag.clockWrong", "This machine's clock is wrong: it shows %1, and the server's clock shows %2.",
+            machineTime,
+            serverTime)
     }
-    static func certificateIntercepted(_ place: String, _ issuer: String) -> Sentence {
+    static func certificateIntercepted(_ target: String, _ issuer: String) -> Sentence {
         Sentence(
             "diag.intercepted", "The TLS connection to %1 is intercepted: the certificate was issued by %2.",
-            place,
+            target,
             issuer)
     }
-    static func notFTP(_ place: String) -> Sentence {
-        Sentence("diag.notFTP", "The server at %1 does not speak FTP.", place)
+    static func notFTP(_ target: String) -> Sentence {
+        Sentence("diag.notFTP", "The server at %1 does not speak FTP.", target)
     }
-    static func captivePortal(_ place: String, _ target: String) -> Sentence {
-        target.isEmpty
-            ? Sentence("diag.portal", "This network answers in place of %1 until you sign in.", place)
+    static func captivePortal(_ target: String, _ signInPage: String) -> Sentence {
+        signInPage.isEmpty
+            ? Sentence("diag.portal", "This network answers in place of %1 until you sign in.", target)
             : Sentence(
-                "diag.portalAt", "This network answers in place of %1 until you sign in at %2", place,
-                target)
+                "diag.portalAt", "This network answers in place of %1 until you sign in at %2", target,
+                signInPage)
     }
-    static func redirectLoop(_ place: String, _ target: String) -> Sentence {
-        Sentence("diag.redirectLoop", "The redirects of %1 form a loop: they lead back to %2.", place, target)
+    static func redirectLoop(_ target: String, _ location: String) -> Sentence {
+        Sentence("diag.redirectLoop", "The redirects of %1 form a loop: they lead back to %2.", target, location)
     }
-    static func notHTTP(_ place: String) -> Sentence {
-        Sentence("diag.notHTTP", "The server at %1 does not speak HTTP.", place)
+    static func notHTTP(_ target: String) -> Sentence {
+        Sentence("diag.notHTTP", "The server at %1 does not speak HTTP.", target)
     }
-    static func ledElsewhere(_ place: String, _ target: String) -> Sentence {
-        Sentence("diag.ledElsewhere", "%1 redirects to another host: %2", place, target)
+    static func ledElsewhere(_ target: String, _ location: String) -> Sentence {
+        Sentence("diag.ledElsewhere", "%1 redirects to another host: %2", target, location)
     }
-    static func answeredStatus(_ place: String, _ status: String) -> Sentence {
-        Sentence("diag.status", "%1 answered with code %2.", place, status)
+    static func answeredStatus(_ target: String, _ status: String) -> Sentence {
+        Sentence("diag.status", "%1 answered with code %2.", target, status)
     }
-    static func answerMissing(_ place: String, _ reason: String) -> Sentence {
-        Sentence("diag.answerMissing", "%1 did not answer the request: %2", place, reason)
+    static func answerMissing(_ target: String, _ reason: String) -> Sentence {
+        Sentence("diag.answerMissing", "%1 did not answer the request: %2", target, reason)
     }
-    static func credentialsWanted(_ place: String, _ schemes: String) -> Sentence {
+    static func credentialsWanted(_ target: String, _ schemes: String) -> Sentence {
         schemes.isEmpty
-            ? Sentence("diag.credentials", "%1 requires a user name and password.", place)
-            : Sentence("diag.credentialsBy", "%1 requires authentication (%2).", place, schemes)
+            ? Sentence("diag.credentials", "%1 requires a user name and password.", target)
+            : Sentence("diag.credentialsBy", "%1 requires authentication (%2).", target, schemes)
     }
-    static func credentialsRefused(_ place: String, _ reason: String) -> Sentence {
-        Sentence("diag.credentialsRefused", "%1 rejected the credentials: %2", place, reason)
+    static func credentialsRefused(_ target: String, _ reason: String) -> Sentence {
+        Sentence("diag.credentialsRefused", "%1 rejected the credentials: %2", target, reason)
     }
-    static func clientCertificateWanted(_ place: String) -> Sentence {
-        Sentence("diag.clientCertificate", "%1 requires a client certificate.", place)
+    static func clientCertificateWanted(_ target: String) -> Sentence {
+        Sentence("diag.clientCertificate", "%1 requires a client certificate.", target)
     }
 
     static func loadFailed(_ reason: String) -> Sentence {

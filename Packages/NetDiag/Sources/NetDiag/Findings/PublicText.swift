@@ -4,27 +4,27 @@
 /// All text in findings has passed through it, so callers need not sanitize findings again.
 enum PublicText {
     /// The maximum number of characters that are kept.
-    static let longest = 400
+    static let maxLength = 400
 
-    /// Returns `text` on one line, cut to ``longest`` characters. Credentials, URL queries and tokens are replaced by `…`;
+    /// Returns `text` on one line, cut to ``maxLength`` characters. Credentials, URL queries and tokens are replaced by `…`;
     /// control characters are escaped.
     static func of(_ text: String) -> String {
-        harmless(redacted(text))
+        escaped(redacted(text))
     }
 
     // MARK: Terminals
 
     /// Replaces control characters, and format characters, which can reverse the direction of text, by `\u{…}`.
-    private static func harmless(_ text: String) -> String {
+    private static func escaped(_ text: String) -> String {
         var shown = ""
-        for scalar in text.unicodeScalars.prefix(longest) {
+        for scalar in text.unicodeScalars.prefix(maxLength) {
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse:
                 shown += "\\u{\(String(scalar.value, radix: 16))}"
             default: shown.unicodeScalars.append(scalar)
             }
         }
-        return text.unicodeScalars.count > longest ? shown + "…" : shown
+        return text.unicodeScalars.count > maxLength ? shown + "…" : shown
     }
 
     // MARK: Secrets
@@ -46,10 +46,10 @@ enum PublicText {
         while index < words.count {
             let word = words[index]
             let name = word.lowercased()
-            if name.hasSuffix(":"), secretFields.contains(bare(name)) {
+            if name.hasSuffix(":"), secretFields.contains(letters(name)) {
                 return (words[...index] + ["…"]).joined(separator: " ")
             }
-            if schemes.contains(bare(name)), index + 1 < words.count, isToken(words[index + 1]) {
+            if schemes.contains(letters(name)), index + 1 < words.count, isToken(words[index + 1]) {
                 words[index + 1] = "…"
             } else if let url = word.range(of: "://") {
                 words[index] = redactedURL(word, url)
@@ -61,7 +61,7 @@ enum PublicText {
         return words.joined(separator: " ")
     }
 
-    private static func bare(_ word: String) -> String {
+    private static func letters(_ word: String) -> String {
         String(word.drop { !$0.isLetter }.prefix { $0.isLetter || $0 == "-" })
     }
 

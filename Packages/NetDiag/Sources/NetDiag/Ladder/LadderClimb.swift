@@ -5,9 +5,9 @@ internal import Glibc
 /// Theory of operation. If a script chooses the proxy, the script's server is diagnosed first: while it cannot be reached, no
 /// route is known. Of several routes, each further one is tried only if a stream would skip the one before it, because its
 /// proxy cannot be reached or is not a proxy.
-struct LadderClimb: Sendable {
+struct LadderDriver: Sendable {
     /// The maximum number of routes to one target.
-    static let mostWays = 4
+    static let maxRoutes = 4
 
     let options: NetDiagnostic.Options
     let end: ContinuousClock.Instant
@@ -17,30 +17,30 @@ struct LadderClimb: Sendable {
         end = .now + LadderLimits(options).total
     }
 
-    func diagnose(_ ways: [DiagnosisTarget], knowing facts: LadderFacts) async -> Diagnosis {
-        guard let first = ways.first else { return await run(.machine).diagnosis }
-        if let script = first.proxyScript { return await diagnose(first, asTold: script) }
+    func diagnose(_ routes: [DiagnosisTarget], knowing facts: LadderFacts) async -> Diagnosis {
+        guard let first = routes.first else { return await run(.machine).diagnosis }
+        if let script = first.proxyScript { return await diagnose(first, with: script) }
         let diagnosis = await run(first, knowing: facts).diagnosis
-        var spare = diagnosis
-        for way in ways.dropFirst().prefix(LadderClimb.mostWays - 1) {
-            guard let cause = spare.cause, cause.code.passesProxyBy else { break }
-            spare = await run(way).diagnosis
-            if spare.cause == nil, spare.unchecked.isEmpty { return spare.insteadOf(diagnosis) }
+        var alternative = diagnosis
+        for route in routes.dropFirst().prefix(LadderDriver.maxRoutes - 1) {
+            guard let cause = alternative.cause, cause.code.passesProxyBy else { break }
+            alternative = await run(route).diagnosis
+            if alternative.cause == nil, alternative.unchecked.isEmpty { return alternative.replacing(diagnosis) }
         }
         return diagnosis
     }
 
     // MARK: Scripts
 
-    private func diagnose(_ target: DiagnosisTarget, asTold source: ProxyScriptSource) async -> Diagnosis {
+    private func diagnose(_ target: DiagnosisTarget, with source: ProxyScriptSource) async -> Diagnosis {
         do throws(StreamError) {
             try ProxyScript.checkAvailability()
             var script: ProxyScript
             if var server = source.server {
                 server.ownTLS = target.proxyTLS
                 let machine = await run(server)
-                guard case .answered(let answer)? = machine.facts.talk?.1, answer.status == 200 else {
-                    return machine.diagnosis(ofScriptAt: source.shownPlace, for: target)
+                guard case .answered(let answer)? = machine.facts.exchange?.1, answer.status == 200 else {
+                    return machine.diagnosis(ofScriptNamed: source.displayName, for: target)
                 }
                 script = try ProxyScript(bytes: answer.body)
             } else {
@@ -49,34 +49,36 @@ struct LadderClimb: Sendable {
             guard let url = target.url else { return await run(target.through(.direct)).diagnosis }
             let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
             script.timeLimit = min(script.timeLimit, .milliseconds(Int(max(0, left))))
-            let ways = try await script.choices(for: url).map { target.through($0) }
-            return await diagnose(ways, knowing: LadderFacts())
+            let routes = try await script.choices(for: url).map { target.through($0) }
+            return await diagnose(routes, knowing: LadderFacts())
         } catch {
-            return await run(target.without(ProxyRules.ofScript(error, at: source.shownPlace))).diagnosis
+            return await run(target.withUnknownProxy(ProxyRules.ofScript(error, named: source.displayName))).diagnosis
         }
     }
 
     // MARK: One route
 
     private func run(_ target: DiagnosisTarget, knowing facts: LadderFacts = LadderFacts()) async -> LadderMachine {
-        let noise = String((0..<14).map { _ in "bcdfghjkmnpqrstvwxz".randomElement() ?? "q" })
+        let randomLabel = String((0..<14).map { _ in "bcdfghjkmnpqrstvwxz".randomElement() ?? "q" })
         var machine = LadderMachine(
-            target, knowing: facts, limits: LadderLimits(options), noise: noise, now: .now, until: end)
-        let runner = ProbeRunner(target: target, options: options, noise: noise)
+            target, knowing: facts, limits: LadderLimits(options), randomLabel: randomLabel, now: .now, until: end)
+        let runner = ProbeRunner(target: target, options: options, randomLabel: randomLabel)
         await withTaskGroup(of: (Probe, ProbeResult)?.self) { group in
-            var alarm: ContinuousClock.Instant?
+            var timer: ContinuousClock.Instant?
             while true {
-                for order in machine.next(now: .now) { group.addTask { (order.probe, await runner.run(order)) } }
+                for scheduled in machine.next(now: .now) {
+                    group.addTask { (scheduled.probe, await runner.run(scheduled)) }
+                }
                 guard machine.isWaiting, !Task.isCancelled else { break }
-                if let wake = machine.wake(now: .now), alarm == nil {
-                    alarm = wake
+                if let wake = machine.wake(now: .now), timer == nil {
+                    timer = wake
                     group.addTask {
                         try? await Task.sleep(until: wake, clock: .continuous)
                         return nil
                     }
                 }
                 guard let event = await group.next() else { break }
-                if let (probe, result) = event { machine.receive(result, of: probe) } else { alarm = nil }
+                if let (probe, result) = event { machine.receive(result, of: probe) } else { timer = nil }
             }
             group.cancelAll()
         }
@@ -91,7 +93,7 @@ extension FindingCode {
 
 extension Diagnosis {
     /// This diagnosis of a working route, with the fault of the preferred route as a warning.
-    fileprivate func insteadOf(_ first: Diagnosis) -> Diagnosis {
+    fileprivate func replacing(_ first: Diagnosis) -> Diagnosis {
         var diagnosis = self
         if var remark = first.cause {
             remark.severity = .warning
@@ -103,7 +105,7 @@ extension Diagnosis {
 
 extension ProxyScriptSource {
     /// Describes the location of the script, for display.
-    fileprivate var shownPlace: String {
+    fileprivate var displayName: String {
         switch self {
         case .url(let url): PublicText.of("The proxy script at \(url)")
         case .text: "\(Sentence.settingsScript)"
@@ -118,8 +120,8 @@ extension ProxyScriptSource {
 
 extension LadderMachine {
     /// The diagnosis of `target`, whose proxy script could not be loaded from the server that this machine has examined.
-    fileprivate func diagnosis(ofScriptAt place: String, for target: DiagnosisTarget) -> Diagnosis {
-        var findings = ProxyRules.ofScript(self.findings, at: place)
+    fileprivate func diagnosis(ofScriptNamed script: String, for target: DiagnosisTarget) -> Diagnosis {
+        var findings = ProxyRules.ofScript(self.findings, named: script)
         var rungs = checked.filter { $0 < .proxy }
         var uncheckable = self.uncheckable
         if findings.contains(where: { $0.severity == .failure }) {
@@ -127,10 +129,11 @@ extension LadderMachine {
         } else {
             // The server answered, but without a script: a redirect, for example, which a diagnosis does not follow.
             let why = findings.last { $0.rung >= .answer }.map { "\($0.sentence)" } ?? ""
-            findings.append(Finding(.proxyScript, .note, .proxyScript(place, why)))
-            uncheckable.append(.proxyScript(place, why))
+            findings.append(Finding(.proxyScript, .note, .proxyScript(script, why)))
+            uncheckable.append(.proxyScript(script, why))
         }
         return Diagnosis(
-            target: target.place, findings: findings, checked: rungs, needed: target.rungs, uncheckable: uncheckable)
+            target: target.hostAndPort, findings: findings, checked: rungs, needed: target.rungs,
+            uncheckable: uncheckable)
     }
 }

@@ -15,12 +15,12 @@ struct LadderLimits: Sendable, Hashable {
     /// The limit of one probe; nil for a probe that only reads the kernel's tables.
     func limit(of probe: Probe) -> Duration? {
         switch probe {
-        case .surroundings, .route, .neighbors: nil
+        case .environment, .route, .neighbors: nil
         case .lookup: lookup
-        case .nameServer, .invention: nameServer
+        case .nameServer, .nonexistentName: nameServer
         case .connect: connection
         case .ping, .path, .packetSizes: path
-        case .talk, .alternative: connection + answer
+        case .exchange, .alternative: connection + answer
         case .inspection, .plainPage: min(connection, answer)
         }
     }

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// The plan: the probes that are useful, given the facts.
 extension LadderMachine {
-    func wanted(_ now: ContinuousClock.Instant) -> [Probe] {
-        var probes: [Probe] = [.surroundings]
+    func plan(_ now: ContinuousClock.Instant) -> [Probe] {
+        var probes: [Probe] = [.environment]
         guard let host = target.firstHost, target.proxyFault == nil, facts.verdict == nil else {
             // Without a remote target, only the routers are probed.
             if target.host == nil { probes += pings(of: defaultGateways) + neighborsAfterPings }
@@ -12,25 +12,25 @@ extension LadderMachine {
         probes += nameProbes(host)
         guard target.firstPort > 0 else { return probes }
 
-        probes += facts.destinations(of: target).prefix(LadderMachine.mostAddresses).map { .route($0) }
-        if facts.breakage == nil {
-            for place in places where facts.connections[place] == nil { probes.append(.connect(place)) }
+        probes += facts.destinations(of: target).prefix(LadderMachine.maxAddresses).map { .route($0) }
+        if facts.connectionLoss == nil {
+            for endpoint in endpoints where facts.connections[endpoint] == nil { probes.append(.connect(endpoint)) }
         }
-        if isWayInDoubt(now) {
+        if isPathSuspect(now) {
             probes += pings(of: gateways) + neighborsAfterPings
-            probes += lostAddresses(now).map { .path($0) }
+            probes += unansweredAddresses(now).map { .path($0) }
         }
-        if facts.talk == nil, target.isTalkative,
-            let place = places.first(where: { facts.connections[$0] == .some(nil) })
+        if facts.exchange == nil, target.hasExchange,
+            let endpoint = endpoints.first(where: { facts.connections[$0] == .some(nil) })
         {
-            probes.append(.talk(place))
+            probes.append(.exchange(endpoint))
         }
-        return probes + afterTalk(now)
+        return probes + afterExchange(now)
     }
 
     /// The addresses, with port, to which this machine connects.
-    private var places: [SocketAddress] {
-        facts.addresses(of: target).prefix(LadderMachine.mostAddresses).map { .ip($0, port: target.firstPort) }
+    private var endpoints: [SocketAddress] {
+        facts.addresses(of: target).prefix(LadderMachine.maxAddresses).map { .ip($0, port: target.firstPort) }
     }
 
     // MARK: Names
@@ -38,16 +38,16 @@ extension LadderMachine {
     private func nameProbes(_ host: String) -> [Probe] {
         guard target.firstLiteral == nil else { return [] }
         var probes: [Probe] = facts.lookup == nil ? [.lookup(host)] : []
-        guard isNameInDoubt, isServed(host), let surroundings = facts.surroundings else { return probes }
-        for server in surroundings.nameServers.prefix(LadderMachine.mostNameServers) {
+        guard needsNameServers, isServed(host), let environment = facts.environment else { return probes }
+        for server in environment.nameServers.prefix(LadderMachine.maxNameServers) {
             probes.append(.nameServer(server, name: host, over: .udp))
             // Servers that refuse or fail are not queried again: many hosts limit the rate of errors (RFC 1812 §4.3.2.8).
             switch facts.nameServers[server] {
             case nil, .refused?, .failed?: break
-            case .addresses?, .noSuchName?, .noAddress?, .silent?, .cut?:
-                probes.append(.invention(server, name: inventedName(beside: host)))
+            case .addresses?, .noSuchName?, .noAddress?, .silent?, .truncated?:
+                probes.append(.nonexistentName(server, name: nonexistentName(near: host)))
             }
-            if [.silent, .cut].contains(facts.nameServers[server]) {
+            if [.silent, .truncated].contains(facts.nameServers[server]) {
                 probes.append(.nameServer(server, name: host, over: .tcp))
             }
         }
@@ -55,9 +55,9 @@ extension LadderMachine {
     }
 
     /// Whether to query the name servers: if the name is looked up here, or if a lookup failed elsewhere.
-    private var isNameInDoubt: Bool {
+    private var needsNameServers: Bool {
         if case .failure = facts.lookup { return true }
-        return facts.connections.isEmpty || asked.contains(.lookup(target.firstHost ?? ""))
+        return facts.connections.isEmpty || started.contains(.lookup(target.firstHost ?? ""))
     }
 
     /// Whether name servers serve the name: not `localhost` (RFC 6761 §6.3), and not names under `local` (RFC 6762 §3).
@@ -67,15 +67,15 @@ extension LadderMachine {
     }
 
     /// An unregistered name in the same top-level domain.
-    private func inventedName(beside host: String) -> String {
+    private func nonexistentName(near host: String) -> String {
         let labels = host.split(separator: ".")
-        return labels.count > 1 ? "\(noise).\(labels[labels.count - 1])" : "\(noise).invalid"
+        return labels.count > 1 ? "\(randomLabel).\(labels[labels.count - 1])" : "\(randomLabel).invalid"
     }
 
     // MARK: The path
 
     private var defaultGateways: [IPAddress] {
-        (facts.surroundings?.network.defaultRoutes ?? []).compactMap(\.zonedGateway)
+        (facts.environment?.network.defaultRoutes ?? []).compactMap(\.zonedGateway)
     }
 
     private var gateways: [IPAddress] {
@@ -86,39 +86,39 @@ extension LadderMachine {
     }
 
     private func pings(of gateways: [IPAddress]) -> [Probe] {
-        gateways.prefix(LadderMachine.mostNameServers).map { .ping($0) }
+        gateways.prefix(LadderMachine.maxNameServers).map { .ping($0) }
     }
 
     /// Reads the neighbour table once the pings have ended, because they make the kernel resolve its neighbours.
     private var neighborsAfterPings: [Probe] {
-        let areRoutesKnown = facts.destinations(of: target).prefix(LadderMachine.mostAddresses)
+        let areRoutesKnown = facts.destinations(of: target).prefix(LadderMachine.maxAddresses)
             .allSatisfy { facts.routes[$0] != nil }
-        let isPinged = gateways.prefix(LadderMachine.mostNameServers).allSatisfy { facts.pings[$0] != nil }
-        return facts.surroundings != nil && areRoutesKnown && isPinged ? [.neighbors] : []
+        let isPinged = gateways.prefix(LadderMachine.maxNameServers).allSatisfy { facts.pings[$0] != nil }
+        return facts.environment != nil && areRoutesKnown && isPinged ? [.neighbors] : []
     }
 
     /// Whether the path is suspect: the lookup or a connection has failed, or is slow.
-    private func isWayInDoubt(_ now: ContinuousClock.Instant) -> Bool {
+    private func isPathSuspect(_ now: ContinuousClock.Instant) -> Bool {
         if isSlow(.lookup(target.firstHost ?? ""), now) { return true }
         if case .failure(let error) = facts.lookup, ![.hostNotFound, .noData, .invalidName].contains(error.code) {
             return true
         }
-        return !lostAddresses(now).isEmpty
+        return !unansweredAddresses(now).isEmpty
     }
 
     /// One address of each family that does not answer, or is slow to answer.
-    private func lostAddresses(_ now: ContinuousClock.Instant) -> [IPAddress] {
+    private func unansweredAddresses(_ now: ContinuousClock.Instant) -> [IPAddress] {
         var families: AddressFamilies = []
-        return places.compactMap { place in
-            guard let address = place.ipAddress, !families.contains(address.family) else { return nil }
-            let isLost =
-                switch facts.connections[place] {
+        return endpoints.compactMap { endpoint in
+            guard let address = endpoint.ipAddress, !families.contains(address.family) else { return nil }
+            let isUnanswered =
+                switch facts.connections[endpoint] {
                 case .some(.some(let error)):
                     ![ECONNREFUSED, ECONNRESET, ENETUNREACH].contains(where: error.isPOSIX)
                 case .some(.none): false
-                case nil: isSlow(.connect(place), now)
+                case nil: isSlow(.connect(endpoint), now)
                 }
-            guard isLost, let route = facts.routes[address] ?? nil, route.kind == .unicast else { return nil }
+            guard isUnanswered, let route = facts.routes[address] ?? nil, route.kind == .unicast else { return nil }
             families.formUnion(address.family)
             return address
         }
@@ -126,15 +126,16 @@ extension LadderMachine {
 
     // MARK: After the exchange
 
-    private func afterTalk(_ now: ContinuousClock.Instant) -> [Probe] {
+    private func afterExchange(_ now: ContinuousClock.Instant) -> [Probe] {
         var probes: [Probe] = []
-        if let (place, outcome) = facts.talk ?? slowTalk(now), outcome.isTimeout, let address = place.ipAddress,
+        if let (endpoint, outcome) = facts.exchange ?? slowExchange(now), outcome.isTimeout,
+            let address = endpoint.ipAddress,
             let route = facts.routes[address] ?? nil, route.kind == .unicast
         {
             probes.append(.packetSizes(address, full: packetSize(of: route)))
         }
-        if case (let place, .insecure(let error))? = facts.talk, error.isAboutCertificate {
-            probes.append(.inspection(place))
+        if case (let endpoint, .tlsFailed(let error))? = facts.exchange, error.isAboutCertificate {
+            probes.append(.inspection(endpoint))
         }
         if isPortalPossible(now),
             let address = facts.addresses(of: target).first(where: { !$0.isLoopback && !$0.isAny })
@@ -142,30 +143,30 @@ extension LadderMachine {
             probes.append(.plainPage(address))
         }
         if isNameSuspect(now) {
-            probes += facts.otherAddresses(of: target).prefix(LadderMachine.mostOthers).map {
+            probes += facts.otherAddresses(of: target).prefix(LadderMachine.maxAlternatives).map {
                 .alternative(.ip($0, port: target.firstPort))
             }
         }
         return probes
     }
 
-    private func slowTalk(_ now: ContinuousClock.Instant) -> (SocketAddress, TalkOutcome)? {
-        for case .talk(let place) in underWay.keys where isSlow(.talk(place), now) {
-            return (place, .unanswered(StreamError(posix: ETIMEDOUT)))
+    private func slowExchange(_ now: ContinuousClock.Instant) -> (SocketAddress, ExchangeOutcome)? {
+        for case .exchange(let endpoint) in underWay.keys where isSlow(.exchange(endpoint), now) {
+            return (endpoint, .unanswered(StreamError(posix: ETIMEDOUT)))
         }
         return nil
     }
 
     /// The maximum packet size of the route's link, or Ethernet's if it is unknown.
     private func packetSize(of route: Route) -> Int {
-        let interfaces = facts.surroundings?.network.interfaces ?? []
+        let interfaces = facts.environment?.network.interfaces ?? []
         return interfaces.first { $0.index == route.interfaceIndex }?.maximumPacketSize.map { min($0, 9216) } ?? 1500
     }
 
     /// Whether every connection attempt has failed or is slow.
     private func isUnconnected(_ now: ContinuousClock.Instant) -> Bool {
-        facts.connected.isEmpty && !places.isEmpty
-            && places.allSatisfy { facts.connections[$0] != nil || isSlow(.connect($0), now) }
+        facts.connected.isEmpty && !endpoints.isEmpty
+            && endpoints.allSatisfy { facts.connections[$0] != nil || isSlow(.connect($0), now) }
     }
 
     /// Whether a captive portal may be answering in place of the server.
@@ -174,18 +175,18 @@ extension LadderMachine {
         if target.isSecure {
             guard target.port == 443 else { return false }
             if isUnconnected(now) { return true }
-            if case .insecure(let error)? = facts.talk?.1 { return !error.isAboutDates }
+            if case .tlsFailed(let error)? = facts.exchange?.1 { return !error.isAboutDates }
             return false
         }
-        guard target.port == 80, case .answered(let answer)? = facts.talk?.1 else { return false }
+        guard target.port == 80, case .answered(let answer)? = facts.exchange?.1 else { return false }
         return answer.isTemporaryMove && PortalRules.leadsElsewhere(answer, from: target)
     }
 
     /// Whether the name may have resolved to a wrong address.
     private func isNameSuspect(_ now: ContinuousClock.Instant) -> Bool {
-        guard target.proxy == nil, facts.surroundings != nil else { return false }
+        guard target.proxy == nil, facts.environment != nil else { return false }
         if isUnconnected(now) { return true }
-        if case .insecure(let error)? = facts.talk?.1 { return error.isAboutCertificate && !error.isAboutDates }
+        if case .tlsFailed(let error)? = facts.exchange?.1 { return error.isAboutCertificate && !error.isAboutDates }
         return false
     }
 }
@@ -194,17 +195,17 @@ extension LadderFacts {
     /// The addresses that a name server gives but the system's resolver does not.
     func otherAddresses(of target: DiagnosisTarget) -> [IPAddress] {
         let known = Set(addresses(of: target))
-        let said = (Array(nameServers) + Array(nameServersByTCP)).sorted { "\($0.key)" < "\($1.key)" }.flatMap {
+        let answered = (Array(nameServers) + Array(nameServersByTCP)).sorted { "\($0.key)" < "\($1.key)" }.flatMap {
             if case .addresses(let found) = $0.value { found } else { [IPAddress]() }
         }
         var seen: Set<IPAddress> = known
-        return said.filter { !$0.isAny && !$0.isLoopback && seen.insert($0).inserted }
+        return answered.filter { !$0.isAny && !$0.isLoopback && seen.insert($0).inserted }
     }
 }
 
 extension DiagnosisTarget {
     /// Whether there is something to send or read once connected.
-    var isTalkative: Bool { isSecure || proxy != nil || service != .bytes }
+    var hasExchange: Bool { isSecure || proxy != nil || service != .bytes }
 }
 
 extension Route {
@@ -215,20 +216,20 @@ extension Route {
     }
 }
 
-extension TalkOutcome {
+extension ExchangeOutcome {
     /// Whether the exchange timed out.
     var isTimeout: Bool {
         switch self {
-        case .unanswered(let error), .insecure(let error): error.isPOSIX(ETIMEDOUT)
-        case .secured, .answered, .loops, .greeted, .otherProtocol, .proxyRefused, .proxyFailed: false
+        case .unanswered(let error), .tlsFailed(let error): error.isPOSIX(ETIMEDOUT)
+        case .connected, .answered, .redirectLoop, .greeted, .wrongProtocol, .proxyRefused, .proxyFailed: false
         }
     }
 
     /// Whether the intended server answered.
     var isSuccess: Bool {
         switch self {
-        case .secured, .answered, .greeted: true
-        case .insecure, .loops, .otherProtocol, .unanswered, .proxyRefused, .proxyFailed: false
+        case .connected, .answered, .greeted: true
+        case .tlsFailed, .redirectLoop, .wrongProtocol, .unanswered, .proxyRefused, .proxyFailed: false
         }
     }
 }

@@ -4,14 +4,15 @@ internal import Glibc
 extension LadderMachine {
     var diagnosis: Diagnosis {
         Diagnosis(
-            target: target.place, findings: findings, checked: checked, needed: target.rungs, uncheckable: uncheckable,
+            target: target.hostAndPort, findings: findings, checked: checked, needed: target.rungs,
+            uncheckable: uncheckable,
             families: families)
     }
 
     /// All findings, the lowest rung first, and on each rung the lesser severity first.
     var findings: [Finding] {
         var findings = LadderMachine.findings(facts, target)
-        findings += TalkRules.findings(facts, target)
+        findings += ExchangeRules.findings(facts, target)
         if let verdict = facts.verdict { findings.append(verdict) }
         // `sort` is not stable, so the offset is part of the key.
         let order = findings.enumerated().sorted {
@@ -25,12 +26,12 @@ extension LadderMachine {
         var findings: [Finding] = []
         let addresses = facts.addresses(of: target)
         let isLocal = addresses.contains { $0.isLoopback || (facts.routes[$0] ?? nil)?.kind == .local }
-        let works = !facts.connected.isEmpty || facts.breakage != nil || facts.verdict != nil
-        if let surroundings = facts.surroundings, !isLocal {
+        let works = !facts.connected.isEmpty || facts.connectionLoss != nil || facts.verdict != nil
+        if let environment = facts.environment, !isLocal {
             let families = addresses.reduce(into: AddressFamilies()) { $0.formUnion($1.family) }
             let link = LinkRules.findings(
-                surroundings.network, families: families.isEmpty ? .all : families, host: target.firstHost,
-                lapsed: surroundings.lapsedLeases)
+                environment.network, families: families.isEmpty ? .all : families, host: target.firstHost,
+                expiredLeases: environment.expiredLeases)
             findings += link.filter { !works || $0.severity != .failure }
             if !works { findings += RouteRules.findings(facts, target) }
         }
@@ -44,7 +45,9 @@ extension LadderMachine {
 
     /// The results for each address family by itself.
     var families: [FamilyVerdict] {
-        guard let network = facts.surroundings?.network, facts.verdict == nil, facts.breakage == nil else { return [] }
+        guard let network = facts.environment?.network, facts.verdict == nil, facts.connectionLoss == nil else {
+            return []
+        }
         let addresses = facts.addresses(of: target)
         if target.firstHost != nil, addresses.isEmpty { return [] }
         return [AddressFamilies.v4, .v6].map { family in
@@ -79,7 +82,7 @@ extension LadderMachine {
         for case .forbidden(let reason) in facts.pings.values.sorted(by: { "\($0)" < "\($1)" }).prefix(1) {
             sentences.append(.noPings(reason))
         }
-        let hasIPv4 = facts.surroundings.map { LinkRules.hasAddress($0.network, .v4) } ?? false
+        let hasIPv4 = facts.environment.map { LinkRules.hasAddress($0.network, .v4) } ?? false
         if facts.neighbors != nil, hasIPv4 { sentences.append(.noDuplicateCheck) }
         for path in facts.paths.values {
             if let failure = path.failure, sentences.allSatisfy({ $0.key != "diag.noPathCheck" }) {
@@ -87,14 +90,14 @@ extension LadderMachine {
             }
         }
         if let fault = target.proxyFault, fault.severity == .note { sentences.append(fault.sentence) }
-        return sentences + TalkRules.uncheckable(facts, target)
+        return sentences + ExchangeRules.uncheckable(facts, target)
     }
 
     /// The rungs that were checked, broken or not.
     var checked: Set<Rung> {
         var rungs: Set<Rung> = []
-        if facts.surroundings != nil { rungs.formUnion([.link, .address]) }
-        if !facts.routes.isEmpty || (target.host == nil && facts.surroundings != nil) { rungs.insert(.route) }
+        if facts.environment != nil { rungs.formUnion([.link, .address]) }
+        if !facts.routes.isEmpty || (target.host == nil && facts.environment != nil) { rungs.insert(.route) }
         // A host that refuses can be reached, and so can everything on the path to it.
         let isAnswered = facts.connections.values.contains { error in
             guard let error else { return true }
@@ -102,11 +105,11 @@ extension LadderMachine {
         }
         if facts.neighbors != nil || isAnswered { rungs.insert(.gateway) }
         if facts.lookup != nil { rungs.insert(.name) }
-        if !facts.connections.isEmpty || facts.breakage != nil {
+        if !facts.connections.isEmpty || facts.connectionLoss != nil {
             rungs.insert(target.proxy == nil ? .connection : .proxy)
         }
         if target.proxyFault?.severity == .failure { rungs.insert(.proxy) }
-        rungs.formUnion(TalkRules.checked(facts, target))
+        rungs.formUnion(ExchangeRules.checked(facts, target))
         if let verdict = facts.verdict { rungs.formUnion(Rung.allCases.filter { $0 <= verdict.rung }) }
         return rungs
     }

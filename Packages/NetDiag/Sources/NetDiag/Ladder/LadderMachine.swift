@@ -9,50 +9,50 @@
 /// takes no longer than the longest single limit. The findings are a function of the facts alone.
 struct LadderMachine: Sendable {
     /// A probe to run, and its deadline.
-    struct Order: Sendable, Hashable {
+    struct ScheduledProbe: Sendable, Hashable {
         var probe: Probe
         var deadline: ContinuousClock.Instant
     }
 
     /// The maximum number of addresses of a name that are tried.
-    static let mostAddresses = 6
+    static let maxAddresses = 6
     /// The maximum number of name servers that are queried.
-    static let mostNameServers = 4
+    static let maxNameServers = 4
     /// The maximum number of addresses that are tried because only another name server gives them for the name.
-    static let mostOthers = 2
+    static let maxAlternatives = 2
 
     let target: DiagnosisTarget
     let limits: LadderLimits
     /// A random label that no host has as its name.
-    let noise: String
+    let randomLabel: String
     private(set) var facts: LadderFacts
     private let end: ContinuousClock.Instant
-    private(set) var asked: Set<Probe> = []
+    private(set) var started: Set<Probe> = []
     private(set) var underWay: [Probe: ContinuousClock.Instant] = [:]
 
     init(
         _ target: DiagnosisTarget, knowing facts: LadderFacts = LadderFacts(), limits: LadderLimits = LadderLimits(),
-        noise: String, now: ContinuousClock.Instant, until end: ContinuousClock.Instant? = nil
+        randomLabel: String, now: ContinuousClock.Instant, until end: ContinuousClock.Instant? = nil
     ) {
         self.target = target
         self.limits = limits
-        self.noise = noise
+        self.randomLabel = randomLabel
         self.facts = facts
         self.end = end ?? now + limits.total
     }
 
     /// Returns the probes to start now.
-    mutating func next(now: ContinuousClock.Instant) -> [Order] {
-        var orders: [Order] = []
-        for probe in wanted(now) where !asked.contains(probe) {
+    mutating func next(now: ContinuousClock.Instant) -> [ScheduledProbe] {
+        var probes: [ScheduledProbe] = []
+        for probe in plan(now) where !started.contains(probe) {
             let deadline = limits.limit(of: probe).map { min(now + $0, end) } ?? end
             // A probe without time left is not started.
             if limits.limit(of: probe) != nil, deadline <= now { continue }
-            asked.insert(probe)
+            started.insert(probe)
             underWay[probe] = now
-            orders.append(Order(probe: probe, deadline: deadline))
+            probes.append(ScheduledProbe(probe: probe, deadline: deadline))
         }
-        return orders
+        return probes
     }
 
     /// Records the result of a probe.
@@ -65,8 +65,8 @@ struct LadderMachine: Sendable {
     func wake(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         underWay.compactMap { probe, start in
             switch probe {
-            case .lookup, .connect, .talk: start + limits.patience
-            case .surroundings, .route, .nameServer, .invention, .neighbors, .ping, .path, .packetSizes,
+            case .lookup, .connect, .exchange: start + limits.patience
+            case .environment, .route, .nameServer, .nonexistentName, .neighbors, .ping, .path, .packetSizes,
                 .alternative, .inspection, .plainPage:
                 nil
             }

@@ -1,7 +1,7 @@
 /// One check of the environment. Probes that ``LadderMachine/next(now:)`` returns together are independent of each other.
 enum Probe: Sendable, Hashable {
     /// Reads the kernel's tables and the configuration files.
-    case surroundings
+    case environment
     /// Asks the kernel for the route to an address.
     case route(IPAddress)
     /// Looks up the addresses of a name with the configured resolver.
@@ -9,7 +9,7 @@ enum Probe: Sendable, Hashable {
     /// Queries one name server for the name.
     case nameServer(SocketAddress, name: String, over: NameTransport)
     /// Queries one name server for a name that does not exist.
-    case invention(SocketAddress, name: String)
+    case nonexistentName(SocketAddress, name: String)
     /// Connects to an address.
     case connect(SocketAddress)
     /// Reads the neighbour table again, after something did not answer.
@@ -21,7 +21,7 @@ enum Probe: Sendable, Hashable {
     /// Tests which packet sizes reach an address.
     case packetSizes(IPAddress, full: Int)
     /// Performs the TLS handshake if the target needs one, then the exchange of the target's protocol.
-    case talk(SocketAddress)
+    case exchange(SocketAddress)
     /// The same with an address that only another name server gives for the name.
     case alternative(SocketAddress)
     /// Reads the certificate that the server presents, without verifying it, and the server's clock.
@@ -38,9 +38,9 @@ enum NameTransport: Sendable, Hashable {
 
 /// The result of a probe.
 enum ProbeResult: Sendable {
-    case surroundings(Surroundings)
+    case environment(Environment)
     /// The kernel's tables could not be read.
-    case surroundingsUnknown(ResolverError)
+    case environmentUnknown(ResolverError)
     case route(Route?)
     case lookup(Result<[IPAddress], ResolverError>)
     case name(NameServerAnswer)
@@ -50,12 +50,12 @@ enum ProbeResult: Sendable {
     case ping(PingOutcome)
     case path(PathOutcome)
     case packetSizes(PacketSizes)
-    case talk(TalkOutcome)
+    case exchange(ExchangeOutcome)
     case inspection(Inspection?)
 }
 
 /// The state of this machine's network, from the kernel's tables and the configuration files.
-struct Surroundings: Sendable, Hashable {
+struct Environment: Sendable, Hashable {
     var network = NetworkSnapshot()
     var nameServers: [SocketAddress] = []
     /// Whether no name server is configured, so that this machine is queried instead.
@@ -63,7 +63,7 @@ struct Surroundings: Sendable, Hashable {
     /// The addresses of the target's name in the hosts file.
     var hostsEntry: [IPAddress] = []
     /// The expired DHCP leases of this machine.
-    var lapsedLeases: [DHCPLease] = []
+    var expiredLeases: [DHCPLease] = []
 }
 
 /// The answer of one name server.
@@ -76,7 +76,7 @@ enum NameServerAnswer: Sendable, Hashable {
     /// The server refused the query (REFUSED).
     case refused
     /// The answer over UDP was truncated, and the query over TCP failed.
-    case cut
+    case truncated
     /// The server returned an error or could not be reached; the text gives the reason.
     case failed(String)
 }
@@ -95,12 +95,12 @@ struct PathOutcome: Sendable, Hashable {
     var routers: [IPAddress?] = []
     /// Whether the address itself answered.
     var isReached = false
-    /// The router that reported that the packets are forbidden. If it is this machine, ``ownFirewall`` is set instead.
-    var forbidder: IPAddress?
+    /// The router that reported that the packets are forbidden. If it is this machine, ``isBlockedLocally`` is set instead.
+    var prohibitedBy: IPAddress?
     /// Whether this machine's own firewall rejects the packets.
-    var ownFirewall = false
+    var isBlockedLocally = false
     /// The router that reported that the address cannot be reached.
-    var unreachableSays: IPAddress?
+    var unreachableReportedBy: IPAddress?
     /// Why no packet could be sent.
     var failure: String?
 }
@@ -112,7 +112,7 @@ struct PacketSizes: Sendable, Hashable {
     /// The sizes that were answered, including the ICMP and IP headers.
     var answered: Set<Int> = []
     /// The largest size that a router reported as possible; nil if no router reported one.
-    var told: Int?
+    var reportedMaximum: Int?
 }
 
 /// A server's certificate and clock, neither of them verified.

@@ -20,14 +20,14 @@ extension LadderFacts {
                 receive(.connect(error), of: .connect(address))
                 isAboutOpening = true
             case (.proxy, .failed(let error)):
-                if let address = connected.first { talk = (address, .proxyFailed(error)) }
+                if let address = connected.first { exchange = (address, .proxyFailed(error)) }
                 isAboutOpening = true
             case (.tls, .failed(let error)):
-                if let address = connected.first { talk = (address, .insecure(error)) }
+                if let address = connected.first { exchange = (address, .tlsFailed(error)) }
                 isAboutOpening = true
-            case (.tls, .succeeded): if let address = connected.first { talk = (address, .secured) }
+            case (.tls, .succeeded): if let address = connected.first { exchange = (address, .connected) }
             case (.request, .failed(let error)):
-                if let address = connected.first { talk = (address, .unanswered(error)) }
+                if let address = connected.first { exchange = (address, .unanswered(error)) }
                 isAboutOpening = true
             case (.lookup, _), (.connect, _), (.tls, _), (.request, _), (.proxy, _): continue
             }
@@ -36,26 +36,26 @@ extension LadderFacts {
             let found = connections.keys.compactMap(\.ipAddress)
             if !found.isEmpty { lookup = .success(found.sorted { "\($0)" < "\($1)" }) }
         }
-        if !isAboutOpening { breakage = error }
+        if !isAboutOpening { connectionLoss = error }
     }
 
     /// Derives facts from the number of a protocol error, which says more than a probe could find out.
     mutating func learn(_ error: StreamError?, of target: DiagnosisTarget) {
         guard let error else { return }
         let reason = PublicText.of("\(error)")
-        let place = target.shownPlace
+        let name = target.displayName
         func conclude(_ code: FindingCode, _ sentence: Sentence) {
             verdict = Finding(code, .failure, sentence, evidence: [error.debugDescription])
-            (breakage, talk) = (nil, nil)
+            (connectionLoss, exchange) = (nil, nil)
         }
         switch error.domain {
         case .http:
             switch HTTPErrorNumber(rawValue: error.code) {
-            case .parseFailure?: conclude(.notHTTP, .notHTTP(place))
+            case .parseFailure?: conclude(.notHTTP, .notHTTP(name))
             case .redirectionLoop?: conclude(.redirectLoop, .loadFailed(reason))
-            case .badUserName?, .badPassword?: conclude(.credentialsRefused, .credentialsRefused(place, reason))
+            case .badUserName?, .badPassword?: conclude(.credentialsRefused, .credentialsRefused(name, reason))
             case .authenticationTypeUnsupported?: conclude(.credentialsWanted, .loadFailed(reason))
-            case .connectionLost?: conclude(.answerMissing, .answerMissing(place, reason))
+            case .connectionLost?: conclude(.answerMissing, .answerMissing(name, reason))
             case .badURL?, nil: learnProxyError(error, of: target)
             }
         case .ftp: conclude(LadderFacts.code(ofReply: error.code), .loadFailed(reason))
@@ -77,7 +77,7 @@ extension LadderFacts {
                 ProxyRules.code(ofScript: error)
             }
         verdict = Finding(code, .failure, .loadFailed(reason), evidence: [error.debugDescription])
-        (breakage, talk) = (nil, nil)
+        (connectionLoss, exchange) = (nil, nil)
     }
 
     /// The finding for an FTP server's negative reply (RFC 959 §4.2.2, RFC 4217 §14).
@@ -94,14 +94,14 @@ extension LadderFacts {
 
     /// Derives facts from a response that was already received.
     mutating func learn(_ response: HTTPResponse, isFromProxy: Bool, of target: DiagnosisTarget) {
-        let place = connected.first ?? .ip(target.firstLiteral ?? .v4(.any), port: target.firstPort)
-        let answer = TalkAnswer(response)
+        let endpoint = connected.first ?? .ip(target.firstLiteral ?? .v4(.any), port: target.firstPort)
+        let answer = ExchangeAnswer(response)
         if isFromProxy, !(200..<300).contains(answer.status) {
-            (talk, verdict, breakage) = ((place, .proxyRefused(status: answer.status)), nil, nil)
-        } else if !isFromProxy, verdict == nil, breakage == nil {
-            talk = (place, .answered(answer))
+            (exchange, verdict, connectionLoss) = ((endpoint, .proxyRefused(status: answer.status)), nil, nil)
+        } else if !isFromProxy, verdict == nil, connectionLoss == nil {
+            exchange = (endpoint, .answered(answer))
         }
-        if connections.isEmpty { connections[place] = .some(nil) }
+        if connections.isEmpty { connections[endpoint] = .some(nil) }
         if lookup == nil, target.firstLiteral == nil { lookup = .success(connected.compactMap(\.ipAddress)) }
     }
 }
@@ -132,11 +132,13 @@ extension DiagnosisTarget {
     /// A copy of the target, with the first proxy in a report. A report does not contain a proxy that was never reached; then the
     /// first proxy of `routes` is used.
     func through(_ report: ConnectionReport, or routes: [ProxyRoute]) -> DiagnosisTarget {
-        for case .proxy(let kind, let place) in report.steps.map(\.kind) {
-            guard let colon = place.lastIndex(of: ":"), let port = UInt16(place[place.index(after: colon)...]) else {
+        for case .proxy(let kind, let hostAndPort) in report.steps.map(\.kind) {
+            guard let colon = hostAndPort.lastIndex(of: ":"),
+                let port = UInt16(hostAndPort[hostAndPort.index(after: colon)...])
+            else {
                 continue
             }
-            let host = place[..<colon]
+            let host = hostAndPort[..<colon]
             return through(
                 kind, host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host), port)
         }

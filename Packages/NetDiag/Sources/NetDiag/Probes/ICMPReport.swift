@@ -3,7 +3,7 @@ struct ICMPReport: Sendable, Hashable {
     /// The kind of error.
     enum Kind: Sendable, Hashable {
         /// The hop limit (TTL) was exceeded.
-        case hopsUsedUp
+        case hopLimitExceeded
         /// The packet arrived, but nothing listens on the port.
         case portUnreachable
         /// The packet is larger than the next link allows; the value is the largest size allowed, if reported.
@@ -59,7 +59,7 @@ struct ICMPReport: Sendable, Hashable {
         let kind: Kind? =
             switch (origin, type, code) {
             case (1, _, _): .tooLarge(info > 0 ? info : nil)  // this machine's own link, or its cached path MTU
-            case (2, 11, _), (3, 3, _): .hopsUsedUp
+            case (2, 11, _), (3, 3, _): .hopLimitExceeded
             case (2, 3, 3), (3, 1, 4): .portUnreachable
             case (2, 3, 4), (3, 2, _): .tooLarge(info > 0 ? info : nil)
             case (2, 3, 9), (2, 3, 10), (2, 3, 13), (3, 1, 1), (3, 1, 5), (3, 1, 6): .forbidden

@@ -3,7 +3,7 @@ internal import Glibc
 /// Probes of the path to an address that need no privileges: pings, the routers on the path, and packet sizes.
 enum PathProbes {
     /// The maximum number of routers to trace.
-    static let mostHops = 12
+    static let maxHops = 12
     /// The first port of traceroute(8): an unused range.
     static let firstPort: UInt16 = 33434
 
@@ -22,15 +22,15 @@ enum PathProbes {
 
     /// Traces the path: sends datagrams with all hop limits at the same time.
     static func path(to address: IPAddress, until deadline: ContinuousClock.Instant) async -> PathOutcome {
-        await withTaskGroup(of: (Int, Result<ProbeSocket.News?, ProbeSocket.Failure>).self) { group in
-            for hops in 1...mostHops {
+        await withTaskGroup(of: (Int, Result<ProbeSocket.Reaction?, ProbeSocket.Failure>).self) { group in
+            for hops in 1...maxHops {
                 group.addTask { (hops, await datagram(to: address, hopLimit: hops, until: deadline)) }
             }
-            var found: [Int: ProbeSocket.News] = [:]
+            var found: [Int: ProbeSocket.Reaction] = [:]
             var failure: CInt?
             for await (hops, result) in group {
                 switch result {
-                case .success(let news): if let news { found[hops] = news }
+                case .success(let reaction): if let reaction { found[hops] = reaction }
                 case .failure(let error): failure = error.number
                 }
                 let outcome = PathOutcome(found, to: address, failure: nil)
@@ -43,7 +43,7 @@ enum PathProbes {
 
     private static func datagram(
         to address: IPAddress, hopLimit: Int, until deadline: ContinuousClock.Instant
-    ) async -> Result<ProbeSocket.News?, ProbeSocket.Failure> {
+    ) async -> Result<ProbeSocket.Reaction?, ProbeSocket.Failure> {
         do throws(ProbeSocket.Failure) {
             let kind = ProbeSocket.Kind.datagram(port: firstPort + UInt16(clamping: hopLimit))
             let socket = try ProbeSocket(to: address, kind, hopLimit: hopLimit, mark: mark())
@@ -65,17 +65,17 @@ enum PathProbes {
         // Many hosts limit the rate of errors for datagrams (RFC 1812 §4.3.2.8), but not of echo replies.
         var sizes = PacketSizes(full: full)
         let smaller = usualSizes.filter { $0 < full && (address.family == .v4 || $0 >= 1280) }
-        await withTaskGroup(of: (Int, ProbeSocket.News?).self) { group in
+        await withTaskGroup(of: (Int, ProbeSocket.Reaction?).self) { group in
             for size in [full, full] + smaller {
                 group.addTask { (size, await sized(to: address, .echo, size, until: deadline)) }
             }
             let least = smaller.last ?? full
             for (number, size) in [full, max(least, 1280), least].enumerated() {
-                let port = firstPort + UInt16(PathProbes.mostHops + 1 + number)
+                let port = firstPort + UInt16(PathProbes.maxHops + 1 + number)
                 group.addTask { (size, await sized(to: address, .datagram(port: port), size, until: deadline)) }
             }
-            for await (size, news) in group {
-                sizes.receive(news, size: size)
+            for await (size, reaction) in group {
+                sizes.receive(reaction, size: size)
                 if sizes.answered.contains(full) { group.cancelAll() }
             }
         }
@@ -84,7 +84,7 @@ enum PathProbes {
 
     private static func sized(
         to address: IPAddress, _ kind: ProbeSocket.Kind, _ size: Int, until deadline: ContinuousClock.Instant
-    ) async -> ProbeSocket.News? {
+    ) async -> ProbeSocket.Reaction? {
         guard let socket = try? ProbeSocket(to: address, kind, size: size, mark: mark()) else { return nil }
         return (try? await socket.run(until: deadline)) ?? nil
     }
@@ -99,14 +99,14 @@ enum PathProbes {
 }
 
 extension PacketSizes {
-    mutating func receive(_ news: ProbeSocket.News?, size: Int) {
-        switch news {
+    mutating func receive(_ reaction: ProbeSocket.Reaction?, size: Int) {
+        switch reaction {
         case .answered?: answered.insert(size)
         case .report(let report)?:
             switch report.kind {
             case .portUnreachable: answered.insert(size)
-            case .tooLarge(let most): told = most ?? told
-            case .hopsUsedUp, .forbidden, .unreachable: break
+            case .tooLarge(let most): reportedMaximum = most ?? reportedMaximum
+            case .hopLimitExceeded, .forbidden, .unreachable: break
             }
         case nil: break
         }
@@ -115,29 +115,29 @@ extension PacketSizes {
 
 extension PathOutcome {
     /// Combines the answers, by the hop limit of the packet.
-    init(_ found: [Int: ProbeSocket.News], to address: IPAddress, failure: CInt?) {
+    init(_ found: [Int: ProbeSocket.Reaction], to address: IPAddress, failure: CInt?) {
         for hops in found.keys.sorted() {
             switch found[hops] {
             case .answered?: isReached = true
             case .report(let report)?:
                 switch report.kind {
-                case .hopsUsedUp:
+                case .hopLimitExceeded:
                     while routers.count < hops - 1 { routers.append(nil) }
                     routers.append(report.source)
                 // A router that reports this rejects the packet in place of the host.
                 case .portUnreachable:
-                    if report.source == address { isReached = true } else { forbidder = report.source }
-                case .forbidden: forbidder = forbidder ?? report.source
-                case .unreachable: unreachableSays = unreachableSays ?? report.source
+                    if report.source == address { isReached = true } else { prohibitedBy = report.source }
+                case .forbidden: prohibitedBy = prohibitedBy ?? report.source
+                case .unreachable: unreachableReportedBy = unreachableReportedBy ?? report.source
                 case .tooLarge: break
                 }
             case nil: break
             }
-            if isReached || forbidder != nil { break }
+            if isReached || prohibitedBy != nil { break }
         }
         guard found.isEmpty, let failure else { return }
         if failure == EPERM || failure == EACCES {
-            ownFirewall = true
+            isBlockedLocally = true
         } else {
             self.failure = String(cString: strerror(failure))
         }
@@ -145,6 +145,6 @@ extension PathOutcome {
 
     /// Whether the path has ended and every router before its end has answered.
     fileprivate var isComplete: Bool {
-        (isReached || forbidder != nil) && !routers.contains(nil)
+        (isReached || prohibitedBy != nil) && !routers.contains(nil)
     }
 }

@@ -4,45 +4,47 @@ internal import Glibc
 struct ProbeRunner: Sendable {
     let target: DiagnosisTarget
     let options: NetDiagnostic.Options
-    let noise: String
+    let randomLabel: String
 
-    func run(_ order: LadderMachine.Order) async -> ProbeResult {
-        let deadline = order.deadline
-        switch order.probe {
-        case .surroundings: return surroundings()
+    func run(_ scheduled: LadderMachine.ScheduledProbe) async -> ProbeResult {
+        let deadline = scheduled.deadline
+        switch scheduled.probe {
+        case .environment: return environment()
         case .route(let address): return .route((try? Route.to(address)) ?? nil)
         case .lookup(let name): return .lookup(await lookup(name, deadline))
         case .nameServer(let server, let name, let transport):
             return .name(await ask(server, name, transport, deadline))
-        case .invention(let server, let name): return .name(await ask(server, name, .udp, deadline))
+        case .nonexistentName(let server, let name): return .name(await ask(server, name, .udp, deadline))
         case .connect(let address): return .connect(await connect(address, deadline))
         case .neighbors: return .neighbors((try? NetworkSnapshot.current().neighbors) ?? [])
         case .ping(let address): return .ping(await PathProbes.ping(address, until: deadline))
         case .path(let address): return .path(await PathProbes.path(to: address, until: deadline))
         case .packetSizes(let address, let full):
             return .packetSizes(await PathProbes.packetSizes(to: address, full: full, until: deadline))
-        case .talk(let address), .alternative(let address): return .talk(await talk(deadline).run(at: address))
-        case .inspection(let address): return .inspection(await talk(deadline).inspection(at: address))
-        case .plainPage(let address): return .talk(await talk(deadline).plainPage(at: address, noise: noise))
+        case .exchange(let address), .alternative(let address):
+            return .exchange(await exchange(deadline).run(at: address))
+        case .inspection(let address): return .inspection(await exchange(deadline).inspection(at: address))
+        case .plainPage(let address):
+            return .exchange(await exchange(deadline).plainPage(at: address, randomLabel: randomLabel))
         }
     }
 
-    private func talk(_ deadline: ContinuousClock.Instant) -> Talk {
-        Talk(target: target, options: options, deadline: deadline)
+    private func exchange(_ deadline: ContinuousClock.Instant) -> Exchange {
+        Exchange(target: target, options: options, deadline: deadline)
     }
 
-    private func surroundings() -> ProbeResult {
+    private func environment() -> ProbeResult {
         do throws(ResolverError) {
             let system = ResolverConfiguration.system
-            return .surroundings(
-                Surroundings(
+            return .environment(
+                Environment(
                     network: try NetworkSnapshot.current(),
                     nameServers: options.nameServers ?? system.servers,
                     isFallbackServer: options.nameServers == nil && system.isFallback,
                     hostsEntry: target.firstHost.map { HostsFile.system.addresses(of: $0) } ?? [],
-                    lapsedLeases: DHCPLease.lapsed()))
+                    expiredLeases: DHCPLease.expired()))
         } catch {
-            return .surroundingsUnknown(error)
+            return .environmentUnknown(error)
         }
     }
 
@@ -115,7 +117,7 @@ extension NameServerAnswer {
         } else if failures.contains(where: { $0.code == .hostNotFound }) {
             self = .noSuchName
         } else if outcomes.contains(.connectionFailed) {
-            self = .cut
+            self = .truncated
         } else if failures.allSatisfy({ $0.code == .noData }) {
             self = .noAddress
         } else if failures.allSatisfy({ [.timedOut, .noData].contains($0.code) || NameServerAnswer.timedOut($0) }) {

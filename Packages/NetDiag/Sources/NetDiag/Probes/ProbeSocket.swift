@@ -14,7 +14,7 @@ final class ProbeSocket: Sendable {
     }
 
     /// The first reaction to the packet.
-    enum News: Sendable, Hashable {
+    enum Reaction: Sendable, Hashable {
         case answered
         case report(ICMPReport)
     }
@@ -61,8 +61,8 @@ final class ProbeSocket: Sendable {
         set(level, isIPv6 ? 23 : 10, 3)  // IP_PMTUDISC_PROBE: up to the link's size, never fragmented
         if let hopLimit { set(level, isIPv6 ? 16 : 2, CInt(clamping: hopLimit)) }
         let port: UInt16 = if case .datagram(let port) = kind { port } else { 0 }
-        let place = SocketAddress.ip(address, port: port)
-        guard place.withSockAddr({ connect(descriptor, $0, $1) }) == 0 else {
+        let peer = SocketAddress.ip(address, port: port)
+        guard peer.withSockAddr({ connect(descriptor, $0, $1) }) == 0 else {
             let failure = Failure(number: errno)
             point.close()
             throw failure
@@ -77,7 +77,7 @@ final class ProbeSocket: Sendable {
     }
 
     /// Sends the packet and waits for the first answer or error; returns nil if none arrives until `deadline`.
-    nonisolated(nonsending) func run(until deadline: ContinuousClock.Instant) async throws(Failure) -> News? {
+    nonisolated(nonsending) func run(until deadline: ContinuousClock.Instant) async throws(Failure) -> Reaction? {
         guard point.enter(.reader) == .entered else { return nil }
         defer { point.leave(.reader) }
         if Glibc.send(point.descriptor, packet, packet.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)) < 0 {

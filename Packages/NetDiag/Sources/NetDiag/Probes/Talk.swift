@@ -3,17 +3,17 @@ internal import HTTPMessage
 
 /// An exchange with the target over a new connection: the proxy's handshake, TLS, and one request without credentials or
 /// cookies, of whose answer only the head is read. Redirects are followed within the same origin only, to detect loops.
-struct Talk: Sendable {
+struct Exchange: Sendable {
     /// The maximum number of interim responses (status 1xx).
-    static let mostInterimResponses = 16
+    static let maxInterimResponses = 16
     /// The maximum number of redirects within the origin.
-    static let mostRedirects = 10
+    static let maxRedirects = 10
     /// The maximum number of bytes of an FTP greeting.
-    static let longestGreeting = 4096
+    static let maxGreetingLength = 4096
 
     /// Ends an exchange early, with its outcome.
-    struct Ended: Error {
-        var outcome: TalkOutcome
+    struct EarlyEnd: Error {
+        var outcome: ExchangeOutcome
     }
 
     let target: DiagnosisTarget
@@ -25,33 +25,33 @@ struct Talk: Sendable {
     /// The peer of a TLS handshake.
     private enum Peer { case target, proxy }
 
-    func run(at address: SocketAddress) async -> TalkOutcome {
-        guard case .http(var path, let isWhole) = target.service else { return await exchange(address, nil) }
+    func run(at address: SocketAddress) async -> ExchangeOutcome {
+        guard case .http(var path, let isWhole) = target.service else { return await perform(address, nil) }
         var seen: Set<String> = [path]
         var wantsCookie = false
-        for _ in 0..<Talk.mostRedirects {
-            let outcome = await exchange(address, path)
+        for _ in 0..<Exchange.maxRedirects {
+            let outcome = await perform(address, path)
             guard case .answered(let answer) = outcome, isWhole, [301, 302, 303, 307, 308].contains(answer.status),
-                let next = answer.location.flatMap({ Talk.path(of: $0, within: target) })
+                let next = answer.location.flatMap({ Exchange.path(of: $0, within: target) })
             else { return outcome }
             wantsCookie = wantsCookie || answer.setsCookie
-            if !seen.insert(next).inserted { return .loops(to: next, wantsCookie: wantsCookie) }
+            if !seen.insert(next).inserted { return .redirectLoop(to: next, wantsCookie: wantsCookie) }
             path = next
         }
-        return .loops(to: path, wantsCookie: wantsCookie)
+        return .redirectLoop(to: path, wantsCookie: wantsCookie)
     }
 
     /// Requests a nonexistent page in plain HTTP, which a captive portal answers in place of the server.
-    func plainPage(at address: IPAddress, noise: String) async -> TalkOutcome {
-        let plain = Talk(target: target.inPlainHTTP, options: options, deadline: deadline)
-        return await plain.exchange(.ip(address, port: 80), "/\(noise)")
+    func plainPage(at address: IPAddress, randomLabel: String) async -> ExchangeOutcome {
+        let plain = Exchange(target: target.inPlainHTTP, options: options, deadline: deadline)
+        return await plain.perform(.ip(address, port: 80), "/\(randomLabel)")
     }
 
     /// Reads the server's certificate and clock without verifying them.
     func inspection(at address: SocketAddress) async -> Inspection? {
-        var talk = self
-        talk.isInspecting = true
-        guard let pair = try? await talk.open(address) else { return nil }
+        var exchange = self
+        exchange.isInspecting = true
+        guard let pair = try? await exchange.open(address) else { return nil }
         defer { pair.close() }
         guard let certificate = pair[.tlsInformation]?.peerCertificates.first else { return nil }
         var seen = Inspection()
@@ -60,7 +60,7 @@ struct Talk: Sendable {
         seen.validity =
             min(certificate.notBefore, certificate.notAfter)...max(certificate.notBefore, certificate.notAfter)
         seen.ownTime = Int64(time(nil))
-        if case .http = target.service, case .answered(let answer) = await talk.request("/", over: pair) {
+        if case .http = target.service, case .answered(let answer) = await exchange.request("/", over: pair) {
             seen.serverTime = answer.time
         }
         return seen
@@ -87,12 +87,12 @@ struct Talk: Sendable {
 
     // MARK: One connection
 
-    private func exchange(_ address: SocketAddress, _ path: String?) async -> TalkOutcome {
-        do throws(Ended) {
+    private func perform(_ address: SocketAddress, _ path: String?) async -> ExchangeOutcome {
+        do throws(EarlyEnd) {
             let pair = try await open(address)
             defer { pair.close() }
             if let path { return await request(path, over: pair) }
-            return target.service == .ftp ? await greeting(from: pair.input) : .secured
+            return target.service == .ftp ? await greeting(from: pair.input) : .connected
         } catch {
             return error.outcome
         }
@@ -100,35 +100,37 @@ struct Talk: Sendable {
 
     /// Opens a connection to the target, through the proxy if there is one. For plain HTTP over an HTTP proxy, the connection
     /// ends at the proxy.
-    private func open(_ address: SocketAddress) async throws(Ended) -> StreamPair {
+    private func open(_ address: SocketAddress) async throws(EarlyEnd) -> StreamPair {
         guard let proxy = target.proxy else {
             let pair = StreamPair(addresses: [address], name: target.host)
-            try await settle(pair, tls: target.isSecure ? tls(with: .target) : nil) {
-                target.isSecure ? .insecure($0) : .unanswered($0)
+            try await establish(pair, tls: target.isSecure ? tls(with: .target) : nil) {
+                target.isSecure ? .tlsFailed($0) : .unanswered($0)
             }
             return pair
         }
-        guard let place = address.ipAddress, let host = target.host else { throw Ended(outcome: .otherProtocol) }
+        guard let proxyAddress = address.ipAddress, let host = target.host else {
+            throw EarlyEnd(outcome: .wrongProtocol)
+        }
         if var socks = proxy.socksProxy {
-            socks.host = "\(place)"
+            socks.host = "\(proxyAddress)"
             (socks.user, socks.password) = (nil, nil)
             let pair = StreamPair(host: host, port: target.port)
             try? pair.set(.proxies, to: [ProxyRoute(socks)])
             try? pair.set(.resolver, to: options.resolver)
-            try await settle(pair, tls: target.isSecure ? tls(with: .target) : nil) { error in
-                if case .tls? = pair.report.failure?.kind { .insecure(error) } else { .proxyFailed(error) }
+            try await establish(pair, tls: target.isSecure ? tls(with: .target) : nil) { error in
+                if case .tls? = pair.report.failure?.kind { .tlsFailed(error) } else { .proxyFailed(error) }
             }
             return pair
         }
         let pair = StreamPair(addresses: [address], name: proxy.host)
-        try await settle(pair, tls: proxy.kind == .https ? tls(with: .proxy) : nil) { .proxyFailed($0) }
+        try await establish(pair, tls: proxy.kind == .https ? tls(with: .proxy) : nil) { .proxyFailed($0) }
         return try await tunnel(over: pair, to: host)
     }
 
     /// Opens a pair within the remaining time.
-    private func settle(
-        _ pair: StreamPair, tls: TLSConfiguration?, _ failed: (StreamError) -> TalkOutcome
-    ) async throws(Ended) {
+    private func establish(
+        _ pair: StreamPair, tls: TLSConfiguration?, _ failed: (StreamError) -> ExchangeOutcome
+    ) async throws(EarlyEnd) {
         do throws(StreamError) {
             try pair.set(.openLimit, to: try limit(options.connectionLimit))
             if let tls { try pair.set(.tls, to: tls) }
@@ -137,17 +139,17 @@ struct Talk: Sendable {
         } catch {
             let outcome = failed(error)
             pair.close()
-            throw Ended(outcome: outcome)
+            throw EarlyEnd(outcome: outcome)
         }
     }
 
     /// Requests a tunnel from an HTTP proxy if the target needs one (RFC 9110 §9.3.6), and performs the TLS handshake in it.
-    private func tunnel(over pair: StreamPair, to host: String) async throws(Ended) -> StreamPair {
+    private func tunnel(over pair: StreamPair, to host: String) async throws(EarlyEnd) -> StreamPair {
         if case .http = target.service, !target.isSecure { return pair }
-        let reply: TalkOutcome
+        let reply: ExchangeOutcome
         do throws(StreamError) {
-            let place = target.place
-            let text = "CONNECT \(place) HTTP/1.1\r\nHost: \(place)\r\nUser-Agent: NetKit-diagnosis\r\n\r\n"
+            let hostAndPort = target.hostAndPort
+            let text = "CONNECT \(hostAndPort) HTTP/1.1\r\nHost: \(hostAndPort)\r\nUser-Agent: NetKit-diagnosis\r\n\r\n"
             try await pair.output.writeAll(Array(text.utf8))
             reply = try await answer(from: pair.input)
         } catch {
@@ -164,21 +166,21 @@ struct Talk: Sendable {
         do throws(StreamError) {
             secured = try StreamPair(securing: pair, with: tls(with: .target), peerName: host, port: target.port)
         } catch {
-            throw closing(pair, .insecure(error))
+            throw closing(pair, .tlsFailed(error))
         }
-        try await settle(secured, tls: nil) { .insecure($0) }
+        try await establish(secured, tls: nil) { .tlsFailed($0) }
         return secured
     }
 
-    private func closing(_ pair: StreamPair, _ outcome: TalkOutcome) -> Ended {
+    private func closing(_ pair: StreamPair, _ outcome: ExchangeOutcome) -> EarlyEnd {
         pair.close()
-        return Ended(outcome: outcome)
+        return EarlyEnd(outcome: outcome)
     }
 
     // MARK: The protocol
 
-    private func request(_ path: String, over pair: StreamPair) async -> TalkOutcome {
-        guard let request = Talk.request(path, of: target) else {
+    private func request(_ path: String, over pair: StreamPair) async -> ExchangeOutcome {
+        guard let request = Exchange.request(path, of: target) else {
             return .unanswered(.undiagnosable("its path is not valid in an HTTP request."))
         }
         var failure: StreamError?
@@ -203,7 +205,7 @@ struct Talk: Sendable {
     }
 
     /// Reads the head of the final response.
-    private func answer(from input: ReadStream) async throws(StreamError) -> TalkOutcome {
+    private func answer(from input: ReadStream) async throws(StreamError) -> ExchangeOutcome {
         var parser = HeadParser(.response, leniency: .client)
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -219,21 +221,21 @@ struct Talk: Sendable {
                     parser.reset()
                     if head.status.code >= 200 { final = head }
                     interim += 1  // the final response follows (RFC 9110 §15.2)
-                    if interim > Talk.mostInterimResponses { return .otherProtocol }
+                    if interim > Exchange.maxInterimResponses { return .wrongProtocol }
                 }
             } catch {
-                return .otherProtocol
+                return .wrongProtocol
             }
             if let final {
-                var answer = TalkAnswer(final)
-                if let most = target.bodyLimit, answer.status == 200 {
-                    answer.body = try await body(of: final, upTo: most, from: input, after: bytes, until: end)
+                var answer = ExchangeAnswer(final)
+                if let limit = target.bodyLimit, answer.status == 200 {
+                    answer.body = try await body(of: final, upTo: limit, from: input, after: bytes, until: end)
                 }
                 return .answered(answer)
             }
             try input.set(.readLimit, to: try left(until: end))
             let count = try await input.read(into: &buffer)
-            guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .otherProtocol }
+            guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
             bytes += buffer[..<count]
         }
     }
@@ -243,7 +245,7 @@ struct Talk: Sendable {
         of head: HTTPResponse, upTo limit: Int, from input: ReadStream, after bytes: [UInt8],
         until end: ContinuousClock.Instant
     ) async throws(StreamError) -> [UInt8] {
-        var body = try TalkBody(of: head, upTo: limit)
+        var body = try ExchangeBody(of: head, upTo: limit)
         if try body.receive(bytes) { return body.bytes }
         while true {
             try input.set(.readLimit, to: try left(until: end))
@@ -253,23 +255,23 @@ struct Talk: Sendable {
     }
 
     /// Reads an FTP greeting and returns its code (RFC 959 §4.2).
-    private func greeting(from input: ReadStream) async -> TalkOutcome {
+    private func greeting(from input: ReadStream) async -> ExchangeOutcome {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 512)
         let end = min(deadline, .now + options.answerLimit)
         do throws(StreamError) {
-            while bytes.count < Talk.longestGreeting {
+            while bytes.count < Exchange.maxGreetingLength {
                 if bytes.count >= 4 {
                     let digits = bytes[..<3].compactMap { (0x30...0x39).contains($0) ? Int($0 - 0x30) : nil }
                     let isReply = digits.count == 3 && [0x20, 0x2D].contains(bytes[3]) && (1...5).contains(digits[0])
-                    return isReply ? .greeted(digits.reduce(0) { $0 * 10 + $1 }) : .otherProtocol
+                    return isReply ? .greeted(digits.reduce(0) { $0 * 10 + $1 }) : .wrongProtocol
                 }
                 try input.set(.readLimit, to: try left(until: end))
                 let count = try await input.read(into: &buffer)
-                guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .otherProtocol }
+                guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
                 bytes += buffer[..<count]
             }
-            return .otherProtocol
+            return .wrongProtocol
         } catch {
             return .unanswered(error)
         }
@@ -286,7 +288,7 @@ struct Talk: Sendable {
     }
 }
 
-extension Talk {
+extension Exchange {
     /// The request target of a redirect within the origin; nil for a redirect to another origin.
     static func path(of location: String, within target: DiagnosisTarget) -> String? {
         if location.hasPrefix("/"), !location.hasPrefix("//") { return String(location.prefix { $0 != "#" }) }
@@ -301,7 +303,7 @@ extension Talk {
     }
 }
 
-extension TalkAnswer {
+extension ExchangeAnswer {
     init(_ head: HTTPResponse) {
         let challenges = head.fields.values(for: .wwwAuthenticate)
         self.init(

@@ -2,7 +2,7 @@ internal import Glibc
 internal import HTTPMessage
 
 /// Decodes the body of an HTTP response, up to a limit. Does no I/O.
-struct TalkBody {
+struct ExchangeBody {
     /// The bytes so far, at most one more than the limit, which shows that the body is longer.
     private(set) var bytes: [UInt8] = []
     private let limit: Int

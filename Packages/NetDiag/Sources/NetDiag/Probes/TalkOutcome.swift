@@ -1,17 +1,17 @@
 /// The outcome of an exchange over a connection.
-enum TalkOutcome: Sendable, Hashable {
+enum ExchangeOutcome: Sendable, Hashable {
     /// The connection is ready, with TLS if the target requires it, and the target's protocol needs no further exchange.
-    case secured
+    case connected
     /// The TLS handshake failed.
-    case insecure(StreamError)
+    case tlsFailed(StreamError)
     /// The server sent an HTTP response.
-    case answered(TalkAnswer)
+    case answered(ExchangeAnswer)
     /// The redirects form a loop; `wantsCookie` if one of the responses set a cookie.
-    case loops(to: String, wantsCookie: Bool)
+    case redirectLoop(to: String, wantsCookie: Bool)
     /// An FTP server sent a greeting with this code.
     case greeted(Int)
     /// The server speaks another protocol than the URL's.
-    case otherProtocol
+    case wrongProtocol
     /// The server did not answer.
     case unanswered(StreamError)
     /// The proxy refused the connection with this HTTP status.
@@ -21,7 +21,7 @@ enum TalkOutcome: Sendable, Hashable {
 }
 
 /// The relevant parts of an HTTP response.
-struct TalkAnswer: Sendable, Hashable {
+struct ExchangeAnswer: Sendable, Hashable {
     var status: Int
     /// The value of the `Location` field.
     var location: String?

@@ -2,20 +2,20 @@
 enum LinkRules {
     /// The faults of this machine's links and addresses that concern sending to `host` over `families`.
     static func findings(
-        _ network: NetworkSnapshot, families: AddressFamilies, host: String? = nil, lapsed: [DHCPLease] = []
+        _ network: NetworkSnapshot, families: AddressFamilies, host: String? = nil, expiredLeases: [DHCPLease] = []
     ) -> [Finding] {
         let interfaces = network.interfaces.filter { !$0.isLoopback }
         if interfaces.isEmpty { return [Finding(.noInterface, .failure, .noInterface)] }
         let evidence = interfaces.map(describe)
-        let on = interfaces.filter(\.isUp)
-        if on.isEmpty { return [Finding(.linkOff, .failure, .linkOff(names(interfaces)), evidence: evidence)] }
-        let carried = on.filter(\.hasCarrier)
-        if carried.isEmpty { return [Finding(.noCarrier, .failure, .noCarrier(names(on)), evidence: evidence)] }
+        let up = interfaces.filter(\.isUp)
+        if up.isEmpty { return [Finding(.linkOff, .failure, .linkOff(names(interfaces)), evidence: evidence)] }
+        let connected = up.filter(\.hasCarrier)
+        if connected.isEmpty { return [Finding(.noCarrier, .failure, .noCarrier(names(up)), evidence: evidence)] }
 
-        let everyUsable = carried.flatMap(\.addresses).filter(isUsable)
+        let everyUsable = connected.flatMap(\.addresses).filter(isUsable)
         let usable = everyUsable.filter { families.contains($0.address.family) }
         var findings = overdueLeases(usable, evidence)
-        for interface in carried {
+        for interface in connected {
             for duplicate in interface.addresses
             where duplicate.isDuplicate && families.contains(duplicate.address.family) {
                 findings.append(
@@ -32,15 +32,15 @@ enum LinkRules {
                     .familyMissing, .failure, .familyMissing(PublicText.of(host), there, here), evidence: evidence)
             ]
         }
-        if let lease = lapsed.first(where: { lease in carried.contains { $0.name == lease.interface } }) {
+        if let lease = expiredLeases.first(where: { lease in connected.contains { $0.name == lease.interface } }) {
             let sentence = Sentence.leaseExpired(
                 "\(lease.address)", lease.interface, HTTPClock.text(lease.expiry))
             return findings + [Finding(.leaseExpired, .failure, sentence, evidence: evidence)]
         }
-        let linkLocal = carried.flatMap(\.addresses).filter(\.address.isLinkLocal)
+        let linkLocal = connected.flatMap(\.addresses).filter(\.address.isLinkLocal)
         return findings + [
             linkLocal.isEmpty
-                ? Finding(.noAddress, .failure, .noAddress(names(carried)), evidence: evidence)
+                ? Finding(.noAddress, .failure, .noAddress(names(connected)), evidence: evidence)
                 : Finding(
                     .linkLocalOnly, .failure,
                     .linkLocalOnly(linkLocal.map { "\($0.address)" }.joined(separator: ", ")), evidence: evidence)

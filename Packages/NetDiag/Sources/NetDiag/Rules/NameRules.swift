@@ -9,8 +9,9 @@ enum NameRules {
         case .success(let addresses):
             let broken =
                 blocked(facts, host, addresses, evidence) ?? staleEntry(facts, host, addresses, evidence)
-                ?? lie(facts, host, addresses, evidence) ?? invented(facts, target, host, addresses, evidence)
-            return [broken].compactMap(\.self) + badServers(facts, evidence) + inventors(facts, addresses, evidence)
+                ?? wrongAddress(facts, host, addresses, evidence) ?? invented(facts, target, host, addresses, evidence)
+            return [broken].compactMap(\.self) + badServers(facts, evidence)
+                + inventingServers(facts, addresses, evidence)
         case .failure(let error):
             return [cause(of: error, facts, host, [PublicText.of("\(error)")] + evidence)]
         }
@@ -20,7 +21,7 @@ enum NameRules {
         facts.nameServers.keys.sorted { "\($0)" < "\($1)" }.map { server in
             let udp = facts.nameServers[server].map { describe($0) } ?? "not queried"
             let tcp = facts.nameServersByTCP[server].map { "; over TCP: \(describe($0))" } ?? ""
-            return "name server \(place(server)): \(udp)\(tcp)"
+            return "name server \(displayName(server)): \(udp)\(tcp)"
         }
     }
 
@@ -38,7 +39,7 @@ enum NameRules {
         }
         let answers = Array(facts.nameServers.values)
         let byTCP = Array(facts.nameServersByTCP.values)
-        if facts.surroundings?.nameServers.isEmpty == true { return finding(.noNameServers, .noNameServers) }
+        if facts.environment?.nameServers.isEmpty == true { return finding(.noNameServers, .noNameServers) }
         // A server's answer counts more than the silence of others.
         if answers.contains(.noSuchName) || (answers.isEmpty && error.code == .hostNotFound) {
             return finding(.nameUnknown, .nameUnknown(host))
@@ -46,21 +47,23 @@ enum NameRules {
         if answers.contains(.noAddress) || (answers.isEmpty && error.code == .noData) {
             return finding(.nameWithoutAddress, .nameWithoutAddress(host))
         }
-        let reasons = facts.nameServers.map { "\(place($0.key)) (\(describe($0.value)))" }.sorted()
+        let reasons = facts.nameServers.map { "\(displayName($0.key)) (\(describe($0.value)))" }.sorted()
             .joined(separator: ", ")
-        let names = facts.nameServers.keys.map { place($0) }.sorted().joined(separator: ", ")
+        let names = facts.nameServers.keys.map { displayName($0) }.sorted().joined(separator: ", ")
         if answers.isEmpty || answers.contains(where: isAddresses) {
             return finding(.nameLookupFailed, .nameLookupFailed(host, PublicText.of("\(error)")))
         }
-        if answers.contains(.cut) || (answers.contains(.silent) && facts.inventions.values.contains(where: isHeard)) {
+        if answers.contains(.truncated)
+            || (answers.contains(.silent) && facts.nonexistentNameAnswers.values.contains(where: hasAnswered))
+        {
             return finding(.nameServersOnlyUDP, .nameServersOnlyUDP(names))
         }
-        if byTCP.contains(where: isHeard) { return finding(.nameServersOnlyTCP, .nameServersOnlyTCP(names)) }
+        if byTCP.contains(where: hasAnswered) { return finding(.nameServersOnlyTCP, .nameServersOnlyTCP(names)) }
         if answers.allSatisfy({ $0 == .silent }) { return finding(.nameServersSilent, .nameServersSilent(names)) }
         if answers.contains(.refused), answers.allSatisfy({ $0 == .refused || $0 == .silent }) {
             return finding(.nameServersRefuse, .nameServersRefuse(reasons))
         }
-        if facts.surroundings?.isFallbackServer == true { return finding(.noNameServers, .noNameServers) }
+        if facts.environment?.isFallbackServer == true { return finding(.noNameServers, .noNameServers) }
         return finding(.nameServersFail, .nameServersFail(reasons))
     }
 
@@ -73,7 +76,7 @@ enum NameRules {
         guard let first = addresses.first, facts.connected.isEmpty, host.contains("."),
             addresses.allSatisfy({ $0.isAny || $0.isLoopback }), !host.lowercased().hasSuffix("localhost")
         else { return nil }
-        let isFromFile = facts.surroundings?.hostsEntry.contains(first) == true
+        let isFromFile = facts.environment?.hostsEntry.contains(first) == true
         let source = isFromFile ? "hosts file: \(first)" : "name servers: \(first)"
         return Finding(.nameBlocked, .failure, .nameBlocked(host, "\(first)"), evidence: [source] + evidence)
     }
@@ -82,23 +85,23 @@ enum NameRules {
     private static func staleEntry(
         _ facts: LadderFacts, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
     ) -> Finding? {
-        guard let entry = facts.surroundings?.hostsEntry, !entry.isEmpty, Set(addresses).isSubset(of: entry) else {
+        guard let entry = facts.environment?.hostsEntry, !entry.isEmpty, Set(addresses).isSubset(of: entry) else {
             return nil
         }
         let isBroken = !facts.connections.isEmpty && facts.connected.isEmpty
-        let works = facts.otherTalks.contains { $0.value.isSuccess }
+        let works = facts.otherExchanges.contains { $0.value.isSuccess }
         guard isBroken || works else { return nil }
-        let served = served(facts)
+        let served = servedAddresses(facts)
         guard !served.isEmpty, Set(served).isDisjoint(with: entry) else { return nil }
         return Finding(
             .hostsEntryStale, .failure, .hostsEntryStale(host, list(entry), list(served)), evidence: evidence)
     }
 
     /// The resolved addresses do not work, and an address from a name server does.
-    private static func lie(
+    private static func wrongAddress(
         _ facts: LadderFacts, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
     ) -> Finding? {
-        let right = facts.otherTalks.filter(\.value.isSuccess).keys.compactMap(\.ipAddress)
+        let right = facts.otherExchanges.filter(\.value.isSuccess).keys.compactMap(\.ipAddress)
         guard !right.isEmpty else { return nil }
         return Finding(
             .nameServerLies, .failure, .nameServerLies(host, list(addresses), list(right)), evidence: evidence)
@@ -108,14 +111,14 @@ enum NameRules {
     private static func invented(
         _ facts: LadderFacts, _ target: DiagnosisTarget, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
     ) -> Finding? {
-        let invented = Set(facts.inventions.values.flatMap(addressesSaid))
+        let invented = Set(facts.nonexistentNameAnswers.values.flatMap(answeredAddresses))
         guard !addresses.isEmpty, Set(addresses).isSubset(of: invented),
-            facts.surroundings?.hostsEntry.isEmpty != false,
+            facts.environment?.hostsEntry.isEmpty != false,
             // Developers let all names of a domain resolve to their own machine.
             !addresses.allSatisfy(\.isLoopback)
         else { return nil }
         // A verified certificate proves the name.
-        if target.isSecure, let outcome = facts.talk?.1, outcome.isSuccess { return nil }
+        if target.isSecure, let outcome = facts.exchange?.1, outcome.isSuccess { return nil }
         return Finding(.nameInvented, .failure, .nameInvented(host, list(addresses)), evidence: evidence)
     }
 
@@ -125,42 +128,46 @@ enum NameRules {
     private static func badServers(_ facts: LadderFacts, _ evidence: [String]) -> [Finding] {
         facts.nameServers.sorted { "\($0.key)" < "\($1.key)" }.compactMap { server, answer in
             switch answer {
-            case .silent, .refused, .cut, .failed:
-                let byTCP = facts.nameServersByTCP[server].map { isHeard($0) ? "; TCP works" : "" } ?? ""
+            case .silent, .refused, .truncated, .failed:
+                let byTCP = facts.nameServersByTCP[server].map { hasAnswered($0) ? "; TCP works" : "" } ?? ""
                 return Finding(
-                    .nameServerBad, .warning, .nameServerBad(place(server), describe(answer) + byTCP),
+                    .nameServerBad, .warning, .nameServerBad(displayName(server), describe(answer) + byTCP),
                     evidence: evidence)
             case .addresses, .noSuchName, .noAddress: return nil
             }
         }
     }
 
-    private static func inventors(_ facts: LadderFacts, _ addresses: [IPAddress], _ evidence: [String]) -> [Finding] {
-        facts.inventions.sorted { "\($0.key)" < "\($1.key)" }.compactMap { server, answer in
-            let said = addressesSaid(answer)
-            guard !said.isEmpty, !said.allSatisfy(\.isLoopback), !Set(addresses).isSubset(of: said) else { return nil }
+    private static func inventingServers(_ facts: LadderFacts, _ addresses: [IPAddress], _ evidence: [String])
+        -> [Finding]
+    {
+        facts.nonexistentNameAnswers.sorted { "\($0.key)" < "\($1.key)" }.compactMap { server, answer in
+            let found = answeredAddresses(answer)
+            guard !found.isEmpty, !found.allSatisfy(\.isLoopback), !Set(addresses).isSubset(of: found) else {
+                return nil
+            }
             return Finding(
-                .nameServerInvents, .note, .nameServerInvents(place(server), list(said)), evidence: evidence)
+                .nameServerInvents, .note, .nameServerInvents(displayName(server), list(found)), evidence: evidence)
         }
     }
 
     // MARK: Answers
 
-    private static func served(_ facts: LadderFacts) -> [IPAddress] {
-        (Array(facts.nameServers.values) + Array(facts.nameServersByTCP.values)).flatMap(addressesSaid)
+    private static func servedAddresses(_ facts: LadderFacts) -> [IPAddress] {
+        (Array(facts.nameServers.values) + Array(facts.nameServersByTCP.values)).flatMap(answeredAddresses)
     }
 
-    private static func addressesSaid(_ answer: NameServerAnswer) -> [IPAddress] {
+    private static func answeredAddresses(_ answer: NameServerAnswer) -> [IPAddress] {
         if case .addresses(let found) = answer { found } else { [] }
     }
 
-    private static func isAddresses(_ answer: NameServerAnswer) -> Bool { !addressesSaid(answer).isEmpty }
+    private static func isAddresses(_ answer: NameServerAnswer) -> Bool { !answeredAddresses(answer).isEmpty }
 
     /// Whether the server itself answered.
-    private static func isHeard(_ answer: NameServerAnswer) -> Bool {
+    private static func hasAnswered(_ answer: NameServerAnswer) -> Bool {
         switch answer {
         case .addresses, .noSuchName, .noAddress, .refused: true
-        case .silent, .cut, .failed: false
+        case .silent, .truncated, .failed: false
         }
     }
 
@@ -169,7 +176,7 @@ enum NameRules {
     }
 
     /// The address of a name server, without the default port 53.
-    private static func place(_ server: SocketAddress) -> String {
+    private static func displayName(_ server: SocketAddress) -> String {
         if case .ip(let address, 53) = server { "\(address)" } else { "\(server)" }
     }
 
@@ -180,7 +187,7 @@ enum NameRules {
         case .noAddress: "no address"
         case .silent: "no answer"
         case .refused: "REFUSED"
-        case .cut: "truncated answer, and TCP failed"
+        case .truncated: "truncated answer, and TCP failed"
         case .failed(let reason): PublicText.of(reason)
         }
     }

@@ -1,13 +1,13 @@
 /// Findings about proxies and proxy scripts.
 enum ProxyRules {
     /// The finding for a failed proxy script. A script that this machine cannot run is not a failure: it may be correct.
-    static func ofScript(_ error: StreamError, at place: String) -> Finding {
+    static func ofScript(_ error: StreamError, named script: String) -> Finding {
         let reason = PublicText.of("\(error)")
         let code = code(ofScript: error)
         return switch code {
-        case .proxyScript: Finding(code, .note, .proxyScript(place, reason))
-        case .proxyScriptUnreachable: Finding(code, .failure, .proxyScriptUnreachable(place, reason))
-        default: Finding(code, .failure, .proxyScriptBroken(place, reason))
+        case .proxyScript: Finding(code, .note, .proxyScript(script, reason))
+        case .proxyScriptUnreachable: Finding(code, .failure, .proxyScriptUnreachable(script, reason))
+        default: Finding(code, .failure, .proxyScriptBroken(script, reason))
         }
     }
 
@@ -26,14 +26,14 @@ enum ProxyRules {
     ///
     /// Faults on rungs below the connection, captive portals and wrong clocks also concern the target and remain as they are. An
     /// unknown name of the server, and all other failures, mean that the script cannot be loaded.
-    static func ofScript(_ findings: [Finding], at place: String) -> [Finding] {
+    static func ofScript(_ findings: [Finding], named script: String) -> [Finding] {
         findings.map { finding in
             let isItsOwn =
                 [.nameUnknown, .nameWithoutAddress].contains(finding.code)
                 || (finding.rung >= .connection && ![.captivePortal, .clockWrong].contains(finding.code))
             guard finding.severity == .failure, isItsOwn else { return finding }
             return Finding(
-                .proxyScriptUnreachable, .failure, .proxyScriptUnreachable(place, "\(finding.sentence)"),
+                .proxyScriptUnreachable, .failure, .proxyScriptUnreachable(script, "\(finding.sentence)"),
                 evidence: finding.evidence)
         }
     }
@@ -43,7 +43,7 @@ enum ProxyRules {
         findings.map { finding in
             guard [.nameUnknown, .nameWithoutAddress].contains(finding.code) else { return finding }
             return Finding(
-                .proxyUnknown, finding.severity, .proxyUnknown(target.proxyPlace, "\(finding.sentence)"),
+                .proxyUnknown, finding.severity, .proxyUnknown(target.proxyHostAndPort, "\(finding.sentence)"),
                 evidence: finding.evidence)
         }
     }
@@ -53,33 +53,33 @@ enum ProxyRules {
         findings.map { finding in
             guard finding.severity == .failure else { return finding }
             return Finding(
-                .proxyUnreachable, .failure, .proxyUnreachable(target.proxyPlace, "\(finding.sentence)"),
+                .proxyUnreachable, .failure, .proxyUnreachable(target.proxyHostAndPort, "\(finding.sentence)"),
                 evidence: finding.evidence)
         }
     }
 
     /// The finding for an error status sent by the proxy.
     static func refusal(_ status: Int, _ target: DiagnosisTarget) -> Finding {
-        let place = target.proxyPlace
+        let proxy = target.proxyHostAndPort
         let reason = "\(Sentence.proxyStatus("\(status)"))"
         switch status {
         case 407: return credentialsWanted(target)
-        case 403, 451: return Finding(.proxyForbids, .failure, .proxyForbids(place, target.shownPlace, reason))
-        case 400, 404, 405, 501: return Finding(.proxyWrong, .failure, .proxyWrong(place, kind(target), reason))
-        default: return Finding(.proxyFails, .failure, .proxyFails(place, target.shownPlace, reason))
+        case 403, 451: return Finding(.proxyForbids, .failure, .proxyForbids(proxy, target.displayName, reason))
+        case 400, 404, 405, 501: return Finding(.proxyWrong, .failure, .proxyWrong(proxy, kind(target), reason))
+        default: return Finding(.proxyFails, .failure, .proxyFails(proxy, target.displayName, reason))
         }
     }
 
     /// The finding for a proxy whose connection failed or whose answer was invalid.
     static func failure(_ error: StreamError, _ target: DiagnosisTarget) -> Finding {
-        let place = target.proxyPlace
+        let proxy = target.proxyHostAndPort
         let reason = PublicText.of("\(error)")
         let evidence = [PublicText.of(error.debugDescription)]
         guard let failure = error.socksFailure else {
             let isSilent = error.isPOSIX(110)  // ETIMEDOUT
             return isSilent
-                ? Finding(.proxyFails, .failure, .proxyFails(place, target.shownPlace, reason), evidence: evidence)
-                : Finding(.proxyWrong, .failure, .proxyWrong(place, kind(target), reason), evidence: evidence)
+                ? Finding(.proxyFails, .failure, .proxyFails(proxy, target.displayName, reason), evidence: evidence)
+                : Finding(.proxyWrong, .failure, .proxyWrong(proxy, kind(target), reason), evidence: evidence)
         }
         switch failure.subdomain {
         case .authentication?, .method?: return credentialsWanted(target, evidence: evidence)
@@ -87,11 +87,11 @@ enum ProxyRules {
             let code: FindingCode = failure == .notAllowed ? .proxyForbids : .proxyFails
             let sentence: Sentence =
                 failure == .notAllowed
-                ? .proxyForbids(place, target.shownPlace, reason) : .proxyFails(place, target.shownPlace, reason)
+                ? .proxyForbids(proxy, target.displayName, reason) : .proxyFails(proxy, target.displayName, reason)
             return Finding(code, .failure, sentence, evidence: evidence)
         case .reply4?: return credentialsWanted(target, evidence: evidence)
         case .none?, .version?, nil:
-            return Finding(.proxyWrong, .failure, .proxyWrong(place, kind(target), reason), evidence: evidence)
+            return Finding(.proxyWrong, .failure, .proxyWrong(proxy, kind(target), reason), evidence: evidence)
         }
     }
 
@@ -100,13 +100,13 @@ enum ProxyRules {
     static func credentialsWanted(_ target: DiagnosisTarget, evidence: [String] = []) -> Finding {
         Finding(
             .proxyCredentialsWanted, target.proxy?.user == nil ? .failure : .note,
-            .proxyCredentialsWanted(target.proxyPlace), evidence: evidence)
+            .proxyCredentialsWanted(target.proxyHostAndPort), evidence: evidence)
     }
 
     private static func kind(_ target: DiagnosisTarget) -> String { target.proxy?.kind.rawValue ?? "" }
 }
 
 extension DiagnosisTarget {
-    /// ``place``, sanitized for display.
-    var shownPlace: String { PublicText.of(place) }
+    /// ``proxy``, sanitized for display.
+    var displayName: String { PublicText.of(hostAndPort) }
 }

@@ -1,7 +1,7 @@
 /// Findings about routes and routers. They apply only if no connection succeeded.
 enum RouteRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
-        guard let network = facts.surroundings?.network else { return [] }
+        guard let network = facts.environment?.network else { return [] }
         let addresses = facts.destinations(of: target).filter { facts.routes[$0] != nil }
         guard facts.addresses(of: target).isEmpty else {
             return routes(facts, addresses) + silentNeighbors(facts, addresses)
@@ -60,10 +60,10 @@ enum RouteRules {
         if facts.neighbors == nil { return [] }
         var findings: [Finding] = []
         var silent = 0
-        var ways = 0
+        var routed = 0
         for address in addresses {
             guard let route = facts.routes[address] ?? nil, route.kind == .unicast else { continue }
-            ways += 1
+            routed += 1
             let hop = route.gateway ?? address
             guard isSilent(hop, route, facts) else { continue }
             silent += 1
@@ -74,7 +74,7 @@ enum RouteRules {
                 : Finding(.gatewaySilent, .failure, .gatewaySilent("\(hop)", interface))
             if !findings.contains(finding) { findings.append(finding) }
         }
-        return silent == ways
+        return silent == routed
             ? findings : findings.map { Finding($0.code, .warning, $0.sentence, evidence: $0.evidence) }
     }
 

@@ -1,28 +1,28 @@
 /// Findings about TLS, HTTP, FTP and access.
-enum TalkRules {
+enum ExchangeRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
         if let portal = PortalRules.finding(facts, target) {
-            if case .insecure(let error)? = facts.talk?.1 { return [portal, security(error, facts, target)] }
+            if case .tlsFailed(let error)? = facts.exchange?.1 { return [portal, security(error, facts, target)] }
             return [portal]
         }
-        switch facts.talk?.1 {
-        case nil, .secured: return []
-        case .insecure(let error): return [security(error, facts, target)]
+        switch facts.exchange?.1 {
+        case nil, .connected: return []
+        case .tlsFailed(let error): return [security(error, facts, target)]
         case .answered(let found): return answer(found, target)
-        case .loops(let place, let wantsCookie):
+        case .redirectLoop(let location, let wantsCookie):
             return [
                 Finding(
                     .redirectLoop, wantsCookie ? .note : .failure,
-                    .redirectLoop(target.shownPlace, PublicText.of(place)))
+                    .redirectLoop(target.displayName, PublicText.of(location)))
             ]
         case .greeted(let code): return greeting(code, target)
-        case .otherProtocol:
+        case .wrongProtocol:
             if target.proxy != nil, !target.isSecure {
                 return [ProxyRules.failure(.notHTTPProxy, target)]
             }
             return target.service == .ftp
-                ? [Finding(.notFTP, .failure, .notFTP(target.shownPlace))]
-                : [Finding(.notHTTP, .failure, .notHTTP(target.shownPlace))]
+                ? [Finding(.notFTP, .failure, .notFTP(target.displayName))]
+                : [Finding(.notHTTP, .failure, .notHTTP(target.displayName))]
         // In TLS 1.3 the server sends this alert after the handshake (RFC 8446 §4.4.2.4).
         case .unanswered(let error) where error.tlsFailure == .certificateRequired:
             return [security(error, facts, target)]
@@ -30,7 +30,7 @@ enum TalkRules {
             let reason = PublicText.of("\(error)")
             return [
                 Finding(
-                    .answerMissing, .failure, .answerMissing(target.shownPlace, reason),
+                    .answerMissing, .failure, .answerMissing(target.displayName, reason),
                     evidence: [PublicText.of(error.debugDescription)])
             ]
         case .proxyRefused(let status): return [ProxyRules.refusal(status, target)]
@@ -41,7 +41,7 @@ enum TalkRules {
     // MARK: Security
 
     private static func security(_ error: StreamError, _ facts: LadderFacts, _ target: DiagnosisTarget) -> Finding {
-        let place = target.shownPlace
+        let name = target.displayName
         var evidence = [PublicText.of(error.debugDescription)]
         if let seen = facts.inspection {
             evidence.append("certificate issuer: \(PublicText.of(seen.issuer))")
@@ -50,7 +50,7 @@ enum TalkRules {
             }
             if !error.isAboutDates, let vendor = Interceptors.name(in: seen.issuer) {
                 return Finding(
-                    .certificateIntercepted, .failure, .certificateIntercepted(place, vendor), evidence: evidence)
+                    .certificateIntercepted, .failure, .certificateIntercepted(name, vendor), evidence: evidence)
             }
         }
         let code: FindingCode =
@@ -68,7 +68,7 @@ enum TalkRules {
             }
         let sentence: Sentence =
             code == .clientCertificateWanted
-            ? .clientCertificateWanted(place) : .securityFailed(place, PublicText.of("\(error)"))
+            ? .clientCertificateWanted(name) : .securityFailed(name, PublicText.of("\(error)"))
         return Finding(code, .failure, sentence, evidence: evidence)
     }
 
@@ -82,44 +82,44 @@ enum TalkRules {
 
     // MARK: Answers
 
-    private static func answer(_ found: TalkAnswer, _ target: DiagnosisTarget) -> [Finding] {
-        let place = target.shownPlace
-        let said: Sentence = .answeredStatus(place, "\(found.status)")
+    private static func answer(_ found: ExchangeAnswer, _ target: DiagnosisTarget) -> [Finding] {
+        let name = target.displayName
+        let sentence: Sentence = .answeredStatus(name, "\(found.status)")
         if target.proxy != nil, !target.isSecure, [502, 503, 504].contains(found.status) {
             return [ProxyRules.refusal(found.status, target)]
         }
         switch found.status {
         case 401:
             let schemes = found.schemes.map { PublicText.of($0) }.joined(separator: ", ")
-            return [Finding(.credentialsWanted, .failure, .credentialsWanted(place, schemes))]
-        case 403: return [Finding(.accessForbidden, isJudged(target) ? .failure : .note, said)]
+            return [Finding(.credentialsWanted, .failure, .credentialsWanted(name, schemes))]
+        case 403: return [Finding(.accessForbidden, isWholeURL(target) ? .failure : .note, sentence)]
         case 407: return [ProxyRules.credentialsWanted(target)]
-        case 511: return [Finding(.captivePortal, .failure, .captivePortal(place, ""))]
+        case 511: return [Finding(.captivePortal, .failure, .captivePortal(name, ""))]
         case 300..<400:
             guard let location = found.location, let other = location.urlHost,
                 other.lowercased() != target.host?.lowercased()
             else { return [] }
             // A redirect to another host is ordinary; the user can tell whether it is a sign-in page.
             let isOdd = !target.isSecure && found.isTemporaryMove && PortalRules.leadsElsewhere(found, from: target)
-            return [Finding(.ledElsewhere, isOdd ? .warning : .note, .ledElsewhere(place, PublicText.of(location)))]
-        case 400..<500: return [Finding(.requestRefused, isJudged(target) ? .failure : .note, said)]
-        case 500...: return [Finding(.serverBroken, .failure, said)]
+            return [Finding(.ledElsewhere, isOdd ? .warning : .note, .ledElsewhere(name, PublicText.of(location)))]
+        case 400..<500: return [Finding(.requestRefused, isWholeURL(target) ? .failure : .note, sentence)]
+        case 500...: return [Finding(.serverBroken, .failure, sentence)]
         default: return []
         }
     }
 
     /// The finding for an FTP greeting (RFC 959 §4.2).
     private static func greeting(_ code: Int, _ target: DiagnosisTarget) -> [Finding] {
-        let said: Sentence = .answeredStatus(target.shownPlace, "\(code)")
+        let sentence: Sentence = .answeredStatus(target.displayName, "\(code)")
         switch code {
         case 100..<400: return []
-        case 400..<500: return [Finding(.serverBroken, .failure, said)]
-        default: return [Finding(.accessForbidden, .failure, said)]
+        case 400..<500: return [Finding(.serverBroken, .failure, sentence)]
+        default: return [Finding(.accessForbidden, .failure, sentence)]
         }
     }
 
     /// Whether the whole URL was requested, so that the server's answer applies to it.
-    private static func isJudged(_ target: DiagnosisTarget) -> Bool {
+    private static func isWholeURL(_ target: DiagnosisTarget) -> Bool {
         if case .http(_, let isWhole) = target.service { isWhole } else { true }
     }
 
@@ -128,11 +128,11 @@ enum TalkRules {
     static func checked(_ facts: LadderFacts, _ target: DiagnosisTarget) -> Set<Rung> {
         var rungs: Set<Rung> = target.isSecure ? [.security] : []
         if target.proxy != nil { rungs.formUnion([.proxy, .connection]) }
-        switch facts.talk?.1 {
+        switch facts.exchange?.1 {
         case nil: return []
-        case .secured, .insecure: return rungs
-        case .answered, .loops, .greeted: rungs.formUnion([.answer, .authentication])
-        case .otherProtocol, .unanswered: rungs.insert(.answer)
+        case .connected, .tlsFailed: return rungs
+        case .answered, .redirectLoop, .greeted: rungs.formUnion([.answer, .authentication])
+        case .wrongProtocol, .unanswered: rungs.insert(.answer)
         case .proxyRefused, .proxyFailed: return [.proxy]
         }
         return rungs
@@ -140,14 +140,14 @@ enum TalkRules {
 
     /// What could not be checked because a diagnosis sends no secrets.
     static func uncheckable(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Sentence] {
-        switch facts.talk?.1 {
-        case .loops(_, true): [.noCookiesSent]
+        switch facts.exchange?.1 {
+        case .redirectLoop(_, true): [.noCookiesSent]
         case .proxyRefused(407) where target.proxy?.user != nil: [.noCredentialsSent]
         case .proxyFailed(let error) where target.proxy?.user != nil && error.socksFailure?.subdomain == .method:
             [.noCredentialsSent]
         case .answered(let answer) where answer.status == 407 && target.proxy?.user != nil: [.noCredentialsSent]
         case .answered(let answer)
-        where answer.status != 401 && (400..<500).contains(answer.status) && !isJudged(target):
+        where answer.status != 401 && (400..<500).contains(answer.status) && !isWholeURL(target):
             [.noQuerySent]
         default: []
         }

@@ -37,7 +37,7 @@ struct DiagnosisTarget: Sendable, Hashable {
     var literal: IPAddress? { host.flatMap { IPAddress($0) } }
 
     /// `host:port`, for display.
-    var place: String {
+    var hostAndPort: String {
         guard let host else { return "this machine" }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
@@ -49,7 +49,7 @@ struct DiagnosisTarget: Sendable, Hashable {
     var firstLiteral: IPAddress? { firstHost.flatMap { IPAddress($0) } }
 
     /// `host:port` of the proxy, for display.
-    var proxyPlace: String {
+    var proxyHostAndPort: String {
         guard let proxy else { return "" }
         return proxy.host.contains(":") ? "[\(proxy.host)]:\(proxy.port)" : "\(proxy.host):\(proxy.port)"
     }
@@ -95,8 +95,8 @@ struct DiagnosisTarget: Sendable, Hashable {
     }
 
     /// The server of a proxy script; nil unless the URL's scheme is `http` or `https`.
-    init?(scriptAt place: String) {
-        guard let url = URL(string: place), ["http", "https"].contains(url.scheme?.lowercased()),
+    init?(scriptAt text: String) {
+        guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
             let target = try? DiagnosisTarget(url),
             case .http(let path, _) = target.service
         else { return nil }
@@ -116,7 +116,7 @@ struct DiagnosisTarget: Sendable, Hashable {
             return settings.choices(scheme: scheme, host: host, port: port).map { target.through($0) }
         } catch {
             let why = Sentence.proxySettingsUnreadable(PublicText.of("\(error)"))
-            return [without(Finding(.proxySettingsUnreadable, .failure, why))]
+            return [withUnknownProxy(Finding(.proxySettingsUnreadable, .failure, why))]
         }
     }
 
@@ -136,7 +136,7 @@ struct DiagnosisTarget: Sendable, Hashable {
     }
 
     /// A copy of the target whose proxy could not be determined, for the given reason.
-    func without(_ fault: Finding) -> DiagnosisTarget {
+    func withUnknownProxy(_ fault: Finding) -> DiagnosisTarget {
         var target = self
         target.proxyFault = fault
         return target

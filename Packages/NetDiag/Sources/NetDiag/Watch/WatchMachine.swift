@@ -6,94 +6,94 @@
 struct WatchMachine: Sendable {
     /// The next thing for the driver to do.
     enum Action: Sendable, Hashable {
-        case look
+        case check
         /// Report the latest result.
-        case tell
+        case report
         case wait(until: ContinuousClock.Instant)
         /// Wait for the result of the check that is under way.
-        case waitForLook
+        case waitForCheck
     }
 
     /// A result as far as it is reported: the network works, or which fault it has.
-    private enum News: Hashable {
+    private enum Result: Hashable {
         case works
         case broken(FindingCode)
     }
 
     /// The maximum delay of a check by further changes, in multiples of ``WatchPace/quietTime``.
-    static let longestFactor = 10
+    static let maxDelayFactor = 10
 
     private let pace: WatchPace
-    private var isLooking = false
-    private var mustTell = false
-    private var told: News?
-    private var doubtful: (news: News, since: ContinuousClock.Instant)?
-    private var nextLook: ContinuousClock.Instant
-    private var latestLook: ContinuousClock.Instant?
-    private var earliestLook: ContinuousClock.Instant
+    private var isChecking = false
+    private var mustReport = false
+    private var reported: Result?
+    private var unconfirmed: (result: Result, since: ContinuousClock.Instant)?
+    private var nextCheck: ContinuousClock.Instant
+    private var latestCheck: ContinuousClock.Instant?
+    private var earliestCheck: ContinuousClock.Instant
     private var failures = 0
 
     init(pace: WatchPace = WatchPace(), now: ContinuousClock.Instant) {
         self.pace = pace
-        nextLook = now
-        earliestLook = now
+        nextCheck = now
+        earliestCheck = now
     }
 
     /// Records that the kernel has reported a change.
     mutating func changed(now: ContinuousClock.Instant) {
-        let latest = latestLook ?? now + pace.quietTime * WatchMachine.longestFactor
-        latestLook = latest
+        let latest = latestCheck ?? now + pace.quietTime * WatchMachine.maxDelayFactor
+        latestCheck = latest
         failures = 0
-        nextLook = max(min(now + pace.quietTime, latest), earliestLook)
+        nextCheck = max(min(now + pace.quietTime, latest), earliestCheck)
     }
 
     /// Records the result of a check: the code of the cause, or nil if the network works.
     mutating func found(_ code: FindingCode?, now: ContinuousClock.Instant) {
-        let hasChangedMeanwhile = latestLook != nil
-        isLooking = false
-        earliestLook = now + pace.shortest
-        let news: News = code.map { .broken($0) } ?? .works
-        failures = news == .works ? 0 : failures + 1
-        let due = now + (news == .works ? pace.interval : backOff)
-        nextLook = hasChangedMeanwhile ? max(nextLook, earliestLook) : due
+        let hasChangedMeanwhile = latestCheck != nil
+        isChecking = false
+        earliestCheck = now + pace.shortest
+        let result: Result = code.map { .broken($0) } ?? .works
+        failures = result == .works ? 0 : failures + 1
+        let due = now + (result == .works ? pace.interval : backoff)
+        nextCheck = hasChangedMeanwhile ? max(nextCheck, earliestCheck) : due
 
-        if news == told {
-            doubtful = nil
-        } else if told == nil || news == .works {
-            tell(news)
-        } else if let doubt = doubtful, doubt.news == news {
-            if doubt.since + pace.patience <= now { tell(news) } else { confirm(doubt.since) }
+        if result == reported {
+            unconfirmed = nil
+        } else if reported == nil || result == .works {
+            report(result)
+        } else if let candidate = unconfirmed, candidate.result == result {
+            if candidate.since + pace.patience <= now { report(result) } else { confirm(candidate.since) }
         } else {
-            doubtful = (news, now)
+            unconfirmed = (result, now)
             confirm(now)
         }
     }
 
     /// Returns what to do now.
     mutating func next(now: ContinuousClock.Instant) -> Action {
-        if mustTell {
-            mustTell = false
-            return .tell
+        if mustReport {
+            mustReport = false
+            return .report
         }
-        if isLooking { return .waitForLook }
-        if nextLook > now { return .wait(until: nextLook) }
-        isLooking = true
-        latestLook = nil
-        return .look
+        if isChecking { return .waitForCheck }
+        if nextCheck > now { return .wait(until: nextCheck) }
+        isChecking = true
+        latestCheck = nil
+        return .check
     }
 
-    private mutating func tell(_ news: News) {
-        told = news
-        doubtful = nil
-        mustTell = true
+    private mutating func report(_ result: Result) {
+        reported = result
+        unconfirmed = nil
+        mustReport = true
     }
 
     /// Schedules the check that confirms a fault, once it is old enough to be reported.
     private mutating func confirm(_ since: ContinuousClock.Instant) {
-        nextLook = max(min(nextLook, since + pace.patience), earliestLook)
+        nextCheck = max(min(nextCheck, since + pace.patience), earliestCheck)
     }
 
-    private var backOff: Duration {
+    private var backoff: Duration {
         var time = pace.shortest
         for _ in 1..<max(failures, 1) where time < pace.longest { time *= 2 }
         return min(time, pace.longest)
