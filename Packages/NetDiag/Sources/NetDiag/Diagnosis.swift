@@ -71,3 +71,93 @@ extension Diagnosis: CustomStringConvertible {
         return lines.joined(separator: "\n")
     }
 }
+
+/// Whether the target can be reached over one address family, IPv4 or IPv6, by itself.
+///
+/// ```swift
+/// for verdict in diagnosis.families { print(verdict) }      // IPv6: broken: There is no route to 2001:db8::7.
+/// ```
+public struct FamilyVerdict: Sendable, Hashable {
+    /// The result for one family.
+    public enum State: String, Sendable, Hashable, CaseIterable {
+        /// A connection over this family succeeds.
+        case works
+        /// Connections over this family fail.
+        case broken
+        /// This machine has no address of the family.
+        case notHere
+        /// The target has no address of the family.
+        case notThere
+        /// The family was not tried.
+        case unknown
+    }
+
+    /// IPv4 or IPv6.
+    public var family: AddressFamilies
+    /// The result for the family.
+    public var state: State
+    /// The finding on the lowest rung that is broken for this family; nil unless ``state`` is ``State/broken``.
+    public var finding: Finding?
+
+    /// Creates a verdict.
+    public init(_ family: AddressFamilies, _ state: State, _ finding: Finding? = nil) {
+        self.family = family
+        self.state = state
+        self.finding = finding
+    }
+
+    /// `IPv4` or `IPv6`.
+    public var name: String { family == .v6 ? "IPv6" : "IPv4" }
+}
+
+extension FamilyVerdict: CustomStringConvertible {
+    /// The family's name, its state, and the reason if it is broken.
+    public var description: String {
+        let sentence: Sentence =
+            switch state {
+            case .works: .familyWorks(name)
+            case .broken: .familyBroken(name, because: finding.map { "\($0.sentence)" } ?? "")
+            case .notHere: .familyNotHere(name)
+            case .notThere: .familyNotThere(name)
+            case .unknown: .familyUnknown(name)
+            }
+        return "\(sentence)"
+    }
+}
+
+extension Diagnosis: Encodable {
+    /// The version of the JSON form. It increases when a field changes its meaning or is removed.
+    public static let schemaVersion = 1
+
+    private enum Key: String, CodingKey {
+        case schema, target, status, cause, consequences, remarks, unchecked, uncheckable, families
+    }
+
+    /// Encodes the form that <doc:DiagnosisJSON> describes.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(Diagnosis.schemaVersion, forKey: .schema)
+        try container.encode(target, forKey: .target)
+        try container.encode("\(status)", forKey: .status)
+        try container.encodeIfPresent(cause, forKey: .cause)
+        try container.encode(consequences, forKey: .consequences)
+        try container.encode(remarks, forKey: .remarks)
+        try container.encode(unchecked.map(\.description), forKey: .unchecked)
+        try container.encode(uncheckable.map(\.description), forKey: .uncheckable)
+        try container.encode(families, forKey: .families)
+    }
+}
+
+extension FamilyVerdict: Encodable {
+    private enum Key: String, CodingKey {
+        case family, state, cause
+    }
+
+    /// Encodes the form that <doc:DiagnosisJSON> describes.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(name, forKey: .family)
+        try container.encode(state.rawValue, forKey: .state)
+        try container.encodeIfPresent(finding?.code.rawValue, forKey: .cause)
+    }
+}

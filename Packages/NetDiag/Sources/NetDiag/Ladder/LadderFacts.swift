@@ -1,3 +1,6 @@
+internal import Glibc
+internal import HTTPMessage
+
 /// Everything that is known so far. Nil, and an absent key, mean that the fact was not checked.
 struct LadderFacts: Sendable {
     var environment: Environment?
@@ -72,5 +75,122 @@ struct LadderFacts: Sendable {
         case (_, .inspection(let found)): inspection = found
         default: assertionFailure("\(probe) gave \(result)")
         }
+    }
+}
+
+extension LadderFacts {
+    /// The facts in a stream's report and error, so that their steps are not repeated.
+    init(_ report: ConnectionReport, error: StreamError?, of target: DiagnosisTarget) {
+        var isAboutOpening = false
+        // After redirects, the report begins with steps to other hosts.
+        let begin = report.steps.lastIndex { step in
+            if case .lookup(let name) = step.kind { name == target.firstHost } else { false }
+        }
+        for step in report.steps[(begin ?? 0)...] {
+            switch (step.kind, step.outcome) {
+            case (.lookup(let name), .failed(let error)):
+                guard let reason = error.underlying as? ResolverError, name == target.firstHost else { continue }
+                lookup = .failure(reason)
+                isAboutOpening = true
+            case (.connect(let address), .succeeded): receive(.connect(nil), of: .connect(address))
+            case (.connect(let address), .failed(let error)):
+                receive(.connect(error), of: .connect(address))
+                isAboutOpening = true
+            case (.proxy, .failed(let error)):
+                if let address = connected.first { exchange = (address, .proxyFailed(error)) }
+                isAboutOpening = true
+            case (.tls, .failed(let error)):
+                if let address = connected.first { exchange = (address, .tlsFailed(error)) }
+                isAboutOpening = true
+            case (.tls, .succeeded): if let address = connected.first { exchange = (address, .connected) }
+            case (.request, .failed(let error)):
+                if let address = connected.first { exchange = (address, .unanswered(error)) }
+                isAboutOpening = true
+            case (.lookup, _), (.connect, _), (.tls, _), (.request, _), (.proxy, _): continue
+            }
+        }
+        if lookup == nil, report.steps.contains(where: { if case .lookup = $0.kind { true } else { false } }) {
+            let found = connections.keys.compactMap(\.ipAddress)
+            if !found.isEmpty { lookup = .success(found.sorted { "\($0)" < "\($1)" }) }
+        }
+        if !isAboutOpening { connectionLoss = error }
+    }
+
+    /// Derives facts from the number of a protocol error, which says more than a probe could find out.
+    mutating func learn(_ error: StreamError?, of target: DiagnosisTarget) {
+        guard let error else { return }
+        let reason = PublicText.of("\(error)")
+        let name = target.displayName
+        func conclude(_ code: FindingCode, _ sentence: Sentence) {
+            verdict = Finding(code, .failure, sentence, evidence: [error.debugDescription])
+            (connectionLoss, exchange) = (nil, nil)
+        }
+        switch error.domain {
+        case .http:
+            switch HTTPErrorNumber(rawValue: error.code) {
+            case .parseFailure?: conclude(.notHTTP, .notHTTP(name))
+            case .redirectionLoop?: conclude(.redirectLoop, .loadFailed(reason))
+            case .badUserName?, .badPassword?: conclude(.credentialsRefused, .credentialsRefused(name, reason))
+            case .authenticationTypeUnsupported?: conclude(.credentialsWanted, .loadFailed(reason))
+            case .connectionLost?: conclude(.answerMissing, .answerMissing(name, reason))
+            case .badURL?, nil: learnProxyError(error, of: target)
+            }
+        case .ftp: conclude(LadderFacts.code(ofReply: error.code), .loadFailed(reason))
+        default: break
+        }
+    }
+
+    /// Derives facts from an error of an HTTP proxy, by CFNetwork's numbers.
+    private mutating func learnProxyError(_ error: StreamError, of target: DiagnosisTarget) {
+        guard let number = HTTPErrorNumber.ProxyError(rawValue: error.code) else { return }
+        let reason = PublicText.of("\(error)")
+        let code: FindingCode =
+            switch number {
+            case .connectionFailure: .proxyUnreachable
+            case .badCredentials: .proxyCredentialsWanted
+            case .tunnelConnectionFailure: .proxyFails
+            case .unexpectedResponseToConnect: .proxyWrong
+            case .automaticConfigurationFile, .automaticConfigurationFileAuthentication:
+                ProxyRules.code(ofScript: error)
+            }
+        verdict = Finding(code, .failure, .loadFailed(reason), evidence: [error.debugDescription])
+        (connectionLoss, exchange) = (nil, nil)
+    }
+
+    /// The finding for an FTP server's negative reply (RFC 959 §4.2.2, RFC 4217 §14).
+    private static func code(ofReply code: Int) -> FindingCode {
+        switch code {
+        case 530, 532, 331, 332: .credentialsRefused
+        case 533, 534, 536, 537: .nothingInCommon
+        case 200: .notFTP  // kCFFTPErrorUnexpectedStatusCode: no valid reply, or one that no command expects
+        case 550, 552, 553, 450, 452: .requestRefused
+        case 400..<500: .serverBroken
+        default: .requestRefused
+        }
+    }
+
+    /// Derives facts from a response that was already received.
+    mutating func learn(_ response: HTTPResponse, isFromProxy: Bool, of target: DiagnosisTarget) {
+        let endpoint = connected.first ?? .ip(target.firstLiteral ?? .v4(.any), port: target.firstPort)
+        let answer = ExchangeAnswer(response)
+        if isFromProxy, !(200..<300).contains(answer.status) {
+            (exchange, verdict, connectionLoss) = ((endpoint, .proxyRefused(status: answer.status)), nil, nil)
+        } else if !isFromProxy, verdict == nil, connectionLoss == nil {
+            exchange = (endpoint, .answered(answer))
+        }
+        if connections.isEmpty { connections[endpoint] = .some(nil) }
+        if lookup == nil, target.firstLiteral == nil { lookup = .success(connected.compactMap(\.ipAddress)) }
+    }
+}
+
+extension LadderFacts {
+    /// The addresses that a name server gives but the system's resolver does not.
+    func otherAddresses(of target: DiagnosisTarget) -> [IPAddress] {
+        let known = Set(addresses(of: target))
+        let answered = (Array(nameServers) + Array(nameServersByTCP)).sorted { "\($0.key)" < "\($1.key)" }.flatMap {
+            if case .addresses(let found) = $0.value { found } else { [IPAddress]() }
+        }
+        var seen: Set<IPAddress> = known
+        return answered.filter { !$0.isAny && !$0.isLoopback && seen.insert($0).inserted }
     }
 }

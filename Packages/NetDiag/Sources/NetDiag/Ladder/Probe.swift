@@ -119,11 +119,37 @@ struct PacketSizes: Sendable, Hashable {
 struct Inspection: Sendable, Hashable {
     /// The issuer of the certificate.
     var issuer = ""
-    /// Whether the issuer of the certificate is its own subject.
-    var isSelfIssued = false
     /// The validity of the certificate, in seconds since 1970.
     var validity: ClosedRange<Int64> = 0...0
     /// The server's clock, in seconds since 1970; nil if the server did not send its time.
     var serverTime: Int64?
     var ownTime: Int64 = 0
+}
+
+/// The time limits of the probes.
+struct LadderLimits: Sendable, Hashable {
+    var lookup = Duration.seconds(5)
+    var nameServer = Duration.seconds(2)
+    var connection = Duration.seconds(5)
+    var answer = Duration.seconds(10)
+    /// For pings and for tracing the path.
+    var path = Duration.milliseconds(1500)
+    /// The time after which a missing answer is investigated while it may still arrive.
+    var patience = Duration.seconds(1)
+
+    /// The limit of the whole diagnosis: the longest single limit.
+    var total: Duration { max(lookup, nameServer, connection, answer, path) }
+
+    /// The limit of one probe; nil for a probe that only reads the kernel's tables.
+    func limit(of probe: Probe) -> Duration? {
+        switch probe {
+        case .environment, .route, .neighbors: nil
+        case .lookup: lookup
+        case .nameServer, .nonexistentName: nameServer
+        case .connect: connection
+        case .ping, .path, .packetSizes: path
+        case .exchange, .alternative: connection + answer
+        case .inspection, .plainPage: min(connection, answer)
+        }
+    }
 }

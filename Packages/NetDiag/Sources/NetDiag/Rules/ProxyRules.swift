@@ -105,8 +105,3 @@ enum ProxyRules {
 
     private static func kind(_ target: DiagnosisTarget) -> String { target.proxy?.kind.rawValue ?? "" }
 }
-
-extension DiagnosisTarget {
-    /// ``proxy``, sanitized for display.
-    var displayName: String { PublicText.of(hostAndPort) }
-}

@@ -56,7 +56,6 @@ struct Exchange: Sendable {
         guard let certificate = pair[.tlsInformation]?.peerCertificates.first else { return nil }
         var seen = Inspection()
         seen.issuer = certificate.issuer
-        seen.isSelfIssued = certificate.isSelfIssued
         seen.validity =
             min(certificate.notBefore, certificate.notAfter)...max(certificate.notBefore, certificate.notAfter)
         seen.ownTime = Int64(time(nil))
@@ -313,21 +312,136 @@ extension ExchangeAnswer {
     }
 }
 
-extension DiagnosisTarget {
-    /// The value of the `Host` field (RFC 9110 §7.2).
-    var authority: String {
-        let host = host ?? ""
-        let name = host.contains(":") ? "[\(host)]" : host
-        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
-    }
-
-    fileprivate var inPlainHTTP: DiagnosisTarget {
-        DiagnosisTarget(host: host, port: 80, isSecure: false, service: .http(path: "/"))
-    }
-}
-
 extension StreamError {
     fileprivate static let closedByServer = StreamError(
         posix: ECONNRESET,
         Sentence("diag.closedByServer", "The server closed the connection without answering."))
+}
+
+/// The outcome of an exchange over a connection.
+enum ExchangeOutcome: Sendable, Hashable {
+    /// The connection is ready, with TLS if the target requires it, and the target's protocol needs no further exchange.
+    case connected
+    /// The TLS handshake failed.
+    case tlsFailed(StreamError)
+    /// The server sent an HTTP response.
+    case answered(ExchangeAnswer)
+    /// The redirects form a loop; `wantsCookie` if one of the responses set a cookie.
+    case redirectLoop(to: String, wantsCookie: Bool)
+    /// An FTP server sent a greeting with this code.
+    case greeted(Int)
+    /// The server speaks another protocol than the URL's.
+    case wrongProtocol
+    /// The server did not answer.
+    case unanswered(StreamError)
+    /// The proxy refused the connection with this HTTP status.
+    case proxyRefused(status: Int)
+    /// The handshake with the proxy failed.
+    case proxyFailed(StreamError)
+}
+
+/// The relevant parts of an HTTP response.
+struct ExchangeAnswer: Sendable, Hashable {
+    var status: Int
+    /// The value of the `Location` field.
+    var location: String?
+    /// The names of the authentication schemes that the server offers.
+    var schemes: [String] = []
+    /// The time of the server's clock, in seconds since 1970.
+    var time: Int64?
+    /// Whether the response sets a cookie.
+    var setsCookie = false
+    /// The body, if the target has a ``DiagnosisTarget/bodyLimit``.
+    var body: [UInt8] = []
+
+    init(status: Int, location: String? = nil, schemes: [String] = [], time: Int64? = nil, setsCookie: Bool = false) {
+        self.status = status
+        self.location = location
+        self.schemes = schemes
+        self.time = time
+        self.setsCookie = setsCookie
+    }
+}
+
+/// Decodes the body of an HTTP response, up to a limit. Does no I/O.
+struct ExchangeBody {
+    /// The bytes so far, at most one more than the limit, which shows that the body is longer.
+    private(set) var bytes: [UInt8] = []
+    private let limit: Int
+    private var decoder: BodyDecoder
+
+    init(of head: HTTPResponse, upTo limit: Int) throws(StreamError) {
+        self.limit = limit
+        do throws(HTTPMessageError) {
+            decoder = BodyDecoder(try .of(head, to: .get, leniency: .client), leniency: .client)
+        } catch {
+            throw .brokenBody(error)
+        }
+    }
+
+    /// Processes the next bytes. Returns true once the body is complete or the limit is exceeded.
+    mutating func receive(_ input: [UInt8]) throws(StreamError) -> Bool {
+        var position = 0
+        do throws(HTTPMessageError) {
+            while bytes.count <= limit {
+                switch try decoder.next(in: input.span.bytes, at: &position) {
+                case .needMore: return false
+                case .payload(let range): bytes += input[range].prefix(limit + 1 - bytes.count)
+                case .end: return true
+                }
+            }
+            return true
+        } catch {
+            throw .brokenBody(error)
+        }
+    }
+
+    /// Processes the end of the connection. Returns true if the body may end this way; throws otherwise.
+    mutating func receiveEnd() throws(StreamError) -> Bool {
+        do throws(HTTPMessageError) {
+            try decoder.receiveEnd()
+            return true
+        } catch {
+            throw .brokenBody(error)
+        }
+    }
+}
+
+extension StreamError {
+    fileprivate static func brokenBody(_ error: HTTPMessageError) -> StreamError {
+        StreamError(
+            posix: EPROTO, Sentence("diag.brokenBody", "The response body is malformed: %1.", "\(error)"),
+            underlying: error)
+    }
+}
+
+extension ExchangeOutcome {
+    /// Whether the exchange timed out.
+    var isTimeout: Bool {
+        switch self {
+        case .unanswered(let error), .tlsFailed(let error): error.isPOSIX(ETIMEDOUT)
+        case .connected, .answered, .redirectLoop, .greeted, .wrongProtocol, .proxyRefused, .proxyFailed: false
+        }
+    }
+
+    /// Whether the intended server answered.
+    var isSuccess: Bool {
+        switch self {
+        case .connected, .answered, .greeted: true
+        case .tlsFailed, .redirectLoop, .wrongProtocol, .unanswered, .proxyRefused, .proxyFailed: false
+        }
+    }
+}
+
+extension StreamError {
+    /// Whether a certificate was rejected because of its dates.
+    var isAboutDates: Bool {
+        [.certificateExpired, .certificateNotYetValid].contains(tlsFailure)
+    }
+
+    /// Whether the server's certificate was rejected.
+    var isAboutCertificate: Bool {
+        isAboutDates
+            || [.unknownRoot, .noRoot, .invalidChain, .badCertificate, .hostNameMismatch].contains(tlsFailure)
+    }
 }

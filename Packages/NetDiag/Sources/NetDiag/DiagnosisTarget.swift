@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import HostResolver
 
 /// What a diagnosis examines: the host and port, the protocol spoken there, and the proxy on the route.
 struct DiagnosisTarget: Sendable, Hashable {
@@ -32,9 +33,6 @@ struct DiagnosisTarget: Sendable, Hashable {
 
     /// This machine's network, without a remote target.
     static let machine = DiagnosisTarget(host: nil, port: 0, isSecure: false, service: .bytes)
-
-    /// The host's address, if the host is an address literal.
-    var literal: IPAddress? { host.flatMap { IPAddress($0) } }
 
     /// `host:port`, for display.
     var hostAndPort: String {
@@ -161,5 +159,96 @@ struct DiagnosisTarget: Sendable, Hashable {
 extension StreamError {
     static func undiagnosable(_ reason: String) -> StreamError {
         StreamError(posix: 22, Sentence("diag.badURL", "The URL cannot be diagnosed: %1", reason))  // EINVAL
+    }
+}
+
+extension String {
+    /// The host of the URL in this string; nil if the string is not a URL, or is a relative one.
+    var urlHost: String? {
+        guard let host = try? URLAuthority(of: self).host, !host.isEmpty else { return nil }
+        return host
+    }
+}
+
+extension DiagnosisTarget {
+    /// The rungs between this machine and the target.
+    var rungs: [Rung] {
+        if host == nil { return [.link, .address, .route] }
+        var rungs: [Rung] = [.link, .address, .route, .gateway]
+        if firstLiteral == nil { rungs.append(.name) }
+        if proxy != nil || proxyScript != nil || proxyFault != nil { rungs.append(.proxy) }
+        if port > 0 { rungs.append(.connection) }
+        if isSecure { rungs.append(.security) }
+        if service != .bytes { rungs += [.answer, .authentication] }
+        return rungs
+    }
+
+    /// Whether there is something to send or read once connected.
+    var hasExchange: Bool { isSecure || proxy != nil || service != .bytes }
+
+    /// The value of the `Host` field (RFC 9110 §7.2).
+    var authority: String {
+        let host = host ?? ""
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+    }
+
+    var inPlainHTTP: DiagnosisTarget {
+        DiagnosisTarget(host: host, port: 80, isSecure: false, service: .http(path: "/"))
+    }
+
+    /// ``hostAndPort``, sanitized for display.
+    var displayName: String { PublicText.of(hostAndPort) }
+}
+
+// MARK: - Targets of streams
+
+extension DiagnosisTarget {
+    /// The target of a stream.
+    init(name: String?, port: UInt16?, address: SocketAddress?, report: ConnectionReport) {
+        var host = name
+        var number = port
+        var isSecure = false
+        for step in report.steps {
+            switch step.kind {
+            case .lookup(let name): host = host ?? name
+            case .connect(.ip(let address, let port)):
+                host = host ?? "\(address)"
+                number = number ?? port
+            case .tls: isSecure = true
+            case .connect, .proxy, .request: break
+            }
+        }
+        if case .ip(let address, let port)? = address {
+            host = host ?? "\(address)"
+            number = number ?? port
+        }
+        self.init(host: host, port: number ?? 0, isSecure: isSecure, service: .bytes)
+    }
+
+    /// A copy of the target, with the first proxy in a report. A report does not contain a proxy that was never reached; then the
+    /// first proxy of `routes` is used.
+    func through(_ report: ConnectionReport, or routes: [ProxyRoute]) -> DiagnosisTarget {
+        for case .proxy(let kind, let hostAndPort) in report.steps.map(\.kind) {
+            guard let colon = hostAndPort.lastIndex(of: ":"),
+                let port = UInt16(hostAndPort[hostAndPort.index(after: colon)...])
+            else {
+                continue
+            }
+            let host = hostAndPort[..<colon]
+            return through(
+                kind, host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host), port)
+        }
+        guard let hop = routes.first?.hops.first else { return self }
+        return through(hop.kind, hop.host, hop.port)
+    }
+
+    private func through(_ kind: String, _ host: String, _ port: UInt16) -> DiagnosisTarget {
+        let kinds: [String: ProxyServer.Kind] = [
+            "HTTP": .http, "HTTPS": .https, "SOCKS4": .socks4, "SOCKS4a": .socks4a, "SOCKS5": .socks5h,
+        ]
+        var target = self
+        target.proxy = ProxyServer(kinds[kind] ?? .http, host: host, port: port)
+        return target
     }
 }
