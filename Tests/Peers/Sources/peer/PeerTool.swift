@@ -1,18 +1,18 @@
 internal import Glibc
 import Peers
 
-/// Starts one peer from the command line: for a look by hand, or around one command.
+/// Starts one peer from the command line, for manual examination or around one command.
 @main enum PeerTool {
     private static let usage = """
         usage: peer NAME [COMMAND [ARGUMENT...]]
 
-        Starts a server on free ports of loopback, and runs COMMAND against it, or else waits for Ctrl-C. The
-        server ends with this process, however that ends.
+        Starts a server on free loopback ports. Runs COMMAND against it if one is given; otherwise waits for Ctrl-C.
+        The server ends with this process, whatever the reason.
 
         NAME   nginx apache lighttpd python tls stunnel echo dnsmasq unbound dante microsocks ssh squid tinyproxy
                vsftpd proftpd pure-ftpd pyftpdlib (user ann, password 'open sesame')
                winbind
-        COMMAND sees   PEER_PORT, and of a web server PEER_URL and PEER_TLS_URL; PEER_ROOT is the root certificate.
+        Environment of COMMAND   PEER_PORT; PEER_ROOT, the root certificate; for web servers PEER_URL and PEER_TLS_URL
         Example   peer nginx sh -c 'curl -L --cacert "$PEER_ROOT" "$PEER_TLS_URL/chain"'
         """
 
@@ -22,7 +22,7 @@ import Peers
             print(usage)
             exit(arguments.isEmpty ? 2 : 0)
         }
-        // Before any thread exists, so that all inherit it: the signals are for sigwait, below.
+        // Blocked before any thread exists, so that all threads inherit it: sigwait below receives the signals.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGINT)
@@ -75,7 +75,7 @@ import Peers
         }
     }
 
-    /// The URLs of a web server, by the names of its listeners.
+    /// The URLs of a web or FTP server, with the names of its listeners.
     private static func urls(_ peer: any Peer) -> [(String, String)] {
         switch peer {
         case let nginx as Nginx: nginx.listeners.map { ($0.name, nginx.url($0, "")) }
@@ -102,7 +102,7 @@ import Peers
     }
 
     private static func show(_ peer: any Peer, _ name: String) throws(PeerError) {
-        print("\(name) runs on port \(peer.port) as process \(peer.process.pid ?? 0); Ctrl-C ends it")
+        print("\(name) runs on port \(peer.port) as process \(peer.process.pid ?? 0); stop it with Ctrl-C")
         for (name, url) in urls(peer) { print("  \(name): \(url)/") }
         print("  root certificate: \(try CertificateAuthority.shared().root)")
         fflush(nil)

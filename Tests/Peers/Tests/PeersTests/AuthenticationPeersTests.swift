@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// What kinit and curl, which know nothing of us, get from the Kerberos realm and the servers that believe it.
+/// The Kerberos realm and the servers that use it, tested with kinit and curl.
 @Suite struct AuthenticationPeersTests {
     private func curl(_ url: String, _ environment: [String: String], _ options: String...) async throws -> String {
         var command = Command(Program("curl"), ["-sS", "-w", " %{http_code}"] + options + [url])

@@ -2,7 +2,7 @@ import Peers
 import Testing
 
 @Suite struct CertificateAuthorityTests {
-    /// What `openssl verify` says of each certificate, in words of OpenSSL.
+    /// The verdict of `openssl verify` on each certificate, in OpenSSL's words.
     @Test(arguments: [
         (ServerCertificate.good, "OK"), (.intercepted, "unable to get local issuer certificate"),
         (.expired, "certificate has expired"),

@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// What dig, which knows nothing of us, gets from each DNS server.
+/// The DNS servers, tested with dig.
 @Suite struct DNSPeersTests {
     static let records: [DNSRecord] =
         [

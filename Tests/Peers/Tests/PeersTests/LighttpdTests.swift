@@ -2,7 +2,7 @@ import Peers
 import Testing
 
 @Suite struct LighttpdTests {
-    /// curl 7.88 computes another SHA-512-256 than everybody else, so it cannot judge that folder.
+    /// curl 7.88 computes SHA-512-256 differently from other programs, so that folder is not tested.
     @Test func asksForAPassword() async throws {
         let lighttpd = Lighttpd()
         try lighttpd.start()

@@ -17,7 +17,7 @@ import Testing
         return nginx
     }
 
-    /// What curl prints: the answer, or why there is none.
+    /// curl's output: the response, or the error.
     private func curl(_ arguments: String...) async throws -> String {
         let result = try await Command(Program("curl"), ["-sS", "-m", "20", "--cacert", root] + arguments).run()
         return result.text + result.errors

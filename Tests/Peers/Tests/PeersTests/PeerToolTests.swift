@@ -3,7 +3,7 @@ import Peers
 import Testing
 
 @Suite struct PeerToolTests {
-    /// SwiftPM puts executables beside the bundle of tests.
+    /// SwiftPM puts executables in the folder of the test bundle.
     private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("peer").path
 
@@ -37,7 +37,7 @@ import Testing
         #expect(try await run().status == 2)
     }
 
-    /// The promise that nothing leaks: the server ends when the process that started it is killed.
+    /// Nothing leaks: the server ends when the process that has started it is killed.
     @Test(
         arguments: [
             "nginx", "apache", "python", "tls", "echo", "dnsmasq", "unbound", "dante", "microsocks", "ssh", "squid",
@@ -53,7 +53,7 @@ import Testing
             kill -0 $process || echo "no process"
             kill -s "$2" $tool
             for try in $(seq 500); do
-                # Gone, or waiting for the machine's init to reap it. It is no child of ours: nobody tells us.
+                # Gone, or a zombie until init reaps it. It is not a child of this shell, so this polls.
                 grep -q '^State:[[:space:]]*[^ZX]' /proc/$process/status 2>/dev/null || { echo ended; exit; }
                 sleep 0.01
             done

@@ -33,7 +33,7 @@ func isAlive(_ pid: Int32) -> Bool { kill(pid, 0) == 0 }
     @Test func whatACommandLeavesInTheBackgroundIsEndedToo() async throws {
         let result = try await Command("sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!").run()
         let pid = try #require(Int32(result.text.dropLast()))
-        // Killed, and then a zombie until the machine's init reaps it.
+        // Killed, and then a zombie until init reaps it.
         var state = "?"
         for _ in 0..<200 where !(state.isEmpty || state.hasPrefix("Z")) {
             state = try await Command("ps", "-o", "state=", "-p", "\(pid)").run().text

@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// The proxies themselves, judged by curl.
+/// The proxies, tested with curl.
 @Suite(.serialized) struct ProxyPeersTests {
     private func curl(_ url: String, _ options: String...) async throws -> Command.Result {
         let root = try CertificateAuthority.shared().root

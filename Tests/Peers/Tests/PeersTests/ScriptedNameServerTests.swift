@@ -43,7 +43,7 @@ import Testing
         #expect(try await dig(server, "www.peers.test").contains("status: \(name)"))
     }
 
-    /// dig says what it thinks of a wrong answer, and goes on to wait for the right one.
+    /// dig reports a wrong answer and keeps waiting for the right one.
     @Test(arguments: [
         (ScriptedNameServer.Step.answerWithWrongID(records), "ID mismatch"),
         (.answerToWrongQuestion(records), "Question section mismatch"),
@@ -54,7 +54,7 @@ import Testing
         #expect(answer.contains(complaint), "\(answer)")
     }
 
-    /// dig connects its socket, so that the kernel drops such an answer; this client sees where it came from.
+    /// dig connects its socket, so the kernel drops such an answer; this client sees its source port.
     @Test func answersFromAnotherPort() async throws {
         let server = try ScriptedNameServer { _ in [.answerFromWrongPort(Self.records), .answer(Self.records)] }
         let client = """
@@ -87,7 +87,7 @@ import Testing
         let server = try ScriptedNameServer { _ in [] }
         #expect(!PortPool.isFree(server.port))
         server.stop()
-        // A child that another test is starting holds copies of our descriptors between fork and exec.
+        // A child that another test is starting holds copies of this process's descriptors between fork and exec.
         for _ in 0..<100 where !PortPool.isFree(server.port) { _ = try await Command("true").run() }
         #expect(PortPool.isFree(server.port))
     }

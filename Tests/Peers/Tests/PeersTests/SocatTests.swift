@@ -2,7 +2,7 @@ import Peers
 import Testing
 
 @Suite struct SocatTests {
-    /// Sends `hello` with a client made of socat too, and gives what comes back.
+    /// Sends `hello` with socat as the client, and returns the answer.
     private func talk(to address: String) async throws -> String {
         let command = Command(Program("socat"), ["-t5", "-", address], input: Array("hello\n".utf8))
         let result = try await command.run()

@@ -1,36 +1,36 @@
-/// A Kerberos realm of its own: MIT's key distribution centre, with users and services.
+/// A private Kerberos realm: MIT's key distribution centre, with users and services.
 ///
 /// ```swift
 /// let realm = KerberosRealm()
 /// try realm.start()
-/// let cache = try await realm.ticket(of: "alice")     // FILE:/…, as kinit makes it
+/// let cache = try await realm.ticket(of: "alice")     // FILE:/…, created by kinit
 /// let answer = try await Command("curl", "--negotiate", "-u", ":", url, environment: realm.environment(cache)).run()
 /// ```
 ///
-/// Users `alice` and `bob` have the password `open sesame`; `expired` has one that is over, `locked` may not log in.
-/// Services are `HTTP/localhost` and `HTTP/other.peers.test`; the first one's key is in ``keytab``.
+/// The users `alice` and `bob` have the password `open sesame`. The password of `expired` has expired, and `locked` may not log
+/// in. The services are `HTTP/localhost`, whose key is in ``keytab``, and `HTTP/other.peers.test`.
 ///
-/// Nothing of the machine's own Kerberos is read or written.
+/// The machine's own Kerberos configuration is neither read nor written.
 public final class KerberosRealm: Peer {
     /// `krb5kdc`.
     public static let program = Program("krb5kdc", package: "krb5-kdc")
     /// The realm's name.
     public static let name = "PEERS.TEST"
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
 
     private let silentPort: Int
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     ///
-    /// Its configuration knows two realms more: nothing listens for `GONE.TEST`, and the centre of `SILENT.TEST` is at
-    /// `silentPort`, where a test lets somebody say nothing.
+    /// Its configuration contains two more realms: nothing listens for `GONE.TEST`, and the key distribution centre of `SILENT.TEST`
+    /// is at `silentPort`, where a test can run a server that does not answer.
     public init(silentPort: Int = 1, in namespace: NetworkNamespace? = nil) {
         self.silentPort = silentPort
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when it listens.
+    /// Starts the server and returns when it listens.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
             try scratch.write("krb5.conf", clients(folder: scratch.path, port: ports[0]))
@@ -47,33 +47,33 @@ public final class KerberosRealm: Peer {
             fill.environment = environment
             fill.input = Array(Self.principals(folder: scratch.path).utf8)
             _ = try fill.check()
-            // Servers that give their rights away must still read it. The keys are good for nothing else.
+            // Servers that drop their privileges must still be able to read it. The keys have no other use.
             _ = try Command("chmod", "644", scratch.file("http.keytab")).check()
             return PeerProcess.Launch(
                 arguments: ["-n"], environment: environment, sockets: ListeningSocket.tcp(ports[0]))
         }
     }
 
-    /// The key of `HTTP/localhost`; any user may read the file.
+    /// The keytab file of `HTTP/localhost`, which every user may read.
     public var keytab: String { get throws(PeerError) { try process.folder().file("http.keytab") } }
 
-    /// The key of `alice`, for a client that logs in without a person.
+    /// The keytab file of `alice`, for a client that logs in without user interaction.
     public var clientKeytab: String { get throws(PeerError) { try process.folder().file("alice.keytab") } }
 
-    /// What programs that use this realm need in their environment; `cache` is where their tickets are.
+    /// The environment variables for programs that use this realm, with their tickets in `cache`.
     ///
-    /// With `skew` clocks may differ by a second only.
+    /// With `skew`, clocks may differ by one second only.
     public func environment(_ cache: String? = nil, skew: Bool = false) throws(PeerError) -> [String: String] {
         let folder = try process.folder()
         var environment = ["KRB5_CONFIG": folder.file(skew ? "skew.conf" : "krb5.conf")]
-        // Without a name, the user's own cache would be taken.
+        // Without a name, Kerberos would use the user's own cache.
         environment["KRB5CCNAME"] = cache ?? "FILE:\(folder.file("no-tickets"))"
         return environment
     }
 
-    /// Gets a ticket of `user`, good for so many seconds, and gives the name of the cache that holds it.
+    /// Gets a ticket for `user`, valid for `seconds`, and returns the name of the cache that contains it.
     ///
-    /// - Throws: ``PeerError/Code/exited`` with the words of `kinit`.
+    /// - Throws: ``PeerError/Code/exited`` with the output of `kinit`.
     public func ticket(
         of user: String, password: String = "open sesame", seconds: Int = 3600
     ) async throws(PeerError) -> String {

@@ -1,4 +1,4 @@
-/// A Secret Service (org.freedesktop.secrets) on a session bus of its own, away from the one of whoever runs the tests.
+/// A Secret Service (org.freedesktop.secrets) on a private session bus, separate from the bus of the user that runs the tests.
 ///
 /// ```swift
 /// let ring = KeyRing(.gnome)
@@ -6,46 +6,46 @@
 /// try await ring.run("secret-tool", "lookup", "server", "example.test")
 /// ```
 public final class KeyRing: Peer {
-    /// Who keeps the passwords.
+    /// The implementation of the service.
     public enum Keeper: Sendable, Hashable {
-        /// gnome-keyring, with an unlocked key ring. There is nobody to show its windows.
+        /// gnome-keyring, with an unlocked key ring. It cannot show windows.
         case gnome
-        /// A service in Python, on an implementation of D-Bus of its own, that does what its moods say.
+        /// A Python service with its own D-Bus implementation, which behaves as its moods say.
         case scripted(Set<Mood>)
-        /// Nobody: there is a bus only.
+        /// No service, only the bus.
         case nobody
     }
 
-    /// How the scripted service differs from a good one whose key ring is unlocked.
+    /// A deviation of the scripted service from a correct one with an unlocked key ring.
     public enum Mood: String, Sendable {
-        /// Knows no encryption of secrets on the bus.
+        /// Does not support encryption of secrets on the bus.
         case plain
         /// The key ring is locked until its prompt is shown, which unlocks it.
         case locked
         /// The user declines each prompt.
         case declining
-        /// The user does not look at prompts.
+        /// The user does not react to prompts.
         case absent
         /// Does not answer calls that read or write secrets.
         case silent
         /// Has no default key ring.
         case homeless
-        /// Answers calls with values of other types.
+        /// Answers calls with values of wrong types.
         case confused
     }
 
     /// `dbus-daemon`.
     public static let program = Program("dbus-daemon")
-    /// The bus, and the keeper below it.
+    /// The process of the bus, and of the service below it.
     public let process = PeerProcess()
     private let keeper: Keeper
 
-    /// Describes a service; it has to be started.
+    /// Creates a service that is not started yet.
     public init(_ keeper: Keeper = .gnome) {
         self.keeper = keeper
     }
 
-    /// Starts bus and service; returns when the service answers.
+    /// Starts the bus and the service, and returns when the service answers.
     public func start() throws(PeerError) {
         let bus = try Self.program.located()
         let ask = try Program("dbus-send", package: "dbus-bin").located()
@@ -57,10 +57,10 @@ public final class KeyRing: Peer {
             let script = try scratch.write("service.py", Self.service)
             try scratch.folder("run", mode: 0o700)
             let moods: [Mood] = if case .scripted(let moods) = keeper { Array(moods) } else { [] }
-            // They end with the shell, also where nobody stops it but the end of the tests.
+            // They end with the shell, even if the shell ends only with the tests.
             let own = "setpriv --pdeathsig TERM"
             let password = try scratch.write("password", "open sesame", mode: 0o600)
-            // A password that ends in a newline would be another one, and an empty one makes no key ring.
+            // A newline at the end would be part of the password, and an empty password would create no key ring.
             let start =
                 switch keeper {
                 case .gnome:
@@ -86,21 +86,21 @@ public final class KeyRing: Peer {
         }
     }
 
-    /// What the environment of a program that uses the service has to say.
+    /// The environment variables for programs that use the service.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running.
     public var environment: [String: String] {
         get throws(PeerError) { Self.environment(try process.folder()) }
     }
 
-    /// Where the bus is.
+    /// The address of the bus.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running.
     public var busAddress: String {
         get throws(PeerError) { "unix:path=\(try process.folder().file("bus"))" }
     }
 
-    /// Runs a program that uses the service, such as `secret-tool`, and gives what it prints, errors behind it.
+    /// Runs a program that uses the service, such as `secret-tool`, and returns its output, followed by its errors.
     @discardableResult
     public func run(_ name: String, _ arguments: String..., input: String = "") async throws(PeerError) -> String {
         let package = ["secret-tool": "libsecret-tools", "dbus-send": "dbus-bin", "python3": "python3-secretstorage"][
@@ -112,7 +112,7 @@ public final class KeyRing: Peer {
         return result.text + result.errors
     }
 
-    /// Locks the key ring of gnome-keyring.
+    /// Locks gnome-keyring's key ring.
     public func lock() async throws(PeerError) {
         try await run(
             "dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.secrets", "/org/freedesktop/secrets",

@@ -1,4 +1,4 @@
-/// An HTTP server in Python on the system's GSSAPI that checks channel bindings, which no packaged server does.
+/// An HTTP server in Python that uses the system's GSSAPI and checks channel bindings, which no packaged server does.
 ///
 /// ```swift
 /// let acceptor = NegotiateAcceptor(realm: realm)
@@ -6,32 +6,32 @@
 /// acceptor.url("/kerberos-bound", tls: true)
 /// ```
 ///
-/// The path's first part says by what to log in, `kerberos` (scheme `Negotiate`) or `ntlm` (schemes `Negotiate` and
-/// `NTLM`, user `alice` of domain `PEERS`, password `open sesame`). The second part says how:
+/// The first part of the path selects the mechanism: `kerberos` (scheme `Negotiate`) or `ntlm` (schemes `Negotiate` and `NTLM`,
+/// user `alice` of domain `PEERS`, password `open sesame`). The second part selects the behaviour:
 ///
-/// | part | what it does |
+/// | part | behaviour |
 /// |---|---|
-/// | none | takes the binding of its TLS connection if there is one |
-/// | `-bound` | refuses clients without it |
-/// | `-elsewhere` | expects the binding of another server: what a relayed login looks like |
-/// | `-proofless` | keeps its own last token to itself |
-/// | `-forged` | sends another one instead |
+/// | none | accepts the channel binding of the TLS connection, if there is one |
+/// | `-bound` | refuses clients without a channel binding |
+/// | `-elsewhere` | expects the channel binding of another server, as in a relayed login |
+/// | `-proofless` | does not send its last token |
+/// | `-forged` | sends a forged last token |
 ///
-/// The answer says `user=… bound=0|1 delegated=0|1 mechanism=… requests=N`, the number being that on the connection. That
-/// to a POST also says `received=N`: the bytes of all bodies that came over the connection.
+/// The response body is `user=… bound=0|1 delegated=0|1 mechanism=… requests=N`, where N counts the requests on the connection. In
+/// response to a POST, it also contains `received=N`: the total size of all bodies on the connection.
 public final class NegotiateAcceptor: Peer {
-    /// Debian's `python3`, which is the one that finds the module.
+    /// Debian's `python3`, for which the module is installed.
     public static let program = Program("python3", package: "python3-gssapi", in: "/usr/bin")
-    /// The running program.
+    /// The process of the server.
     public let process = PeerProcess()
     private let realm: KerberosRealm
 
-    /// Makes one that accepts tickets of a realm that runs; it has to be started.
+    /// Creates a server, not started yet, that accepts the tickets of a running realm.
     public init(realm: KerberosRealm) {
         self.realm = realm
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         let identity = try CertificateAuthority.shared().server(.good)
         var environment = try realm.environment()
@@ -48,7 +48,7 @@ public final class NegotiateAcceptor: Peer {
         }
     }
 
-    /// The URL of `path`, which begins with a slash.
+    /// The URL of `path`, which must begin with a slash.
     public func url(_ path: String, tls: Bool = false) -> String {
         "\(tls ? "https" : "http")://localhost:\(tls ? process.ports.last ?? 0 : port)\(path)"
     }

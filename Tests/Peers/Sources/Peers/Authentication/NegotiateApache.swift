@@ -1,4 +1,4 @@
-/// Apache with mod_auth_gssapi: Kerberos, and NTLM through gss-ntlmssp.
+/// Apache with mod_auth_gssapi: Kerberos, and NTLM with gss-ntlmssp.
 ///
 /// ```swift
 /// let apache = NegotiateApache(realm: realm)
@@ -13,21 +13,21 @@
 /// | `/ntlm/secret` | the connection, by NTLM, as `NTLM` or within `Negotiate` |
 /// | `/both/secret` | the connection, by Kerberos or NTLM |
 ///
-/// For NTLM there is user `alice` of domain `PEERS` with the password `open sesame`. The module knows no channel bindings;
+/// For NTLM, the user is `alice` of domain `PEERS` with the password `open sesame`. The module does not support channel bindings;
 /// ``NegotiateAcceptor`` does.
 public final class NegotiateApache: Peer {
-    /// `apache2`, of the package that brings no service.
+    /// `apache2`, from the package that installs no service.
     public static let program = Apache.program
-    /// The running program.
+    /// The process of the server.
     public let process = PeerProcess()
     private let realm: KerberosRealm
 
-    /// Makes one that accepts tickets of a realm that runs; it has to be started.
+    /// Creates a server, not started yet, that accepts the tickets of a running realm.
     public init(realm: KerberosRealm) {
         self.realm = realm
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         let keytab = try realm.keytab
         var environment = try realm.environment()
@@ -47,7 +47,7 @@ public final class NegotiateApache: Peer {
         }
     }
 
-    /// The URL of `path`, which begins with a slash.
+    /// The URL of `path`, which must begin with a slash.
     public func url(_ path: String) -> String { "http://localhost:\(port)\(path)" }
 
     private static let modules = [

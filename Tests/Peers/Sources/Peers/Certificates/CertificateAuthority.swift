@@ -1,33 +1,33 @@
-/// A certificate authority of our own, with good and bad certificates, made by the `openssl` command.
+/// A private certificate authority with valid and faulty certificates, created with the `openssl` command.
 ///
 /// ```swift
 /// let authority = try CertificateAuthority.shared()
-/// authority.root                       // the file to trust
-/// authority.server(.expired).chain     // the file of a server that must not be believed
-/// authority.client.key                 // the file for a client that shows who it is
+/// authority.root                       // the root certificate to trust
+/// authority.server(.expired).chain     // the certificate of a server that clients must reject
+/// authority.client.key                 // the private key of a client certificate
 /// ```
 ///
-/// Every property that names a file gives its absolute path. The files live as long as the authority.
+/// Paths are absolute. The files exist as long as the authority object.
 public final class CertificateAuthority: Sendable {
-    /// The root certificate: what a client trusts.
+    /// The root certificate, which clients should trust.
     public var root: String { scratch.file("root.pem") }
 
-    /// The certificate between the root and all others.
+    /// The intermediate certificate that has issued the other certificates.
     public var intermediate: String { scratch.file("intermediate.pem") }
 
-    /// A root that signed only ``ServerCertificate/unknownRoot``.
+    /// The root that has issued only ``ServerCertificate/unknownRoot``.
     public var unknownRoot: String { scratch.file("other-root.pem") }
 
-    /// A client's certificate: `CN=Test Client`.
+    /// A client certificate, `CN=Test Client`.
     public var client: Identity { Identity(chain: scratch.file("client.pem"), key: scratch.file("client.key")) }
 
-    /// The client's key again, encrypted with ``passphrase``.
+    /// The client's key, encrypted with ``passphrase``.
     public var encryptedClientKey: String { scratch.file("client.encrypted.key") }
 
     /// The client's certificate, the intermediate and the key as PKCS #12, encrypted with ``passphrase``.
     public var clientPKCS12: String { scratch.file("client.p12") }
 
-    /// What encrypts the client's key and PKCS #12 file.
+    /// The passphrase of the client's encrypted key and PKCS #12 file.
     public var passphrase: String { "correct horse" }
 
     /// A server's certificate and key.
@@ -36,16 +36,16 @@ public final class CertificateAuthority: Sendable {
         return Identity(chain: scratch.file("\(certificate.rawValue).pem"), key: scratch.file("\(key.rawValue).key"))
     }
 
-    /// The authority of this process, made at first use.
+    /// The authority of this process, created on first use.
     ///
-    /// - Throws: ``PeerError/Code/notInstalled`` or ``PeerError/Code/exited`` with the words of `openssl`.
+    /// - Throws: ``PeerError/Code/notInstalled``, or ``PeerError/Code/exited`` with the output of `openssl`.
     public static func shared() throws(PeerError) -> CertificateAuthority {
         try cached.get()
     }
 
-    /// Makes a new authority, which takes about a quarter of a second.
+    /// Creates a new authority, which takes about a quarter of a second.
     ///
-    /// - Throws: as ``shared()``.
+    /// - Throws: As ``shared()``.
     public init() throws(PeerError) {
         scratch = try ScratchFolder("certificates")
         try scratch.write("authority.cnf", Self.configuration)
@@ -103,7 +103,7 @@ public final class CertificateAuthority: Sendable {
 
         """
 
-    /// `$0` is the folder, `$1` the passphrase. Validity in the past or future needs `openssl ca`; all else is one call.
+    /// `$0` is the folder, `$1` the passphrase. Validity in the past or future requires `openssl ca`; all else is one call.
     private static let script = """
         set -e
         cd "$0"; umask 022; mkdir issued; : > index.txt

@@ -1,4 +1,4 @@
-/// Certificates with one fault each, and a few that are odd but right, from an authority of their own.
+/// Certificates with exactly one fault each, and some that are unusual but valid, from an authority of their own.
 ///
 /// ```swift
 /// let matrix = try CertificateMatrix.shared()
@@ -6,27 +6,27 @@
 /// // a client that trusts matrix.root must refuse it
 /// ```
 ///
-/// ``ServerCertificate`` has the everyday faults; here are those that only a careful verifier notices. All are for
+/// ``ServerCertificate`` has the common faults; these are faults that only a careful verifier detects. All certificates are for
 /// `localhost` unless their name says otherwise, valid for a year, and sent with every certificate up to the root. The files
-/// live as long as the matrix.
+/// exist as long as the matrix object.
 public final class CertificateMatrix: Sendable {
-    /// One certificate of the matrix; the raw value is the name of its file.
+    /// One certificate of the matrix; the raw value is its file name.
     public enum Entry: String, Hashable, Sendable, CaseIterable {
-        /// Issued by the root itself; right.
+        /// Issued directly by the root; valid.
         case fromRoot = "from-root"
-        /// Without any purpose (no extended key usage), which means all; right.
+        /// Without extended key usage, which means any purpose; valid.
         case anyPurpose = "any-purpose"
         /// For clients only.
         case clientPurpose = "client-purpose"
-        /// The host in the subject, and no alternative names.
+        /// The host name is in the subject only; there are no alternative names.
         case commonNameOnly = "common-name-only"
-        /// The host in the subject, and alternative names for another.
+        /// The host name is in the subject; the alternative names are of another host.
         case commonNameBesideOthers = "common-name-beside-others"
-        /// The address 127.0.0.1 in the subject and as a DNS name, but not as an address.
+        /// The address 127.0.0.1 is in the subject and a DNS name, but is not an IP address name.
         case addressAsName = "address-as-name"
         /// For another address, 127.0.0.2.
         case otherAddress = "other-address"
-        /// For `localhost`, a NUL, and `.evil.test`.
+        /// For `localhost`, followed by a NUL and `.evil.test`.
         case nulInName = "nul-in-name"
         /// For `*.peers.test`.
         case wildcard
@@ -34,47 +34,47 @@ public final class CertificateMatrix: Sendable {
         case partialWildcard = "partial-wildcard"
         /// For `*`, `*.*.test` and `www.*.test`.
         case wildWildcard = "wild-wildcard"
-        /// Its key is RSA with 1024 bits.
+        /// With a 1024-bit RSA key.
         case weakKey = "weak-key"
         /// Signed with SHA-1.
         case weakDigest = "weak-digest"
-        /// Its issuer's key is RSA with 1024 bits.
+        /// Its issuer has a 1024-bit RSA key.
         case weakIssuer = "weak-issuer"
-        /// Signed by a certificate that is no authority's.
+        /// Issued by a certificate that is not a CA certificate.
         case issuedByServer = "issued-by-server"
         /// Its issuer may not sign certificates.
         case issuerMayNotSign = "issuer-may-not-sign"
-        /// Its issuer is a certificate of version 1, which cannot say that it is an authority.
+        /// Its issuer is an X.509 version 1 certificate, which cannot be marked as a CA certificate.
         case issuedByVersion1 = "issued-by-version-1"
-        /// An authority too far below one that allows none below.
+        /// Its issuer violates the path length limit of a CA above it.
         case pathTooLong = "path-too-long"
-        /// Its issuer may issue for anything but `localhost`.
+        /// Name constraints of its issuer exclude `localhost`.
         case excludedName = "excluded-name"
-        /// Its issuer may issue for `peers.test` only.
+        /// Name constraints of its issuer permit only `peers.test`.
         case notPermittedName = "not-permitted-name"
-        /// Its issuer was valid in 2020.
+        /// Its issuer was valid only in 2020.
         case expiredIssuer = "expired-issuer"
-        /// With a critical extension that nobody knows.
+        /// With an unknown critical extension.
         case unknownCritical = "unknown-critical"
-        /// The signature was changed afterwards.
+        /// With an altered signature.
         case brokenSignature = "broken-signature"
     }
 
     /// The root to trust.
     public var root: String { scratch.file("root.pem") }
 
-    /// A root that expired in 2021, and signed ``ofExpiredRoot``.
+    /// A root that expired in 2021 and has issued ``ofExpiredRoot``.
     public var expiredRoot: String { scratch.file("expired-root.pem") }
 
-    /// Right but for its root, ``expiredRoot``.
+    /// A valid certificate whose root, ``expiredRoot``, has expired.
     public var ofExpiredRoot: Identity { files("of-expired-root") }
 
     /// The files of a certificate, its issuers and its key.
     public func identity(_ entry: Entry) -> Identity { files(entry.rawValue) }
 
-    /// The matrix of this process, made at first use in about a second.
+    /// The matrix of this process, created on first use in about a second.
     ///
-    /// - Throws: ``PeerError/Code/notInstalled`` or ``PeerError/Code/exited`` with the words of `openssl`.
+    /// - Throws: ``PeerError/Code/notInstalled``, or ``PeerError/Code/exited`` with the output of `openssl`.
     public static func shared() throws(PeerError) -> CertificateMatrix {
         try cached.get()
     }
@@ -168,7 +168,7 @@ public final class CertificateMatrix: Sendable {
         cd "$0"; umask 022; mkdir issued; : > index.txt
         curve='-newkey ec -pkeyopt ec_paramgen_curve:P-256'
         short='-newkey rsa:1024'
-        make() { # NAME SUBJECT SECTION ISSUER OPTION...: NAME.pem with all that is sent along, the root not
+        make() { # NAME SUBJECT SECTION ISSUER OPTION...: NAME.pem with all certificates to send, without the root
             name=$1; subject=$2; section=$3; issuer=$4; shift 4
             signed="-CA $issuer.one -CAkey $issuer.key"
             if [ "$issuer" = itself ]; then signed=; fi
@@ -223,7 +223,7 @@ public final class CertificateMatrix: Sendable {
         make of-expired-root /CN=localhost server expired-root
         make unknown-critical /CN=localhost unknown_critical issuer
         make broken-signature /CN=localhost server issuer
-        # The signature stands last in the encoding; one bit of its last byte.
+        # The signature is at the end of the encoding; flips one bit of its last byte.
         openssl x509 -in broken-signature.one -outform DER -out broken.der
         size=$(stat -c %s broken.der)
         last=$(tail -c 1 broken.der | od -An -tu1 | tr -d ' ')

@@ -1,6 +1,6 @@
-/// The files of a certificate and its private key. All are PEM, unless said otherwise.
+/// The paths of a certificate and its private key, in PEM unless stated otherwise.
 public struct Identity: Hashable, Sendable {
-    /// The certificate, followed by what is sent along with it.
+    /// The certificate, followed by its intermediate certificates.
     public var chain: String
     /// The private key (PKCS #8, not encrypted).
     public var key: String

@@ -1,22 +1,22 @@
-/// Which certificate a server shows: a good one, or one with exactly one fault.
+/// A server certificate: a valid one, or one with exactly one fault.
 ///
-/// All but the faulty parts are the same: EC P-256, signed by the intermediate, for `localhost`, `127.0.0.1`, `::1`,
-/// `peers.test` and `*.peers.test`, valid for a year, sent with the intermediate.
+/// All other properties are the same: EC P-256, issued by the intermediate, for `localhost`, `127.0.0.1`, `::1`, `peers.test` and
+/// `*.peers.test`, valid for a year, sent with the intermediate.
 public enum ServerCertificate: String, Hashable, Sendable, CaseIterable {
-    /// Nothing wrong with it.
+    /// A valid certificate.
     case good
-    /// Was valid in the year 2020.
+    /// Valid only in the year 2020.
     case expired
-    /// Will be valid in the year 2100.
+    /// Valid only in the year 2100.
     case notYetValid = "not-yet-valid"
     /// For `other.example` only.
     case wrongHost = "wrong-host"
-    /// Signed by its own key.
+    /// Self-signed.
     case selfSigned = "self-signed"
-    /// Signed by a root that nobody trusts; the root comes along.
+    /// Issued by an untrusted root, which is sent with it.
     case unknownRoot = "unknown-root"
-    /// Signed by the authority of a program that reads along, mitmproxy's name, which nobody trusts.
+    /// Issued by the untrusted authority of an intercepting program, under the name of mitmproxy.
     case intercepted
-    /// Good, but sent without the intermediate.
+    /// Valid, but sent without the intermediate.
     case missingIntermediate = "missing-intermediate"
 }

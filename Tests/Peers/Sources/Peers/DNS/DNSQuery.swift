@@ -1,25 +1,25 @@
-/// A query as ``ScriptedNameServer`` received it.
+/// A query that a ``ScriptedNameServer`` has received.
 public struct DNSQuery: Hashable, Sendable {
-    /// How it came.
+    /// The transport of a query.
     public enum Transport: Hashable, Sendable {
-        /// In a datagram.
+        /// A datagram.
         case udp
-        /// In a stream, after its length.
+        /// A TCP stream, with the length before each message.
         case tcp
     }
 
-    /// How it came.
+    /// The transport of the query.
     public var transport: Transport
-    /// 0 for the first query of this server.
+    /// The number of the query; 0 for the first of its server.
     public var number: Int
-    /// The name asked for, without a dot at its end.
+    /// The queried name, without a trailing dot.
     public var name: String
-    /// The type asked for: 1 for A, 28 for AAAA, 33 for SRV.
+    /// The queried type: 1 for A, 28 for AAAA, 33 for SRV.
     public var type: Int
     /// The whole message.
     public var bytes: [UInt8]
 
-    /// Reads a message of RFC 1035 §4.1 with one question; nil if it is none.
+    /// Parses a message with one question (RFC 1035 §4.1); returns nil for other bytes.
     init?(_ bytes: [UInt8], transport: Transport, number: Int) {
         var labels: [String] = []
         var index = 12
@@ -40,7 +40,7 @@ public struct DNSQuery: Hashable, Sendable {
 
     private let questionEnd: Int
 
-    /// An answer with these records and this RCODE (RFC 1035 §4.1.1).
+    /// Encodes an answer with these records and this RCODE (RFC 1035 §4.1.1).
     func answer(_ records: [DNSRecord], code: Int = 0, isTruncated: Bool = false) -> [UInt8] {
         // QR, AA and TC; RD as in the query; RA.
         let flags: [UInt8] = [0x84 | (isTruncated ? 2 : 0) | bytes[2] & 1, 0x80 | UInt8(code & 15)]

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension DNSRecord {
-    /// The record as RFC 1035 §4.1.3 sends it, names not compressed.
+    /// The record in wire format (RFC 1035 §4.1.3), without name compression.
     var wire: [UInt8] {
         let (type, data): (UInt16, [UInt8]) =
             switch value {
@@ -19,14 +19,14 @@ extension DNSRecord {
             + UInt16(time & 0xffff).bigEndianBytes + UInt16(data.count).bigEndianBytes + data
     }
 
-    /// A name as labels; a label over 63 bytes is cut.
+    /// A name as labels; labels are cut to 63 bytes.
     private static func name(_ text: String) -> [UInt8] {
         text.split(separator: ".").flatMap { [UInt8(min(63, $0.utf8.count))] + $0.utf8.prefix(63) } + [0]
     }
 
     private static func address(_ text: String, _ family: Int32, count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
-        precondition(inet_pton(family, text, &bytes) == 1, "'\(text)' is no address")
+        precondition(inet_pton(family, text, &bytes) == 1, "'\(text)' is not an address")
         return bytes
     }
 }

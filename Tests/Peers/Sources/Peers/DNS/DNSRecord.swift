@@ -1,6 +1,6 @@
-/// A record that a DNS peer serves: `.a("www.peers.test", "192.0.2.1")`.
+/// A record for a DNS server: `.a("www.peers.test", "192.0.2.1")`.
 public struct DNSRecord: Hashable, Sendable {
-    /// The data of a record, by type.
+    /// The type and data of a record.
     public enum Value: Hashable, Sendable {
         /// An IPv4 address, written with dots.
         case a(String)
@@ -10,7 +10,7 @@ public struct DNSRecord: Hashable, Sendable {
         case cname(String)
         /// The name of an address.
         case ptr(String)
-        /// RFC 2782.
+        /// The location of a service (RFC 2782).
         case srv(priority: Int, weight: Int, port: Int, target: String)
         /// Strings of at most 255 bytes.
         case txt([String])
@@ -18,42 +18,42 @@ public struct DNSRecord: Hashable, Sendable {
         case mx(preference: Int, exchange: String)
     }
 
-    /// The full name, without a dot at its end.
+    /// The full name, without a trailing dot.
     public var name: String
-    /// Seconds to live.
+    /// The time to live, in seconds.
     public var timeToLive: Int
-    /// The data.
+    /// The type and data.
     public var value: Value
 
-    /// Makes a record.
+    /// Creates a record.
     public init(_ name: String, timeToLive: Int = 300, _ value: Value) {
         self.name = name
         self.timeToLive = timeToLive
         self.value = value
     }
 
-    /// An IPv4 address.
+    /// An A record.
     public static func a(_ name: String, _ address: String) -> Self { Self(name, .a(address)) }
-    /// An IPv6 address.
+    /// An AAAA record.
     public static func aaaa(_ name: String, _ address: String) -> Self { Self(name, .aaaa(address)) }
-    /// An alias.
+    /// A CNAME record.
     public static func cname(_ name: String, _ target: String) -> Self { Self(name, .cname(target)) }
-    /// Strings.
+    /// A TXT record.
     public static func txt(_ name: String, _ strings: String...) -> Self { Self(name, .txt(strings)) }
-    /// A mail exchange.
+    /// An MX record.
     public static func mx(_ name: String, _ preference: Int, _ exchange: String) -> Self {
         Self(name, .mx(preference: preference, exchange: exchange))
     }
-    /// A service.
+    /// An SRV record.
     public static func srv(_ name: String, priority: Int, weight: Int, port: Int, _ target: String) -> Self {
         Self(name, .srv(priority: priority, weight: weight, port: port, target: target))
     }
-    /// The name of an IPv4 address: `.ptr(address: "192.0.2.1", "www.peers.test")`.
+    /// The PTR record of an IPv4 address: `.ptr(address: "192.0.2.1", "www.peers.test")`.
     public static func ptr(address: String, _ target: String) -> Self {
         Self(address.split(separator: ".").reversed().joined(separator: ".") + ".in-addr.arpa", .ptr(target))
     }
-    /// Records of one name with `count` bytes of text in all: more than fits into a datagram, if wanted. (Many records
-    /// because dnsmasq takes no line over 1 KB.)
+    /// TXT records of one name with `count` bytes of text in total, for answers larger than a datagram. (They are several records
+    /// because dnsmasq accepts no line over 1 KB.)
     public static func bigTXT(_ name: String, count: Int) -> [Self] {
         (0..<(count + 199) / 200).map { number in
             let text = "\(number)" + String(repeating: "x", count: 200)

@@ -1,38 +1,38 @@
 internal import Foundation
 internal import Glibc
 
-/// A DNS server in this process that answers each query as a script says: rightly, wrongly, late or not at all.
+/// A DNS server in this process whose script decides about each answer: correct, wrong, late or none.
 ///
 /// ```swift
 /// let records = [DNSRecord.a("www.peers.test", "192.0.2.1")]
 /// let server = try ScriptedNameServer { query in
 ///     query.transport == .udp ? [.truncated] : [.answer(records)]
 /// }
-/// // ask 127.0.0.1, server.port
+/// // query 127.0.0.1, server.port
 /// #expect(server.queries.map(\.transport) == [.udp, .tcp])
 /// ```
 public final class ScriptedNameServer: Sendable {
-    /// One thing to do about a query.
+    /// One action in response to a query.
     public enum Step: Sendable {
-        /// Answers with these records; with none, that there are none (NODATA).
+        /// Answers with these records; an empty list means NODATA.
         case answer([DNSRecord])
         /// Answers with this RCODE: 1 FORMERR, 2 SERVFAIL, 3 NXDOMAIN, 4 NOTIMP, 5 REFUSED.
         case failure(Int)
-        /// Answers without records and with the TC bit: ask again over TCP.
+        /// Answers without records and with the TC bit, so that the client repeats the query over TCP.
         case truncated
         /// As ``answer(_:)``, but with another message id.
         case answerWithWrongID([DNSRecord])
         /// As ``answer(_:)``, but from another port. Over TCP the same as ``answer(_:)``.
         case answerFromWrongPort([DNSRecord])
-        /// As ``answer(_:)``, but to a question that was not asked.
+        /// As ``answer(_:)``, but to another question.
         case answerToWrongQuestion([DNSRecord])
         /// Sends these bytes.
         case bytes([UInt8])
-        /// Goes on when the test fires the signal, at most ten seconds later.
+        /// Continues when the test fires the signal, at most ten seconds later.
         case wait(Signal)
     }
 
-    /// What to do about a query, step by step; nothing means no answer.
+    /// The steps for a query; no steps means no answer.
     public typealias Script = @Sendable (DNSQuery) -> [Step]
 
     /// The port, for UDP and TCP, on 127.0.0.1.
@@ -68,27 +68,27 @@ public final class ScriptedNameServer: Sendable {
         stop()
     }
 
-    /// The queries so far, in the order in which they came.
+    /// The queries so far, in the order of arrival.
     public var queries: [DNSQuery] { received.withLock { $0 } }
 
-    /// Waits until `count` queries came, and gives all that came.
+    /// Waits until `count` queries have arrived, and returns all queries so far.
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
     @discardableResult
     public func queries(_ count: Int, seconds: Double = 60) async throws(PeerError) -> [DNSQuery] {
         try await onOwnThread { () throws(PeerError) in
             guard let queries = self.received.wait(seconds: seconds, for: { $0.count >= count ? $0 : nil }) else {
-                throw PeerError(.timedOut, "\(self.queries.count) of \(count) queries came")
+                throw PeerError(.timedOut, "\(self.queries.count) of \(count) queries arrived")
             }
             return queries
         }
     }
 
-    /// Stops listening; answers that wait for a signal may still come. Safe to call twice.
+    /// Stops listening. Answers that wait for a signal may still be sent. Safe to call twice.
     public func stop() {
         stream.stop()
         socket.withLock { socket in
-            // Wakes recvfrom; Linux does that also for a socket that is not connected.
+            // Wakes recvfrom; Linux does so even for an unconnected socket.
             if let socket { _ = shutdown(socket.number, Int32(SHUT_RD)) }
             socket = nil
         }
@@ -121,7 +121,7 @@ public final class ScriptedNameServer: Sendable {
             case .answerFromWrongPort(let records): try send(query.answer(records), true)
             case .answerToWrongQuestion(let records):
                 var bytes = query.answer(records)
-                // The first letter of the name, or the type if the name is the root.
+                // Changes the first letter of the name, or the type if the name is the root.
                 bytes[13] ^= 1
                 try send(bytes, false)
             case .bytes(let bytes): try send(bytes, false)
@@ -133,7 +133,7 @@ public final class ScriptedNameServer: Sendable {
     private static func serve(
         _ shared: Guarded<OwnedDescriptor?>, _ received: Guarded<[DNSQuery]>, _ script: @escaping Script
     ) {
-        // Held by this function and by answers under way, so that the port is free when they have ended.
+        // Retained by this function and by pending answers, so that the port becomes free when they have ended.
         guard let socket = shared.withLock({ $0 }) else { return }
         var buffer = [UInt8](repeating: 0, count: 65536)
         while true {
@@ -145,7 +145,7 @@ public final class ScriptedNameServer: Sendable {
                 }
             }
             if count < 0 && errno == EINTR { continue }
-            // A datagram is never empty here; nothing at all means that the socket was shut down.
+            // A query is never empty; an empty result means that the socket was shut down.
             guard count > 0 else { return }
             guard let query = note(Array(buffer[..<count]), .udp, in: received) else { continue }
             let address = client

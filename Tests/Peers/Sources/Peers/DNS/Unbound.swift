@@ -1,27 +1,28 @@
-/// unbound: a DNS server with these records, over UDP and TCP, as the only zone of the world.
+/// unbound: a DNS server with given records as its only zone, over UDP and TCP.
 ///
 /// ```swift
 /// let server = Unbound(records: [.a("www.peers.test", "192.0.2.1"), .cname("alias.peers.test", "www.peers.test")])
 /// try server.start()      // 127.0.0.1, server.port
 /// ```
 ///
-/// The zone is the root (unbound's built-in zones for `test` and documentation addresses are off): names without a record do not exist (NXDOMAIN), a name `*.x` is a wildcard, an alias is
-/// followed as far as the records go. An answer over 1232 bytes is truncated, and whole over TCP.
+/// The zone is the root; unbound's built-in zones for `test` and for documentation addresses are off. Names without a record do
+/// not exist (NXDOMAIN), a name `*.x` is a wildcard, and aliases are followed within the records. An answer over 1232 bytes is
+/// truncated, and complete over TCP.
 public final class Unbound: Peer {
     /// `unbound`.
     public static let program = Program("unbound")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
-    /// What it serves.
+    /// The served records.
     public let records: [DNSRecord]
 
-    /// Makes one; it has to be started. In a namespace it uses port 53, where the C library looks for it.
+    /// Creates a server that is not started yet. In a namespace it uses port 53, which the C library queries.
     public init(records: [DNSRecord], in namespace: NetworkNamespace? = nil) {
         self.records = records
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when it answers.
+    /// Starts the server and returns when it answers.
     public func start() throws(PeerError) {
         let fixed = process.namespace == nil ? nil : [53]
         try process.start(Self.program, ports: 1, fixed: fixed) { scratch, ports throws(PeerError) in

@@ -1,4 +1,4 @@
-/// Avahi: multicast DNS and DNS-SD, with a system bus of its own, in a network namespace.
+/// Avahi: multicast DNS and DNS-SD, with its own system bus, in a network namespace.
 ///
 /// ```swift
 /// let avahi = Avahi(hostName: "left", services: [.init("Printer", type: "_ipp._tcp", port: 631)], in: network.left)
@@ -6,16 +6,16 @@
 /// print(try await avahi.browse("_http._tcp"))
 /// ```
 ///
-/// Never on the machine itself: it would speak on the machine's networks.
+/// It never runs outside a namespace, because it would send to the machine's networks.
 public final class Avahi: Peer {
-    /// A service that it publishes from the beginning.
+    /// A service that the daemon publishes from its start.
     public struct Service: Sendable {
         let name: String
         let type: String
         let port: Int
         let texts: [String]
 
-        /// Describes a service.
+        /// Creates a service.
         public init(_ name: String, type: String, port: Int, texts: [String] = []) {
             self.name = name
             self.type = type
@@ -26,13 +26,13 @@ public final class Avahi: Peer {
 
     /// `avahi-daemon`.
     public static let program = Program("avahi-daemon")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
     private let namespace: NetworkNamespace
     private let hostName: String
     private let services: [Service]
 
-    /// Describes a daemon; it has to be started.
+    /// Creates a daemon that is not started yet.
     public init(hostName: String, services: [Service] = [], in namespace: NetworkNamespace) {
         self.hostName = hostName
         self.services = services
@@ -40,7 +40,7 @@ public final class Avahi: Peer {
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it with its bus; returns when its host's name is its own.
+    /// Starts the daemon and its bus, and returns when the host name is established.
     public func start() throws(PeerError) {
         let daemon = try Self.program.located()
         let bus = try Program("dbus-daemon").located()
@@ -65,7 +65,7 @@ public final class Avahi: Peer {
                 try scratch.write("services/\(number).service", Self.file(for: service))
             }
             try scratch.folder("services")
-            // The path of its pid file is compiled in, and so is that of its services.
+            // The paths of its pid file and its services are fixed at compile time.
             let script = """
                 mount -t tmpfs tmpfs /run; mkdir /run/avahi-daemon; mount -t tmpfs tmpfs /etc/avahi
                 mkdir /etc/avahi/services; cp '\(scratch.file("services"))'/* /etc/avahi/services/ 2>/dev/null || true
@@ -80,20 +80,20 @@ public final class Avahi: Peer {
         }
     }
 
-    /// Where its system bus is: what `DBUS_SYSTEM_BUS_ADDRESS` has to say to programs that use it.
+    /// The address of the system bus, for `DBUS_SYSTEM_BUS_ADDRESS` in the environment of programs that use it.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running.
     public var busAddress: String {
         get throws(PeerError) { "unix:path=\(try process.folder().file("bus"))" }
     }
 
-    /// What `avahi-browse` resolves within about a second: its lines that begin with `=`.
+    /// The services that `avahi-browse` resolves within about a second: its lines that begin with `=`.
     public func browse(_ type: String) async throws(PeerError) -> [String] {
         try await ask("avahi-browse", ["-rpt", type]).split(separator: "\n").filter { $0.hasPrefix("=") }.map(
             String.init)
     }
 
-    /// The IPv4 address that `avahi-resolve` finds for a host's name; empty for none.
+    /// The IPv4 address that `avahi-resolve` finds for a host name; empty if it finds none.
     public func address(of name: String) async throws(PeerError) -> String {
         let words = try await ask("avahi-resolve", ["-4", "-n", name]).split(whereSeparator: \.isWhitespace)
         return words.count > 1 ? String(words[1]) : ""

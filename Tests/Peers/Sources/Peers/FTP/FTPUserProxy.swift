@@ -1,4 +1,4 @@
-/// A proxy that speaks FTP: one logs in as `user@host:port`. A few lines of Python; only the control connection goes through it.
+/// An FTP proxy: clients log in as `user@host:port`. A small Python program; only the control connection passes through it.
 ///
 /// ```swift
 /// let proxy = FTPUserProxy(user: "pat", password: "let me out")
@@ -6,24 +6,24 @@
 /// // ftp 127.0.0.1 proxy.port, USER pat, PASS …, USER ann@127.0.0.1:2121
 /// ```
 public final class FTPUserProxy: Peer {
-    /// The shell, which is told Debian's own Python.
+    /// The shell, which runs Debian's Python.
     public static let program = Program("sh", package: "python3")
-    /// The running program.
+    /// The process of the server.
     public let process = PeerProcess()
     private let user: String
     private let password: String
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     ///
     /// - Parameters:
-    ///   - user: who has to log in at the proxy itself; nobody if empty.
-    ///   - password: the password for that.
+    ///   - user: The user name for the proxy itself; empty if the proxy requires no login.
+    ///   - password: The password for the proxy itself.
     public init(user: String = "", password: String = "") {
         self.user = user
         self.password = password
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
             let script = try scratch.write("proxy.py", Self.script)
@@ -34,7 +34,7 @@ public final class FTPUserProxy: Peer {
         }
     }
 
-    /// Whom it was asked for, in order: `ann@127.0.0.1:2121`.
+    /// The requested users and servers, in order: `ann@127.0.0.1:2121`.
     public var requests: [String] {
         log.split(separator: "\n").filter { $0.hasPrefix("FOR ") }.map { String($0.dropFirst(4)) }
     }

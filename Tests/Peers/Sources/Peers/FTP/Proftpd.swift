@@ -1,7 +1,6 @@
 internal import Glibc
 
-/// proftpd: MLSD, the tree at its full path (only who logs in anonymously is locked into it), and with TLS strict about
-/// sessions.
+/// proftpd: with MLSD, the tree at its full path (only anonymous users are confined to it), and strict rules for TLS sessions.
 ///
 /// ```swift
 /// let server = Proftpd(.explicit)
@@ -11,39 +10,39 @@ internal import Glibc
 public final class Proftpd: FTPServer {
     /// `proftpd`, unpacked.
     public static let program = Program.unpacked("usr/sbin/proftpd")
-    /// The running program.
+    /// The process of the server.
     public let process = PeerProcess()
     /// When TLS begins.
     public let security: FTPServerSecurity
-    /// Whether it listens at `::1`.
+    /// Whether the server listens on `::1`.
     public let isIPv6: Bool
     private let lines: [String]
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     ///
     /// - Parameters:
-    ///   - security: when TLS begins.
-    ///   - isIPv6: whether it listens at `::1` instead of `127.0.0.1`.
-    ///   - lines: more lines of its configuration.
+    ///   - security: When TLS begins.
+    ///   - isIPv6: Whether the server listens on `::1` instead of `127.0.0.1`.
+    ///   - lines: Further configuration lines.
     public init(_ security: FTPServerSecurity = .off, isIPv6: Bool = false, lines: [String] = []) {
         self.security = security
         self.isIPv6 = isIPv6
         self.lines = lines
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         let identity = try CertificateAuthority.shared().server(.good)
         let server = try Self.program.located()
         let hash = try ServerAccounts.hash(FTPServerAccount.password)
-        // It locks users into folders, for which it must be root, be it in a namespace of its own.
+        // It confines users to folders, which requires root, at least in a user namespace.
         let isRoot = geteuid() == 0
         let program = isRoot ? Self.program : Program("unshare", package: "util-linux")
         let prefix = isRoot ? [] : ["--user", "--map-root-user", server]
         try process.start(program, ports: 1) { scratch, ports throws(PeerError) in
             try makeTree(scratch)
             let home = scratch.file("root")
-            // Everybody is root's user id: a process that changes its user outlives the one that started it.
+            // All users have root's user id: a process that changes its user id would outlive its parent.
             try scratch.write(
                 "users", "\(FTPServerAccount.name):\(hash):0:0::\(home):/bin/false\nnobody:*:0:0::\(home):/bin/false\n",
                 mode: 0o600)
@@ -80,9 +79,9 @@ public final class Proftpd: FTPServer {
         }
     }
 
-    /// The commands that it logged, in order.
+    /// The commands in the server's log, in order.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running.
     public func commands() throws(PeerError) -> [String] {
         let log = String(decoding: try readBytes(process.folder().file("commands.log")), as: UTF8.self)
         return log.split(separator: "\n").map { String($0.dropFirst("COMMAND ".count)) }

@@ -1,4 +1,4 @@
-/// pure-ftpd: MLSD, users locked into the tree, chatty replies of many lines. No implicit TLS. Wants root.
+/// pure-ftpd: with MLSD, users confined to the tree, and multi-line replies. No implicit TLS. Requires root.
 ///
 /// ```swift
 /// let server = PureFTPd(.explicit)
@@ -8,28 +8,28 @@
 public final class PureFTPd: FTPServer {
     /// `pure-ftpd`, unpacked.
     public static let program = Program.unpacked("usr/sbin/pure-ftpd")
-    /// The running program.
+    /// The process of the server.
     public let process = PeerProcess()
     /// When TLS begins.
     public let security: FTPServerSecurity
-    /// Whether it listens at `::1`.
+    /// Whether the server listens on `::1`.
     public let isIPv6: Bool
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     ///
     /// - Parameters:
-    ///   - security: when TLS begins; never at once.
-    ///   - isIPv6: whether it listens at `::1` instead of `127.0.0.1`.
+    ///   - security: When TLS begins; not ``FTPServerSecurity/implicit``.
+    ///   - isIPv6: Whether the server listens on `::1` instead of `127.0.0.1`.
     public init(_ security: FTPServerSecurity = .off, isIPv6: Bool = false) {
         self.security = security
         self.isIPv6 = isIPv6
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     ///
-    /// - Throws: ``PeerError/Code/refused`` for implicit TLS, and for who is not root.
+    /// - Throws: ``PeerError/Code/refused`` for implicit TLS, and without root privileges.
     public func start() throws(PeerError) {
-        guard security != .implicit else { throw PeerError(.refused, "pure-ftpd does not know implicit TLS") }
+        guard security != .implicit else { throw PeerError(.refused, "pure-ftpd does not support implicit TLS") }
         let identity = try CertificateAuthority.shared().server(.good)
         let server = try Self.program.located()
         let maker = try Program.unpacked("usr/bin/pure-pw").located()
@@ -41,8 +41,8 @@ public final class PureFTPd: FTPServer {
             let users = try scratch.write("users", user + "\(scratch.file("root"))/./::::::::::::\n")
             _ = try Command("sh", "-c", "exec \"$0\" mkdb \"$1.pdb\" -f \"$1\"", maker, users).check()
             let both = try scratch.write("server.pem", try readText(identity.chain) + readText(identity.key))
-            // -Y: whether TLS is wanted on both connections; -L: how long listings may be; -k: full disks are no
-            // matter; -i: only who has a name may write.
+            // -Y: require TLS on both connections; -L: limits of listings; -k: ignore full disks; -i: anonymous users may not
+            // write.
             let options = [
                 "-S", "\(isIPv6 ? "::1" : "127.0.0.1"),\(ports[0])", "-g", scratch.file("pid"),
                 "-l", "puredb:\(users).pdb", "-Y", security == .off ? "0" : "3", "-2", both, "-u", "1",
@@ -53,7 +53,7 @@ public final class PureFTPd: FTPServer {
         }
     }
 
-    /// Always throws: it tells its commands to the system's log only.
+    /// Always throws: pure-ftpd logs its commands only to the system log.
     public func commands() throws(PeerError) -> [String] {
         throw PeerError(.refused, "pure-ftpd keeps no log of commands")
     }

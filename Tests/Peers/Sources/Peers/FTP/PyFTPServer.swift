@@ -1,4 +1,4 @@
-/// pyftpdlib: MLSD, and what else a few lines of Python make of it. No TLS.
+/// pyftpdlib: with MLSD, and behaviour that a small Python program can change. No TLS.
 ///
 /// ```swift
 /// let server = PyFTPServer()
@@ -7,28 +7,29 @@
 /// server.url("files/a.txt", user: "ann")
 /// ```
 public final class PyFTPServer: FTPServer {
-    /// The shell, which is told Debian's own Python: another one in `PATH` lacks the package.
+    /// The shell, which runs Debian's Python: another Python in `PATH` lacks the package.
     public static let program = Program("sh", package: "python3-pyftpdlib")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
     /// Never.
     public let security = FTPServerSecurity.off
-    /// Whether it listens at `::1`.
+    /// Whether the server listens on `::1`.
     public let isIPv6: Bool
     private let address: String
     private let masquerade: String?
     private let cutsAfter: Int?
     private let idleLimit: Int
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     ///
     /// - Parameters:
-    ///   - isIPv6: whether it listens at `::1` instead of `127.0.0.1`.
-    ///   - address: where it listens instead of both.
-    ///   - namespace: where it runs.
-    ///   - masquerade: the address that it claims in answers to PASV; nil for its own.
-    ///   - cutsAfter: after how many bytes of a download it closes the data connection and answers 426; nil for never.
-    ///   - idleLimit: after how many seconds it ends an idle session with 421.
+    ///   - isIPv6: Whether the server listens on `::1` instead of `127.0.0.1`.
+    ///   - address: Another address to listen on instead.
+    ///   - namespace: The namespace to run in.
+    ///   - masquerade: The address in replies to PASV; nil for the server's own.
+    ///   - cutsAfter: The number of bytes of a download after which the server closes the data connection and replies 426; nil for
+    ///     never.
+    ///   - idleLimit: The number of seconds after which the server ends an idle session with 421.
     public init(
         isIPv6: Bool = false, at address: String? = nil, in namespace: NetworkNamespace? = nil,
         masquerade: String? = nil, cutsAfter: Int? = nil, idleLimit: Int = 300
@@ -41,7 +42,7 @@ public final class PyFTPServer: FTPServer {
         self.idleLimit = idleLimit
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
             try makeTree(scratch)
@@ -86,7 +87,7 @@ public final class PyFTPServer: FTPServer {
 
         """
 
-    /// The commands it got, in order.
+    /// The commands that the server received, in order.
     public func commands() -> [String] {
         log.split(separator: "\n").filter { $0.hasPrefix("COMMAND ") }.map { String($0.dropFirst(8)) }
     }

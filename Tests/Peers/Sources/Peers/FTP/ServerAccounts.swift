@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Accounts that only one server sees: files that cover the machine's in a mount namespace of the server's own.
+/// User accounts that exist only for one server: files mounted over the machine's, in a mount namespace of the server.
 ///
-/// Only root may do that, and only root can serve files under several names.
+/// This requires root, as does a server with several users.
 struct ServerAccounts {
-    /// The id of those whom the server lets in: they are nobody else.
+    /// The user id of the accounts, which no other account has.
     static let user = 64001
 
     /// `unshare`, which starts the server.
@@ -12,10 +12,10 @@ struct ServerAccounts {
 
     private let scratch: ScratchFolder
 
-    /// Writes the files: `ann`, and `ftp` for anybody, both at home in `root`.
+    /// Writes the account files, with the users `ann`, and `ftp` for anonymous access; both have the home folder `root`.
     init(_ scratch: ScratchFolder, service: String) throws(PeerError) {
         guard geteuid() == 0 else {
-            throw PeerError(.refused, "'\(service)' with accounts of its own can only be started by root")
+            throw PeerError(.refused, "'\(service)' with its own accounts requires root")
         }
         self.scratch = scratch
         let home = scratch.file("root")
@@ -31,14 +31,14 @@ struct ServerAccounts {
             "accounts/pam.d/\(service)", "auth required pam_unix.so nodelay\naccount required pam_unix.so\n")
     }
 
-    /// The arguments of ``launcher`` for a command line.
+    /// The arguments of ``launcher`` that run a command with these accounts.
     func covering(_ command: [String]) -> [String] {
         let mounts = ["passwd", "shadow", "pam.d"].map { "mount --bind \"$0/\($0)\" /etc/\($0)" }
         let script = mounts.joined(separator: " && ") + " && exec \"$@\""
         return ["--mount", "--propagation", "private", "sh", "-c", script, scratch.file("accounts")] + command
     }
 
-    /// A password as such files hold it.
+    /// The hash of a password for an account file.
     static func hash(_ password: String) throws(PeerError) -> String {
         let text = String(decoding: try Command("openssl", "passwd", "-6", password).check(), as: UTF8.self)
         return String(text.prefix { !$0.isNewline })

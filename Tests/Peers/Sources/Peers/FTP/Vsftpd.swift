@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// vsftpd: no MLSD, and with TLS it demands that data connections resume the session of their control connection. Anybody may
-/// change what is in `files`.
+/// vsftpd: without MLSD; with TLS, data connections must resume the session of their control connection. Every user may change
+/// the files in `files`.
 ///
 /// ```swift
 /// let server = Vsftpd(.explicit)
@@ -10,31 +10,31 @@ internal import Foundation
 /// server.url("files/a.txt")        // ftp://127.0.0.1:…/files/a.txt
 /// ```
 ///
-/// Without users it runs as whoever runs the tests.
+/// Without users, the server runs as the user that runs the tests.
 public final class Vsftpd: FTPServer {
     /// `vsftpd`, unpacked.
     public static let program = Program.unpacked("usr/sbin/vsftpd")
-    /// The running program.
+    /// The process of the server.
     public let process = PeerProcess()
     /// When TLS begins.
     public let security: FTPServerSecurity
-    /// Whether it listens at `::1`.
+    /// Whether the server listens on `::1`.
     public let isIPv6: Bool
     private let hasUsers: Bool
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     ///
     /// - Parameters:
-    ///   - security: when TLS begins.
-    ///   - isIPv6: whether it listens at `::1` instead of `127.0.0.1`.
-    ///   - hasUsers: whether `ann` can log in, too, for which it must be started by root.
+    ///   - security: When TLS begins.
+    ///   - isIPv6: Whether the server listens on `::1` instead of `127.0.0.1`.
+    ///   - hasUsers: Whether the user `ann` can log in too, which requires root.
     public init(_ security: FTPServerSecurity = .off, isIPv6: Bool = false, hasUsers: Bool = false) {
         self.security = security
         self.isIPv6 = isIPv6
         self.hasUsers = hasUsers
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         let identity = try CertificateAuthority.shared().server(.good)
         let server = try Self.program.located()
@@ -53,7 +53,7 @@ public final class Vsftpd: FTPServer {
                 ("local_umask", "022"), ("anon_root", scratch.file("root")),
                 ("write_enable", "YES"), ("anon_upload_enable", "YES"), ("anon_mkdir_write_enable", "YES"),
                 ("anon_other_write_enable", "YES"), ("anon_world_readable_only", "NO"), ("anon_umask", "022"),
-                // The default name "ftp" exists only where a package made that user, or in our own accounts.
+                // The default user "ftp" exists only if a package has created it, or in ServerAccounts.
                 ("ftp_username", hasUsers ? "ftp" : NSUserName()),
                 ("connect_from_port_20", "NO"), ("seccomp_sandbox", "NO"), ("isolate", "NO"), ("isolate_network", "NO"),
                 ("use_localtime", "NO"), ("xferlog_enable", "YES"), ("log_ftp_protocol", "YES"),
@@ -71,9 +71,9 @@ public final class Vsftpd: FTPServer {
         }
     }
 
-    /// The commands that it logged, in order.
+    /// The commands in the server's log, in order.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running.
     public func commands() throws(PeerError) -> [String] {
         let log = String(decoding: try readBytes(process.folder().file("vsftpd.log")), as: UTF8.self)
         return log.split(separator: "\n").compactMap { line in

@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// Apache httpd: HTTP/1.1, plain and over TLS, with programs behind it.
+/// Apache httpd: HTTP/1.1, plain and over TLS, with CGI programs.
 ///
 /// ```swift
 /// let apache = Apache()
 /// try apache.start()
-/// apache.url(.plain, "/cgi/echo")     // answers with the request that it got
+/// apache.url(.plain, "/cgi/echo")     // responds with the request that it received
 /// ```
 ///
-/// What it answers on every listener:
+/// The responses on every listener:
 ///
-/// | path | answer |
+/// | path | response |
 /// |---|---|
-/// | `/NAME` | the file of that name, see ``write(_:_:)``; ranges, `ETag`, `If-…`; compressed for who accepts it |
-/// | `/cgi/echo` | the method, target and fields, an empty line, and the body, which it reads as it comes |
-/// | `/cgi/chunked` | the numbers 1 to 20000, a line each, chunked because their size is not known |
+/// | `/NAME` | the file of that name, see ``write(_:_:)``; ranges, `ETag`, `If-…`; compressed for clients that accept it |
+/// | `/cgi/echo` | the method, target and fields, an empty line, and the body, which it reads as it arrives |
+/// | `/cgi/chunked` | the numbers 1 to 20000, one per line, chunked because the length is unknown |
 /// | `/cgi/deaf` | `deaf\n` without reading the body |
 /// | `/cgi/redirect` | 303 to `/cgi/echo` |
 /// | `/forbidden` | 403, before any body is read: no `100 Continue` |
@@ -22,14 +22,14 @@ internal import Glibc
 ///
 /// It sends `100 Continue` when a program begins to read the body of a request that expects it.
 public final class Apache: Peer {
-    /// `apache2`, of the package that brings no service.
+    /// `apache2`, from the package that installs no service.
     public static let program = Program("apache2", package: "apache2-bin")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
-    /// What it listens on, in the order of its ports.
+    /// The listeners, in the order of the ports.
     public let listeners: [HTTPListener]
 
-    /// Makes one with these listeners; it has to be started.
+    /// Creates a server with these listeners that is not started yet.
     public init(
         listeners: [HTTPListener] = [.plain, .tls, .tls12Only, .clientRequired, .tls(.expired)],
         in namespace: NetworkNamespace? = nil
@@ -38,7 +38,7 @@ public final class Apache: Peer {
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when all listeners accept connections.
+    /// Starts the server and returns when all listeners accept connections.
     public func start() throws(PeerError) {
         let authority = try CertificateAuthority.shared()
         let hasIPv6 = LoopbackAddress.v6.isAvailable
@@ -63,19 +63,19 @@ public final class Apache: Peer {
         }
     }
 
-    /// The port of a listener; 0 if it does not run or has no such listener.
+    /// The port of a listener; 0 if the server is not running or has no such listener.
     public func port(_ listener: HTTPListener) -> Int {
         zip(listeners, process.ports).first { $0.0 == listener }?.1 ?? 0
     }
 
-    /// The URL of `path`, which begins with a slash, at a listener.
+    /// The URL of `path`, which must begin with a slash, at a listener.
     public func url(_ listener: HTTPListener = .plain, _ path: String = "/", host: String = "localhost") -> String {
         "\(listener.scheme)://\(host):\(port(listener))\(path)"
     }
 
-    /// Writes a file that the server gives out under `name`.
+    /// Writes a file that the server serves as `name`.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if the server does not run or the file cannot be written.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running or the file cannot be written.
     public func write(_ name: String, _ contents: [UInt8]) throws(PeerError) {
         try process.folder().write("files/\(name)", contents)
     }

@@ -5,7 +5,7 @@ struct ApacheConfiguration {
     var listeners: [(HTTPListener, port: Int)]
     var hasIPv6: Bool
 
-    /// Debian's place for the modules of apache2-bin.
+    /// The folder of apache2-bin's modules on Debian.
     private let modules = "/usr/lib/apache2/modules"
 
     var text: String {

@@ -1,27 +1,27 @@
-/// One port of an HTTP server: plain or TLS, and with TLS which versions and certificates.
+/// One port of an HTTP server: plain, or TLS with certain versions and certificates.
 ///
-/// Listeners are looked up by value: `nginx.url(.tls13Only, "/hello")`.
+/// Listeners are identified by value: `nginx.url(.tls13Only, "/hello")`.
 public struct HTTPListener: Hashable, Sendable {
-    /// Whether the server asks the client for a certificate.
+    /// Whether the server requests a certificate of the client.
     public enum ClientCertificate: Hashable, Sendable {
-        /// Not asked for.
+        /// Not requested.
         case ignored
-        /// Asked for; the client may refuse.
+        /// Requested; the client may send none.
         case optional
-        /// Asked for; without a good one the answer is an error.
+        /// Required; without a valid one, the response is an error.
         case required
     }
 
-    /// Tells apart two listeners that are the same otherwise.
+    /// A name that distinguishes otherwise equal listeners.
     public var name: String
-    /// What the server shows; nil means no TLS.
+    /// The server's certificate; nil means no TLS.
     public var certificate: ServerCertificate?
     /// The versions of TLS that the server offers.
     public var versions: Set<TLSVersion>
-    /// Whether the server asks for a certificate.
+    /// Whether the server requests a client certificate.
     public var clientCertificate: ClientCertificate
 
-    /// Describes a listener.
+    /// Creates a listener.
     public init(
         _ name: String, certificate: ServerCertificate?, versions: Set<TLSVersion> = Set(TLSVersion.allCases),
         clientCertificate: ClientCertificate = .ignored
@@ -36,15 +36,15 @@ public struct HTTPListener: Hashable, Sendable {
     public static let plain = Self("plain", certificate: nil)
     /// HTTP without TLS on another port: another origin.
     public static let secondOrigin = Self("second-origin", certificate: nil)
-    /// TLS 1.2 and 1.3 with a good certificate.
+    /// TLS 1.2 and 1.3 with a valid certificate.
     public static let tls = Self.tls(.good)
     /// TLS 1.2 only.
     public static let tls12Only = Self("tls12-only", certificate: .good, versions: [.tls12])
     /// TLS 1.3 only.
     public static let tls13Only = Self("tls13-only", certificate: .good, versions: [.tls13])
-    /// Asks for a client certificate signed by our authority, and goes on without.
+    /// Requests a client certificate of the shared authority, but does not require it.
     public static let clientOptional = Self("client-optional", certificate: .good, clientCertificate: .optional)
-    /// Insists on a client certificate signed by our authority.
+    /// Requires a client certificate of the shared authority.
     public static let clientRequired = Self("client-required", certificate: .good, clientCertificate: .required)
 
     /// TLS 1.2 and 1.3 with this certificate.

@@ -1,4 +1,4 @@
-/// An HTTP/1.1 server in this process that records every request to the byte and answers as a closure says.
+/// An HTTP/1.1 server in this process that records every byte of its requests and takes its responses from a closure.
 ///
 /// ```swift
 /// let origin = try HTTPOrigin { request in
@@ -8,53 +8,53 @@
 /// #expect(origin.requests.map(\.target) == ["/old", "/new"])
 /// ```
 ///
-/// Connections are kept until the client closes them or one of both says `Connection: close`.
+/// Connections are kept until the client closes them or either side sends `Connection: close`.
 public final class HTTPOrigin: Sendable {
-    /// One line of a head.
+    /// A header field.
     public struct Field: Hashable, Sendable {
-        /// The name, in the letters in which it came.
+        /// The name, in its original case.
         public var name: String
-        /// The value, without blanks around it.
+        /// The value, without surrounding spaces.
         public var value: String
 
-        /// Makes a field.
+        /// Creates a field.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// What a client asked for.
+    /// A request.
     public struct Request: Hashable, Sendable {
         /// The method.
         public var method: String
-        /// The request target as it came.
+        /// The request target as received.
         public var target: String
-        /// `HTTP/1.1` and the like.
+        /// The protocol version, such as `HTTP/1.1`.
         public var version: String
-        /// The fields, in their order.
+        /// The fields, in their original order.
         public var fields: [Field]
-        /// The body, freed from its chunks.
+        /// The body, without chunked framing.
         public var body: [UInt8]
-        /// The number of its connection; 0 for the first.
+        /// The number of the connection; 0 for the first.
         public var connection: Int
 
-        /// The values of all fields of this name, in any letters.
+        /// The values of all fields with this name, ignoring case.
         public subscript(name: String) -> [String] {
             fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
         }
     }
 
-    /// What the client gets.
+    /// A response.
     public struct Response: Hashable, Sendable {
         /// The status.
         public var status: Int
-        /// The fields besides `Content-Length`, which is added unless `Transfer-Encoding` or itself is among these.
+        /// The fields. `Content-Length` is added unless these contain it or `Transfer-Encoding`.
         public var fields: [Field]
-        /// The body, sent as it is. Leave it out in answers that cannot have one.
+        /// The body, sent unchanged. Leave it empty in responses that cannot have one.
         public var body: [UInt8]
 
-        /// Makes an answer.
+        /// Creates a response.
         public init(_ status: Int = 200, fields: [Field] = [], body: String = "") {
             self.status = status
             self.fields = fields
@@ -65,7 +65,7 @@ public final class HTTPOrigin: Sendable {
     private let server: ScriptedServer
     private let log: Guarded<[Request]>
 
-    /// Listens, and asks `respond` about every request.
+    /// Listens, and calls `respond` for every request.
     ///
     /// - Throws: ``PeerError/Code/noPort``.
     public init(isIPv6: Bool = false, respond: @escaping @Sendable (Request) -> Response) throws(PeerError) {
@@ -86,13 +86,13 @@ public final class HTTPOrigin: Sendable {
     /// The port, on 127.0.0.1 or ::1.
     public var port: Int { server.port }
 
-    /// The requests so far, in the order in which they were complete.
+    /// The requests so far, in the order of completion.
     public var requests: [Request] { log.withLock { $0 } }
 
-    /// The raw bytes of each connection.
+    /// The recordings of all connections, with their raw bytes.
     public var recordings: [Recording] { server.recordings }
 
-    /// The URL of `path`, which begins with a slash.
+    /// The URL of `path`, which must begin with a slash.
     public func url(_ path: String = "/", host: String = "127.0.0.1") -> String { "http://\(host):\(port)\(path)" }
 
     /// Stops listening and ends all connections. Safe to call twice.
@@ -103,7 +103,7 @@ public final class HTTPOrigin: Sendable {
     private static func request(_ head: String, _ connection: ScriptedConnection) throws(PeerError) -> Request {
         var lines = head.split(separator: "\r\n", omittingEmptySubsequences: true)
         let words = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-        guard words.count == 3 else { throw PeerError(.unexpected, "no request line: \(head.debugDescription)") }
+        guard words.count == 3 else { throw PeerError(.unexpected, "invalid request line: \(head.debugDescription)") }
         let fields = lines.map { line in
             let colon = line.firstIndex(of: ":") ?? line.endIndex
             let value = line[colon...].dropFirst().drop { $0 == " " }
@@ -117,7 +117,7 @@ public final class HTTPOrigin: Sendable {
             while true {
                 let line = try connection.read(until: "\r\n").dropLast()
                 guard let size = Int(line.prefix { $0 != ";" }, radix: 16) else {
-                    throw PeerError(.unexpected, "no chunk size: \(line.debugDescription)")
+                    throw PeerError(.unexpected, "invalid chunk size: \(line.debugDescription)")
                 }
                 if size == 0 { break }
                 request.body += try connection.read(size)

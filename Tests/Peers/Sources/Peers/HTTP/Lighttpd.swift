@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// lighttpd: Basic, and Digest with what other servers lack.
+/// lighttpd: Basic, and Digest with features that other servers lack.
 ///
 /// ```swift
 /// let lighttpd = Lighttpd()
@@ -8,10 +8,10 @@ internal import Glibc
 /// lighttpd.url("/sha512/secret.txt")
 /// ```
 ///
-/// Each of these folders has the files of ``write(_:_:)``, for user `alice` with password `open sesame` and user `Jäsøn`
-/// with password `sésame`; the realm is `peers`.
+/// Each of these folders contains the files written with ``write(_:_:)``, for user `alice` with password `open sesame` and user
+/// `Jäsøn` with password `sésame`. The realm is `peers`.
 ///
-/// | folder | asks with |
+/// | folder | scheme |
 /// |---|---|
 /// | `/basic` | Basic |
 /// | `/md5`, `/sha256`, `/sha512` | Digest with that algorithm (the last is SHA-512-256) |
@@ -20,10 +20,10 @@ internal import Glibc
 public final class Lighttpd: Peer {
     /// `lighttpd`.
     public static let program = Program("lighttpd")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     public init(in namespace: NetworkNamespace? = nil) {
         process = PeerProcess(in: namespace)
     }
@@ -36,7 +36,7 @@ public final class Lighttpd: Peer {
 
     private static let users = [("alice", "open sesame"), ("Jäsøn", "sésame")]
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
             for (name, algorithm) in Self.folders {
@@ -50,17 +50,17 @@ public final class Lighttpd: Peer {
         }
     }
 
-    /// The URL of `path`, which begins with a slash.
+    /// The URL of `path`, which must begin with a slash.
     public func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
     /// Writes a file into every folder.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if the server does not run or the file cannot be written.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running or the file cannot be written.
     public func write(_ name: String, _ contents: [UInt8]) throws(PeerError) {
         for (folder, _) in Self.folders { try process.folder().write("files/\(folder)/\(name)", contents) }
     }
 
-    /// Lines of `user:password`, or `user:realm:hash` with a hash for each algorithm, and of the user name where it is hidden.
+    /// Lines of `user:password`, or of `user:realm:hash` for each algorithm, followed by a hash of the user name for `userhash`.
     private static func userFile(_ folder: String, _ algorithm: String?) throws(PeerError) -> String {
         var lines: [String] = []
         for (user, password) in users {

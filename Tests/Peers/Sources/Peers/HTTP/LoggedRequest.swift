@@ -1,30 +1,30 @@
 internal import Foundation
 
-/// One line of a server's access log: what it saw of a request.
+/// One request in a server's access log.
 public struct LoggedRequest: Hashable, Sendable {
-    /// A number that is the same for all requests of one connection.
+    /// The number of the connection, the same for all its requests.
     public var connection: Int
-    /// 1 for the first request on its connection: more means that the connection was kept and used again.
+    /// The number of the request on its connection, from 1. A higher number means that the connection was reused.
     public var requestOnConnection: Int
     /// The method.
     public var method: String
-    /// The request target as it came, with its query.
+    /// The request target as received, with its query.
     public var target: String
-    /// `HTTP/1.1` and the like.
+    /// The protocol version, such as `HTTP/1.1`.
     public var version: String
-    /// The status of the answer.
+    /// The status of the response.
     public var status: Int
-    /// The bytes of the answer's body as sent.
+    /// The size of the response body in bytes, as sent.
     public var bodyBytes: Int
-    /// The value of each of these fields, or the empty string.
+    /// The value of the field `Host`, or the empty string.
     public var host: String
-    /// `Authorization`.
+    /// The value of the field `Authorization`, or the empty string.
     public var authorization: String
-    /// `Cookie`.
+    /// The value of the field `Cookie`, or the empty string.
     public var cookie: String
-    /// `TLSv1.3` and the like, or the empty string.
+    /// The TLS version, such as `TLSv1.3`, or the empty string.
     public var tlsVersion: String
-    /// The server name that the client asked for (SNI), or the empty string.
+    /// The server name that the client sent (SNI), or the empty string.
     public var serverName: String
     /// Whether the TLS session was resumed.
     public var isResumed: Bool
@@ -35,7 +35,7 @@ extension LoggedRequest: Decodable {
         case connection, request, method, target, version, status, bytes, host, authorization, cookie, tls, sni, resumed
     }
 
-    /// Reads what the log format of ``Nginx`` writes.
+    /// Decodes a line in the log format of ``Nginx``.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         func text(_ key: CodingKeys) throws -> String { try values.decode(String.self, forKey: key) }
@@ -55,12 +55,12 @@ extension LoggedRequest: Decodable {
         isResumed = try text(.resumed) == "r"
     }
 
-    /// Reads a log of one JSON object per line; a line that is not complete yet is left out.
+    /// Parses a log of one JSON object per line; ignores a last line that is not complete yet.
     static func parse(_ log: [UInt8]) -> [Self] {
         log.split(separator: UInt8(ascii: "\n")).compactMap { try? JSONDecoder().decode(Self.self, from: Data($0)) }
     }
 
-    /// The log format for nginx: every value a string, because nginx writes some numbers as `000` or not at all.
+    /// The log format for nginx. Every value is a string, because nginx writes some numbers as `000` or leaves them out.
     static let nginxFormat =
         [
             "connection": "connection", "request": "connection_requests", "method": "request_method",

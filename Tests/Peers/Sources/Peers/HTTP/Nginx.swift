@@ -1,51 +1,51 @@
 internal import Foundation
 internal import Glibc
 
-/// nginx: HTTP/1.1, plain and over TLS, IPv4 and IPv6, good and bad certificates.
+/// nginx: HTTP/1.1, plain and over TLS, over IPv4 and IPv6, with valid and faulty certificates.
 ///
 /// ```swift
 /// let nginx = Nginx()
 /// try nginx.start()
 /// nginx.url(.tls, "/hello")                       // https://localhost:…/hello
 /// let seen = try await nginx.requests { $0.target == "/hello" }
-/// #expect(seen.last?.requestOnConnection == 2)    // the connection was used again
+/// #expect(seen.last?.requestOnConnection == 2)    // the connection was reused
 /// ```
 ///
-/// What it answers on every listener:
+/// The responses on every listener:
 ///
-/// | path | answer |
+/// | path | response |
 /// |---|---|
 /// | `/NAME` | the file of that name, see ``write(_:_:)``; ranges, `ETag`, `If-…`; no compression |
-/// | `/gzip/NAME` | the same, compressed (and then chunked) for who accepts it |
+/// | `/gzip/NAME` | the same, compressed (and then chunked) for clients that accept it |
 /// | `/chunked/NAME` | the same, chunked |
-/// | `/slow/NAME` | the same, at 20 KB a second |
-/// | `/hello` | `hello\n`, whatever the method |
-/// | `/request` | what nginx understood of the request, one `name=value` per line |
+/// | `/slow/NAME` | the same, at 20 KB per second |
+/// | `/hello` | `hello\n`, for any method |
+/// | `/request` | the request as nginx has parsed it, one `name=value` per line |
 /// | `/status/CODE` | that status: 204, 304, 400, 403, 404, 410, 500, 502, 503 (with `Retry-After: 1`) |
 /// | `/chain` | 301 → 302 → 307 → 200 `hello` |
 /// | `/loop` | 302 to itself |
 /// | `/to-second`, `/to-plain`, `/to-tls` | 302 to `/request` of that listener |
 /// | `/basic/NAME` | the file, for user `alice` with password `open sesame`; realm `peers` |
 /// | `/cookies` | two `Set-Cookie` fields |
-/// | `/upload/NAME` | WebDAV `PUT`, `DELETE`, `MKCOL`; `GET` gives it back |
+/// | `/upload/NAME` | WebDAV `PUT`, `DELETE`, `MKCOL`; `GET` returns the file |
 /// | `/keep-alive/none` | `hello\n` with `Connection: close` |
 /// | `/keep-alive/short` | `hello\n`; the server closes the idle connection after 0.2 s |
-/// | `/drop` | no answer: the connection is closed |
+/// | `/drop` | no response: the connection is closed |
 public final class Nginx: Peer {
     /// `nginx`.
     public static let program = Program("nginx")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
-    /// What it listens on, in the order of its ports.
+    /// The listeners, in the order of the ports.
     public let listeners: [HTTPListener]
 
-    /// Makes one with these listeners; it has to be started.
+    /// Creates a server with these listeners that is not started yet.
     public init(listeners: [HTTPListener] = HTTPListener.all, in namespace: NetworkNamespace? = nil) {
         self.listeners = listeners
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when all listeners accept connections.
+    /// Starts the server and returns when all listeners accept connections.
     public func start() throws(PeerError) {
         let authority = try CertificateAuthority.shared()
         let hasIPv6 = LoopbackAddress.v6.isAvailable
@@ -62,42 +62,42 @@ public final class Nginx: Peer {
         }
     }
 
-    /// The port of a listener; 0 if it does not run or has no such listener.
+    /// The port of a listener; 0 if the server is not running or has no such listener.
     public func port(_ listener: HTTPListener) -> Int {
         zip(listeners, process.ports).first { $0.0 == listener }?.1 ?? 0
     }
 
-    /// The URL of `path`, which begins with a slash, at a listener.
+    /// The URL of `path`, which must begin with a slash, at a listener.
     public func url(_ listener: HTTPListener = .plain, _ path: String = "/", host: String = "localhost") -> String {
         "\(listener.scheme)://\(host):\(port(listener))\(path)"
     }
 
-    /// Writes a file that the server gives out under `name`.
+    /// Writes a file that the server serves as `name`.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if the server does not run or the file cannot be written.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running or the file cannot be written.
     public func write(_ name: String, _ contents: [UInt8]) throws(PeerError) {
         try process.folder().write("files/\(name)", contents)
     }
 
-    /// Makes a file of zeros that takes no room on the disk, however big.
+    /// Creates a file of zeros that takes no disk space, whatever its size.
     ///
-    /// - Throws: as ``write(_:_:)``.
+    /// - Throws: As ``write(_:_:)``.
     public func writeZeros(_ name: String, count: Int) throws(PeerError) {
         let path = try process.folder().write("files/\(name)", [])
         guard truncate(path, count) == 0 else {
-            throw PeerError(.refused, "cannot make a file of \(count) bytes: \(String(cString: strerror(errno)))")
+            throw PeerError(.refused, "cannot create a file of \(count) bytes: \(String(cString: strerror(errno)))")
         }
     }
 
-    /// The bytes of a file of the server, as one that was uploaded: `read("upload/NAME")`.
+    /// The bytes of a file of the server, such as an uploaded one: `read("upload/NAME")`.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if there is none.
+    /// - Throws: ``PeerError/Code/refused`` if the file does not exist.
     public func read(_ name: String) throws(PeerError) -> [UInt8] {
         try readBytes(process.folder().file("files/\(name)"))
     }
 
-    /// Waits until the access log has at least `count` requests that `predicate` accepts, and gives them in the order
-    /// in which they were answered. (nginx logs a request after its answer is sent.)
+    /// Waits until the access log contains at least `count` requests that satisfy `predicate`, and returns them in the order of their
+    /// responses. (nginx logs a request after its response is sent.)
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after five seconds.
     public func requests(

@@ -1,4 +1,4 @@
-/// Python's `http.server`: HTTP/1.0 answers from a folder, a connection per request.
+/// Python's `http.server`: HTTP/1.0 responses from a folder, one connection per request.
 ///
 /// ```swift
 /// let server = PythonHTTPServer()
@@ -9,15 +9,15 @@
 public final class PythonHTTPServer: Peer {
     /// `python3`.
     public static let program = Program("python3")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     public init(in namespace: NetworkNamespace? = nil) {
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
             let files = try scratch.folder("files")
@@ -27,12 +27,12 @@ public final class PythonHTTPServer: Peer {
         }
     }
 
-    /// The URL of `path`, which begins with a slash.
+    /// The URL of `path`, which must begin with a slash.
     public func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
-    /// Writes a file that the server gives out under `name`.
+    /// Writes a file that the server serves as `name`.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if the server does not run or the file cannot be written.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running or the file cannot be written.
     public func write(_ name: String, _ contents: String) throws(PeerError) {
         try process.folder().write("files/\(name)", contents)
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// A network of its own for peers and commands: own loopback, own port 53, own `/etc/resolv.conf`.
+/// A private network for peers and commands, with its own loopback, port 53 and `/etc/resolv.conf`.
 ///
 /// ```swift
 /// let namespace = try NetworkNamespace(
@@ -11,21 +11,21 @@ internal import Glibc
 /// let found = try await Command(Program("getent"), ["hosts", "www.peers.test"], in: namespace).run()
 /// ```
 ///
-/// Root makes one directly, everybody else inside a user namespace, if the kernel permits. It ends with ``remove()``,
+/// Root creates it directly; other users create it inside a user namespace, if the kernel permits. It ends with ``remove()``,
 /// with the last reference, or with this process.
 public final class NetworkNamespace: Sendable {
     private let holder: ChildProcess
     private let scratch: ScratchFolder
 
-    /// Makes a namespace whose loopback is up.
+    /// Creates a namespace whose loopback interface is up.
     ///
     /// - Parameters:
-    ///   - addresses: addresses besides loopback's, as `10.77.9.1/24`, on an interface of their own called `outside`; the
-    ///     other end of its cable is `far`. Without one, `getaddrinfo` with `AI_ADDRCONFIG` finds nothing, because
-    ///     loopback addresses do not count for it.
-    ///   - setup: shell commands to run inside.
-    ///   - files: files of the machine, by path, to be covered by others with these contents.
-    /// - Throws: ``PeerError/Code/refused`` with the kernel's words if namespaces are not permitted or `setup` fails.
+    ///   - addresses: Addresses besides those of loopback, such as `10.77.9.1/24`, for an interface named `outside`, whose peer
+    ///     interface is `far`. Without an address, `getaddrinfo` with `AI_ADDRCONFIG` finds nothing, because it ignores loopback
+    ///     addresses.
+    ///   - setup: Shell commands to run inside.
+    ///   - files: Contents to mount over files of the machine, by path.
+    /// - Throws: ``PeerError/Code/refused`` with the kernel's message if namespaces are not permitted or `setup` fails.
     public init(addresses: [String] = [], setup: [String] = [], files: [String: String] = [:]) throws(PeerError) {
         scratch = try ScratchFolder("namespace")
         var script = ["set -e", "ip link set lo up"]
@@ -45,12 +45,12 @@ public final class NetworkNamespace: Sendable {
             (asRoot ? [] : ["--user", "--map-root-user"])
                 + ["--net", "--mount", "--propagation", "private", "sh", "-c", script.joined(separator: "\n")],
             output: scratch.file("log"))
-        let end = ContinuousClock.now + .seconds(60)  // only a hang takes so long
+        let end = ContinuousClock.now + .seconds(60)  // reached only if the setup hangs
         while true {
             let log = (try? readText(scratch.file("log"))) ?? ""
             if log.hasSuffix("ready\n") { return }
             if let status = holder.exitStatus {
-                throw PeerError(.refused, "cannot make a network namespace (status \(status))", log: log)
+                throw PeerError(.refused, "cannot create a network namespace (status \(status))", log: log)
             }
             if ContinuousClock.now > end {
                 holder.stop()
@@ -60,26 +60,25 @@ public final class NetworkNamespace: Sendable {
         }
     }
 
-    /// Makes two interfaces with a cable between them, and waits until the kernel has noticed that it is in. They choose no
-    /// addresses of their own, which would come later.
+    /// Creates two connected interfaces and waits until both are up. They get no automatic addresses, which would appear later.
     private static let outside =
         ["ip link add outside type veth peer name far"]
         + ["far", "outside"].flatMap { ["ip link set \($0) addrgenmode none", "ip link set \($0) up"] }
         + ["far", "outside"].map { "until ip link show \($0) | grep -q 'state UP'; do :; done" }
 
-    /// Whether the kernel lets this user make network namespaces.
+    /// Whether the kernel permits this user to create network namespaces.
     public static var isPermitted: Bool { (try? NetworkNamespace()) != nil }
 
-    /// Ends everything that keeps the namespace alive. Peers inside it must be stopped before.
+    /// Removes the namespace. Stop the peers inside it first.
     public func remove() {
         holder.stop()
         scratch.remove()
     }
 
-    /// The process that keeps it alive.
+    /// The id of the process that keeps the namespace alive.
     var pid: Int32 { holder.pid }
 
-    /// The same program, to be run inside.
+    /// The program and arguments that run a program inside the namespace.
     func entering(_ program: Program, _ arguments: [String]) throws(PeerError) -> (Program, [String]) {
         var options = ["--target", "\(holder.pid)", "--net", "--mount"]
         if getuid() != 0 { options += ["--user", "--preserve-credentials"] }

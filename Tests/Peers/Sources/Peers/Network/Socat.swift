@@ -1,4 +1,4 @@
-/// `socat`: a relay between any two of its addresses; here, small TCP and Unix servers.
+/// `socat`: small TCP, UDP and Unix servers.
 ///
 /// ```swift
 /// let echo = Socat(.echo)
@@ -7,44 +7,44 @@
 /// try unix.start()                       // unix.path
 /// ```
 public final class Socat: Peer {
-    /// What the server does with each connection.
+    /// How the server treats each connection.
     public enum Mode: Hashable, Sendable {
-        /// TCP: sends back what it receives.
+        /// TCP: returns all received bytes.
         case echo
         /// The same on a Unix stream socket, see ``Socat/path``.
         case echoUnix
-        /// TCP: connects to this port of 127.0.0.1 and passes bytes on in both directions.
+        /// TCP: connects to this port of 127.0.0.1 and forwards bytes in both directions.
         case relay(to: Int)
-        /// TCP: runs this shell command for each connection, which is its standard input and output. A command that
-        /// prints, sleeps and prints is a server that paces its bytes.
+        /// TCP: runs this shell command for each connection, with the connection as standard input and output. A command that prints,
+        /// sleeps and prints makes a server that paces its bytes.
         case shell(String)
-        /// Sends datagrams back to where they came from.
+        /// UDP: returns each datagram to its sender.
         case echoDatagrams
     }
 
     /// `socat`.
     public static let program = Program("socat")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
 
     private let mode: Mode
     private let address: String
 
-    /// Makes one; it has to be started. TCP servers listen at `address`.
+    /// Creates a server that is not started yet. TCP servers listen on `address`.
     public init(_ mode: Mode, at address: String = "127.0.0.1", in namespace: NetworkNamespace? = nil) {
         self.mode = mode
         self.address = address
         process = PeerProcess(in: namespace)
     }
 
-    /// In mode ``Mode/echoUnix``: where the socket is.
+    /// The path of the socket in mode ``Mode/echoUnix``.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running.
     public var path: String {
         get throws(PeerError) { try process.folder().file("socket") }
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: mode == .echoUnix ? 0 : 1) { scratch, ports throws(PeerError) in
             let port = ports.first ?? 0

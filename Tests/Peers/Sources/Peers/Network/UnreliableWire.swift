@@ -1,20 +1,20 @@
-/// Passes the packets of two interfaces on from the one to the other, and loses some, doubles some, and keeps some for a while.
+/// Forwards packets between two interfaces, and drops, duplicates and delays some of them.
 ///
-/// In user space, as not every kernel has `netem`. ``WiredNamespaces`` has one if it is asked for faults.
+/// It runs in user space because not every kernel has `netem`. ``WiredNamespaces`` uses it if it has faults.
 final class UnreliableWire: Peer {
     static let program = Program("python3", in: "/usr/bin")
     let process: PeerProcess
     private let ends: (String, String)
     private let faults: WireFaults
 
-    /// Describes a wire between two interfaces of a namespace.
+    /// Creates a wire between two interfaces of a namespace.
     init(_ one: String, _ other: String, _ faults: WireFaults, in namespace: NetworkNamespace) {
         ends = (one, other)
         self.faults = faults
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when it passes packets on.
+    /// Starts the wire and returns when it forwards packets.
     func start() throws(PeerError) {
         let numbers = [faults.lost, faults.doubled, faults.late, faults.delay].map(String.init)
         try process.start(Self.program, ports: 0) { _, _ in
@@ -23,7 +23,7 @@ final class UnreliableWire: Peer {
         }
     }
 
-    /// With each packet comes what the kernel has left to do to it (PACKET_VNET_HDR): a checksum that is not there yet, for one.
+    /// PACKET_VNET_HDR transfers the kernel's pending work on each packet, such as a checksum that is not computed yet.
     private static let script = """
         import heapq, random, select, socket, sys, time
         names, (lost, doubled, late, delay) = sys.argv[1:3], map(int, sys.argv[3:])

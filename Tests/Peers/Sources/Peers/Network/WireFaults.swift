@@ -1,15 +1,15 @@
-/// What a wire does to the packets that it carries; each packet has at most one of the faults.
+/// The faults of a wire. Each packet has at most one of them.
 public struct WireFaults: Hashable, Sendable {
-    /// Percent of the packets that never arrive.
+    /// The percentage of packets that are lost.
     public var lost: Int
-    /// Percent that arrive twice.
+    /// The percentage of packets that arrive twice.
     public var doubled: Int
-    /// Percent that come late, and after others that were sent later.
+    /// The percentage of packets that arrive late, after packets that were sent later.
     public var late: Int
-    /// How late at most, in milliseconds.
+    /// The maximum delay, in milliseconds.
     public var delay: Int
 
-    /// Describes a wire.
+    /// Creates faults.
     public init(lost: Int, doubled: Int, late: Int, delay: Int) {
         (self.lost, self.doubled, self.late, self.delay) = (lost, doubled, late, delay)
     }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Two hosts with a wire between them: two network namespaces, each with an `eth0` of its own.
+/// Two connected hosts: two network namespaces, each with an interface `eth0`.
 ///
 /// ```swift
 /// let network = try WiredNamespaces()
@@ -8,22 +8,22 @@ internal import Glibc
 /// let avahi = Avahi(hostName: "left-host", in: network.left)
 /// ```
 ///
-/// Their addresses are 10.77.5.1 and 10.77.5.2, and link-local ones of IPv6. Needs root: a wire between namespaces of two
-/// user namespaces is not permitted.
+/// Their addresses are 10.77.5.1 and 10.77.5.2, and IPv6 link-local addresses. They require root: the kernel does not permit
+/// connecting network namespaces of two user namespaces.
 public final class WiredNamespaces: Sendable {
-    /// 10.77.5.1.
+    /// The host 10.77.5.1.
     public let left: NetworkNamespace
-    /// 10.77.5.2.
+    /// The host 10.77.5.2.
     public let right: NetworkNamespace
-    /// Where packets are lost, if they are: a place between the hosts, and who passes on the others.
+    /// The namespace between the hosts and the wire with faults in it, if there are faults.
     private let middle: (namespace: NetworkNamespace, wire: UnreliableWire)?
 
-    /// Makes both hosts and the wire.
+    /// Creates both hosts and the connection.
     ///
-    /// - Parameter faults: what the wire does to packets; nil for nothing.
-    /// - Throws: ``PeerError/Code/refused`` with the kernel's words.
+    /// - Parameter faults: The faults of the wire; nil for none.
+    /// - Throws: ``PeerError/Code/refused`` without root privileges, or with the kernel's message.
     public init(faults: WireFaults? = nil) throws(PeerError) {
-        guard geteuid() == 0 else { throw PeerError(.refused, "two hosts with a wire can only be made by root") }
+        guard geteuid() == 0 else { throw PeerError(.refused, "two connected hosts (WiredNamespaces) require root") }
         left = try NetworkNamespace()
         right = try NetworkNamespace()
         let quick = "sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0"
@@ -48,20 +48,20 @@ public final class WiredNamespaces: Sendable {
         }
     }
 
-    /// What an unreliable wire has done, a line for each fault: `lost 90`, `doubled 120`, `late 90`, with the bytes.
+    /// The faults so far, one line each, with the size in bytes: `lost 90`, `doubled 120`, `late 90`.
     public var faults: String { middle?.wire.log ?? "" }
 
-    /// Takes the wire away, as far as one host can see: its link goes down.
+    /// Sets the link of one host up or down.
     public func setLink(of namespace: NetworkNamespace, up: Bool) throws(PeerError) {
         try Self.run("ip link set eth0 \(up ? "up" : "down")", in: namespace)
     }
 
-    /// Gives a host another address beside its own.
+    /// Adds an address to a host.
     public func addAddress(_ address: String, to namespace: NetworkNamespace) throws(PeerError) {
         try Self.run("ip address add \(address) dev eth0", in: namespace)
     }
 
-    /// Ends both hosts. Peers inside them must be stopped before.
+    /// Removes both hosts. Stop the peers inside them first.
     public func remove() {
         middle?.wire.stop()
         middle?.namespace.remove()

@@ -6,26 +6,26 @@
 /// // curl --socks5-hostname localhost:$dante.port …; port 7 is forbidden by its rules
 /// ```
 ///
-/// It listens on 127.0.0.1 and ::1, takes anybody, and connects to any address of this machine. It does not know version
-/// 4a. Names it looks up itself. Its log names each connection that it makes: `tcp/connect [`.
+/// It listens on 127.0.0.1 and ::1, requires no login, and connects to any address of this machine. It does not support version
+/// 4a, and resolves names itself. Its log contains a line with `tcp/connect [` for each connection.
 public final class Dante: Peer {
-    /// `danted`, of the package `dante-server`.
+    /// `danted`, from the package `dante-server`.
     public static let program = Program("danted", package: "dante-server")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
     /// The port that its rules forbid.
     public static let forbiddenPort: UInt16 = 7
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     public init(in namespace: NetworkNamespace? = nil) {
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         let hasIPv6 = LoopbackAddress.v6.isAvailable
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
-            // One statement a line, also inside of a rule.
+            // Every statement, also inside a rule, requires its own line.
             func rule(_ kind: String, from: String, to: String, _ more: String = "") -> [String] {
                 ["\(kind) {", "  from: \(from) to: \(to)\(more)", "}"]
             }
@@ -33,7 +33,7 @@ public final class Dante: Peer {
             let lines =
                 ["logoutput: stderr", "internal: 127.0.0.1 port = \(ports[0])"]
                 + (hasIPv6 ? ["internal: ::1 port = \(ports[0])"] : [])
-                // A process that changes its user outlives the one that started it.
+                // A process that changes its user id would outlive its parent.
                 + ["external: lo", "user.privileged: root", "user.unprivileged: root"]
                 + ["clientmethod: none", "socksmethod: none"]
                 + all.flatMap { rule("client pass", from: $0, to: $0) }

@@ -1,27 +1,27 @@
-/// microsocks: a SOCKS 5 proxy, with or without user and password.
+/// microsocks: a SOCKS 5 proxy, with or without a login.
 ///
 /// ```swift
 /// let proxy = Microsocks(user: "alice", password: "open sesame")
 /// try proxy.start()
 /// ```
 ///
-/// Without a user it takes anybody. Names it looks up itself. It closes the connection of who speaks version 4.
+/// Without a user it requires no login. It resolves names itself, and closes connections of SOCKS 4 clients.
 public final class Microsocks: Peer {
     /// `microsocks`.
     public static let program = Program("microsocks")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
     private let user: String?
     private let password: String
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     public init(user: String? = nil, password: String = "", in namespace: NetworkNamespace? = nil) {
         self.user = user
         self.password = password
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { _, ports throws(PeerError) in
             let credentials = user.map { ["-u", $0, "-P", password] } ?? []

@@ -1,33 +1,33 @@
-/// OpenSSH as a SOCKS proxy (`ssh -D`): versions 4, 4a and 5 without a password.
+/// OpenSSH as a SOCKS proxy (`ssh -D`): versions 4, 4a and 5 without a login.
 ///
 /// ```swift
 /// let proxy = SSHProxy()
 /// try proxy.start()
 /// ```
 ///
-/// Two processes: a server with keys of its own that lets nobody in but the client, and the client, which listens.
+/// It consists of two processes: a server with its own keys that accepts only this client, and the client, which listens.
 public final class SSHProxy: Peer {
-    /// `ssh`, of the package `openssh-client`.
+    /// `ssh`, from the package `openssh-client`.
     public static let program = Program("ssh", package: "openssh-client")
-    /// The client, which listens.
+    /// The process of the client, which listens.
     public let process: PeerProcess
     private let server = PeerProcess(in: nil)
     private let keys = Guarded<ScratchFolder?>(nil)
     private static let serverProgram = Program("sshd", package: "openssh-server")
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     public init() {
         process = PeerProcess(in: nil)
     }
 
-    /// Starts both and returns when connections are accepted.
+    /// Starts both processes and returns when the client accepts connections.
     public func start() throws(PeerError) {
         let keys = try ScratchFolder("ssh-keys")
         self.keys.withLock { $0 = keys }
         for name in ["host", "user"] {
             _ = try Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", keys.file(name)).check()
         }
-        // Where sshd gives its rights away; the package's service would make it.
+        // The folder for sshd's privilege separation, which the package's service would create.
         _ = try? Command("mkdir", "-p", "/run/sshd").check()
         try server.start(Self.serverProgram, ports: 1) { scratch, ports throws(PeerError) in
             let lines = [
@@ -51,7 +51,7 @@ public final class SSHProxy: Peer {
         }
     }
 
-    /// Ends both.
+    /// Ends both processes.
     public func stop() {
         process.stop()
         server.stop()

@@ -1,49 +1,49 @@
 internal import Glibc
 
-/// squid: an HTTP proxy, plain and over TLS, for anybody or with a password.
+/// squid: an HTTP proxy, plain and over TLS, with or without a login.
 ///
 /// ```swift
 /// let squid = Squid(asksForPassword: true)
 /// try squid.start()
-/// // squid.port speaks HTTP, squid.tlsPort the same inside of TLS
+/// // squid.port speaks HTTP, squid.tlsPort HTTP over TLS
 /// ```
 ///
-/// It tunnels to any port. The host `blocked.test` is forbidden (403). Who has to log in does so as user `alice` with
-/// the password `open sesame`, in the realm `peers`; with Negotiate, as anybody who has a ticket for `HTTP/localhost`.
+/// It tunnels to any port. The host `blocked.test` is forbidden (403). The login is user `alice` with the password `open sesame`
+/// in the realm `peers`; with Negotiate, any user with a ticket for `HTTP/localhost`.
 public final class Squid: Peer {
-    /// `squid`, of the package with TLS.
+    /// `squid`, from the package with TLS.
     public static let program = Program("squid", package: "squid-openssl")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
     private let schemes: [Scheme]
     private let realm: KerberosRealm?
 
-    /// How to log in.
+    /// An authentication scheme.
     public enum Scheme: Sendable, Hashable, CaseIterable {
-        /// User and password.
+        /// Basic, with user and password.
         case basic
-        /// User and password, in MD5.
+        /// Digest (MD5), with user and password.
         case digest
-        /// Kerberos.
+        /// Negotiate, with Kerberos.
         case negotiate
     }
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     public convenience init(asksForPassword: Bool = false, in namespace: NetworkNamespace? = nil) {
         self.init(asksFor: asksForPassword ? [.basic] : [], in: namespace)
     }
 
-    /// Makes one that offers these schemes, in this order; it has to be started. Negotiate needs a realm that runs.
+    /// Creates a proxy, not started yet, that offers these schemes in this order. Negotiate requires a running realm.
     public init(asksFor schemes: [Scheme], of realm: KerberosRealm? = nil, in namespace: NetworkNamespace? = nil) {
         self.schemes = schemes
         self.realm = realm
         process = PeerProcess(in: namespace)
     }
 
-    /// The port where it speaks TLS.
+    /// The port for TLS.
     public var tlsPort: Int { process.ports.dropFirst().first ?? 0 }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         let authority = try CertificateAuthority.shared()
         let identity = authority.server(.good)
@@ -54,8 +54,8 @@ public final class Squid: Peer {
         var environment = try realm?.environment() ?? [:]
         if realm != nil { environment["KRB5RCACHENAME"] = "none:" }
         let keytab = try realm?.keytab
-        // It does not run as root, and a process that changes its user outlives the one that started it: so it is started
-        // as that user, with the order to end given anew.
+        // It does not run as root, and a process that changes its user id would outlive its parent. So it is started as that
+        // user, with a new parent-death signal.
         let isRoot = geteuid() == 0
         let squid = try Self.program.located()
         let asProxy = ["--reuid=proxy", "--regid=proxy", "--clear-groups", "--pdeathsig", "KILL", squid]

@@ -5,23 +5,23 @@
 /// try proxy.start()
 /// ```
 ///
-/// It tunnels to any port, and takes anybody unless it was given a user.
+/// It tunnels to any port, and requires a login only if it has a user.
 public final class Tinyproxy: Peer {
-    /// `tinyproxy`, of the package that brings no service.
+    /// `tinyproxy`, from the package that installs no service.
     public static let program = Program("tinyproxy", package: "tinyproxy-bin")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
     private let user: String?
     private let password: String
 
-    /// Makes one; it has to be started. A password has no spaces.
+    /// Creates a proxy that is not started yet. The password must not contain spaces.
     public init(user: String? = nil, password: String = "", in namespace: NetworkNamespace? = nil) {
         self.user = user
         self.password = password
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
             let lines =

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// squid that wants NTLM or Negotiate, with Samba's winbind to say who is who: a second implementation of NTLM.
+/// squid with NTLM and Negotiate, verified by Samba's winbind: a second implementation of NTLM.
 ///
 /// ```swift
 /// let proxy = WinbindSquid()
@@ -8,28 +8,28 @@ internal import Glibc
 /// // curl --proxy http://localhost:\(proxy.port) --proxy-ntlm -U 'PEERHOST\alice:open sesame' …
 /// ```
 ///
-/// The user is `alice` of the domain `PEERHOST`, the password `open sesame`. Only NTLMv2 is taken, also within Negotiate.
+/// The user is `alice` of the domain `PEERHOST`, with the password `open sesame`. Only NTLMv2 is accepted, also within Negotiate.
 ///
-/// winbind has fixed places below `/run` and asks the system who `alice` is. So it runs in namespaces of its own, where other
-/// files cover `/etc/passwd`, `/etc/group` and `/run`; what it leaves behind ends with them. That takes root.
+/// winbind uses fixed paths below `/run` and looks up `alice` in the system's accounts. So it runs in its own namespaces, in which
+/// other files are mounted over `/etc/passwd`, `/etc/group` and `/run`. All its files disappear with them. This requires root.
 public final class WinbindSquid: Peer {
-    /// `winbindd`, of the package of the same service.
+    /// `winbindd`, from the package `winbind`.
     public static let program = Program("winbindd", package: "winbind")
-    /// The running program.
+    /// The process of the server.
     public let process = PeerProcess()
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     public init() {}
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
-        guard geteuid() == 0 else { throw PeerError(.refused, "winbind needs root, for its places below /run") }
+        guard geteuid() == 0 else { throw PeerError(.refused, "winbind requires root for its fixed paths below /run") }
         let tools = [
             Self.program, Program("ntlm_auth", package: "winbind"), Program("smbpasswd", package: "samba-common-bin"),
         ]
         for tool in tools { _ = try tool.located() }
         let squid = try Squid.program.located()
-        // The shell ends at once when told to; what it started is killed then, and with it the process namespace.
+        // The shell ends immediately on SIGTERM; then its child is killed, and with it the process namespace.
         try process.start(Program("sh", package: "dash"), ports: 1) { scratch, ports throws(PeerError) in
             try scratch.write("smb.conf", Self.samba(folder: scratch.path))
             let file = try scratch.write("squid.conf", Self.squid(folder: scratch.path, port: ports[0]))
@@ -120,7 +120,7 @@ public final class WinbindSquid: Peer {
         printf 'open sesame\\nopen sesame\\n' | smbpasswd -c \(folder)/smb.conf -s -a alice
         winbindd -F --no-process-group -s \(folder)/smb.conf > winbind.log 2>&1 &
         for try in $(seq 200); do [ -S /run/samba/winbindd/pipe ] && break; sleep 0.05; done
-        # Not exec: who changes his user is no longer told that his parent has died, and this one ends the namespace.
+        # Not exec: changing the user id clears the parent-death signal, and the end of this shell ends the namespace.
         \(squid) -N -n peers -f \(file)
 
         """

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Runs `body`, which blocks, on a thread of its own and awaits its result.
+/// Runs the blocking `body` on a thread of its own and awaits its result.
 ///
-/// Tests run on Swift's small thread pool, and so may the code that they judge: a peer that blocked one of those threads
-/// while waiting for that code could wait forever.
+/// Tests, and the code under test, run on Swift's small thread pool. A peer that blocked one of these threads while waiting for
+/// the code under test could deadlock.
 func onOwnThread<Result: Sendable>(
     _ body: @escaping @Sendable () throws(PeerError) -> Result
 ) async throws(PeerError) -> Result {

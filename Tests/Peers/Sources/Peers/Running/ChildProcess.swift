@@ -1,16 +1,16 @@
 internal import Foundation
 internal import Glibc
 
-/// One program that we started: leader of a process group, ended with us whatever happens to us.
+/// A child process: the leader of its own process group, which ends when this process ends for whatever reason.
 ///
-/// Two things make sure that nothing outlives the tests. `setpriv --pdeathsig` asks the kernel to send a signal to the
-/// child when its parent dies; to the kernel the parent is the *thread* that forked, so all children are forked by one
-/// thread that never ends (a thread of a pool may end at any time, and would take its servers along). And the child is
-/// reaped only here, after its group was ended, so that no signal can ever meet a stranger with a recycled id.
+/// Two mechanisms ensure that nothing outlives the tests. First, `setpriv --pdeathsig` makes the kernel send a signal to the
+/// child when its parent dies. The kernel takes the *thread* that forked as the parent, so one thread that never ends forks
+/// all children: a thread of a pool may end at any time and would end its servers too. Second, a child is reaped only here,
+/// after its group was killed, so that no signal can reach an unrelated process with a reused id.
 final class ChildProcess: Sendable {
-    /// The process id, which is also the id of its group.
+    /// The process id, which is also the process group id.
     let pid: pid_t
-    /// Tells when it has ended.
+    /// Signals the end of the process.
     let end: ProcessEnd
     private let status = Guarded<Int32?>(nil)
 
@@ -21,8 +21,8 @@ final class ChildProcess: Sendable {
         case descriptor(Int32)
     }
 
-    /// Starts a program. Its environment holds `environment`, a plain `PATH` and locale, and nothing of ours but how sanitizers
-    /// are set, for programs that were built with one as the tests were.
+    /// Starts a program. Its environment consists of `environment`, a default `PATH` and locale, and the sanitizer options of this
+    /// process, for programs that were built with the same sanitizer as the tests.
     init(
         _ program: Program, _ arguments: [String], environment: [String: String] = [:], folder: String? = nil,
         input: Input = .nothing, output: String, errors: String? = nil
@@ -48,7 +48,7 @@ final class ChildProcess: Sendable {
             } else {
                 posix_spawn_file_actions_adddup2(&actions, 1, 2)
             }
-            // The code under test should not leak descriptors, but if it does, a server must not keep them open.
+            // If the code under test leaks descriptors, the server must not inherit them and keep them open.
             for descriptor in Self.openDescriptors where descriptor > 2 {
                 posix_spawn_file_actions_addclose(&actions, descriptor)
             }
@@ -83,10 +83,10 @@ final class ChildProcess: Sendable {
         stop()
     }
 
-    /// Whether it still runs.
+    /// Whether the process is running.
     var isRunning: Bool { exitStatus == nil }
 
-    /// What it exited with, 128 + the signal's number if a signal ended it, or nil while it runs.
+    /// The exit status, 128 + the signal number if a signal ended the process, or nil while it is running.
     var exitStatus: Int32? {
         status.withLock { status in
             if status != nil { return status }
@@ -94,7 +94,7 @@ final class ChildProcess: Sendable {
             guard waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0,
                 information.si_signo == SIGCHLD
             else { return nil }
-            // The leader is a zombie that still keeps its group's id from being used again.
+            // The leader is still a zombie, so its group id cannot be reused yet.
             kill(-pid, SIGKILL)
             var raw: Int32 = 0
             while waitpid(pid, &raw, 0) < 0 && errno == EINTR {}
@@ -103,7 +103,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits until it has ended and gives its exit status, or nil if `seconds` pass.
+    /// Waits for the end of the process and returns its exit status, or nil after `seconds`.
     func exited(within seconds: Double) -> Int32? {
         let limit = ContinuousClock.now + .seconds(seconds)
         while true {
@@ -113,7 +113,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Ends it: politely, and after two seconds by force. Safe to call twice.
+    /// Ends the process with SIGTERM, and after two seconds with SIGKILL. Safe to call twice.
     func stop() {
         guard isRunning else { return }
         kill(pid, SIGTERM)

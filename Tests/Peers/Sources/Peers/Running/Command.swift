@@ -1,16 +1,16 @@
 internal import Foundation
 internal import Glibc
 
-/// A program that runs to its end: `curl`, `openssl`, `dig`.
+/// A run of a command-line program such as `curl`, `openssl` or `dig`, up to its end.
 ///
 /// ```swift
 /// let answer = try await Command("curl", "-sS", "--cacert", authority.root, nginx.url(.tls, "/hello")).run()
 /// #expect(answer.text == "hello\n")
 /// ```
 public struct Command: Sendable {
-    /// What a command left behind.
+    /// The result of a command.
     public struct Result: Hashable, Sendable {
-        /// 0 if all went well; 128 + the signal's number if a signal ended it.
+        /// The exit status: 0 for success; 128 + the signal number if a signal ended the command.
         public var status: Int32
         /// Its standard output.
         public var output: [UInt8]
@@ -20,23 +20,23 @@ public struct Command: Sendable {
         public var text: String { String(decoding: output, as: UTF8.self) }
     }
 
-    /// What to run.
+    /// The program to run.
     public var program: Program
-    /// Its arguments, the name of the program not among them.
+    /// The arguments, without the name of the program.
     public var arguments: [String]
-    /// What its standard input gives before the end.
+    /// The contents of standard input.
     public var input: [UInt8] = []
-    /// Variables besides `PATH` and the locale; nothing is inherited from this process.
+    /// Environment variables besides `PATH` and the locale. No others are inherited from this process.
     public var environment: [String: String] = [:]
-    /// Where it runs; nil means on the machine itself.
+    /// The namespace to run in; nil means the machine's own network.
     public var namespace: NetworkNamespace?
 
-    /// Describes a run of the program called `name`, which is in the Debian package of that name.
+    /// Creates a command for the program `name` of the Debian package of the same name.
     public init(_ name: String, _ arguments: String...) {
         self.init(Program(name), arguments)
     }
 
-    /// Describes a run of `program`.
+    /// Creates a command for `program`.
     public init(_ program: Program, _ arguments: [String], input: [UInt8] = [], in namespace: NetworkNamespace? = nil) {
         self.program = program
         self.arguments = arguments
@@ -44,17 +44,17 @@ public struct Command: Sendable {
         self.namespace = namespace
     }
 
-    /// Runs it and waits for its end, without keeping one of Swift's threads busy.
+    /// Runs the command and waits for its end, without blocking a thread of Swift's pool.
     ///
-    /// - Throws: ``PeerError/Code/notInstalled``; ``PeerError/Code/timedOut`` after `seconds`, when it has been ended.
-    ///   A status other than 0 is no error here.
+    /// - Throws: ``PeerError/Code/notInstalled``; ``PeerError/Code/timedOut`` after `seconds`, when the command has been ended.
+    ///   A status other than 0 is not an error.
     public func run(seconds: Double = 60) async throws(PeerError) -> Result {
         try await onOwnThread { () throws(PeerError) in try runBlocking(seconds: seconds) }
     }
 
-    /// Runs it and waits for its end, blocking the calling thread.
+    /// Runs the command and waits for its end, blocking the calling thread.
     ///
-    /// - Throws: as the other one does.
+    /// - Throws: As the asynchronous form.
     @available(*, noasync, message: "await run() instead")
     public func run(seconds: Double = 60) throws(PeerError) -> Result {
         try runBlocking(seconds: seconds)
@@ -77,7 +77,7 @@ public struct Command: Sendable {
         return result
     }
 
-    /// Runs it and gives its output; a status other than 0 is an error.
+    /// Runs the command and returns its output; a status other than 0 is an error.
     func check() throws(PeerError) -> [UInt8] {
         let result = try runBlocking(seconds: 60)
         guard result.status == 0 else {

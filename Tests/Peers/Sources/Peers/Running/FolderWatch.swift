@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Notices what is written, made or removed in a folder, so that nobody has to look again and again.
+/// Waits for changes in a folder (inotify(7)), so that no caller needs to poll it.
 struct FolderWatch: ~Copyable {
     private let descriptor: Int32
 
-    /// Notices changes from here on.
+    /// Watches for changes from now on.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if the folder is not there, or the kernel has no more watches for this user.
+    /// - Throws: ``PeerError/Code/refused`` if the folder does not exist, or the user has reached the kernel's limit of watches.
     init(_ path: String) throws(PeerError) {
         let descriptor = inotify_init1(O_CLOEXEC)
         guard inotify_add_watch(descriptor, path, UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE)) >= 0 else {
@@ -19,7 +19,7 @@ struct FolderWatch: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Blocks until there was a change, `process` has ended, or the time has come; several changes may be one.
+    /// Blocks until a change, the end of `process`, or the deadline `end`. Several changes may be reported as one.
     func wait(orFor process: ProcessEnd? = nil, until end: ContinuousClock.Instant) {
         var waiting = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
         if let process { waiting.append(pollfd(fd: process.descriptor, events: Int16(POLLIN), revents: 0)) }
@@ -30,7 +30,7 @@ struct FolderWatch: ~Copyable {
 }
 
 extension ContinuousClock.Instant {
-    /// How long it is until then, as `poll` wants it: rounded up, so that it does not wake too early.
+    /// The milliseconds from now until this instant, as `poll` expects them: rounded up, so that it does not wake too early.
     var milliseconds: Int32 {
         let (seconds, attoseconds) = (self - .now).components
         return Int32(clamping: max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1))

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// A value behind a lock, with a way to wait until it looks right.
+/// A value protected by a lock, with a method to wait for a condition on it.
 ///
-/// - Note: unchecked because the compiler cannot see that `value` is touched only while `condition` is locked; it is
-///   private, and both methods below lock first.
+/// - Note: Unchecked, because the compiler cannot see that `value` is accessed only while `condition` is locked. It is private,
+///   and both methods lock first.
 final class Guarded<Value>: @unchecked Sendable {
     private let condition = NSCondition()
     private var value: Value
@@ -12,7 +12,7 @@ final class Guarded<Value>: @unchecked Sendable {
         self.value = value
     }
 
-    /// Runs `body` with the value, alone, and wakes who waits for a change.
+    /// Runs `body` with exclusive access to the value, and wakes all threads that wait for a change.
     func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
         condition.lock()
         defer {
@@ -22,7 +22,7 @@ final class Guarded<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Blocks until `body` answers something, or for `seconds`; then gives nil.
+    /// Blocks until `body` returns a value, and returns it; returns nil after `seconds`.
     func wait<Result>(seconds: Double, for body: (inout Value) -> Result?) -> Result? {
         let end = Date(timeIntervalSinceNow: seconds)
         condition.lock()

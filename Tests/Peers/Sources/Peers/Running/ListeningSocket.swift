@@ -1,10 +1,10 @@
 internal import Foundation
 internal import Glibc
 
-/// A place where a process waits for connections or datagrams, as the kernel tells it.
+/// A socket on which a process accepts connections or receives datagrams, read from the kernel's tables.
 ///
-/// Readiness is read from here instead of by connecting: a probe would show up in the server's log and use up a server
-/// that serves one connection, and could be answered by a stranger that was faster to take the port.
+/// Readiness is read from these tables instead of by connecting. A probe would appear in the server's log, would use up a server
+/// that serves one connection, and could be answered by another process that has taken the port.
 struct ListeningSocket: Hashable {
     enum Transport: String, Hashable {
         case tcp, udp
@@ -14,7 +14,7 @@ struct ListeningSocket: Hashable {
     var isIPv6: Bool
     var port: Int
 
-    /// TCP on 127.0.0.1 and, if asked for, ::1.
+    /// TCP on 127.0.0.1 and, if requested, on ::1.
     static func tcp(_ port: Int, alsoIPv6: Bool = false) -> [Self] {
         [Self(transport: .tcp, isIPv6: false, port: port)]
             + (alsoIPv6 ? [Self(transport: .tcp, isIPv6: true, port: port)] : [])
@@ -25,11 +25,11 @@ struct ListeningSocket: Hashable {
         tcp(port) + [Self(transport: .udp, isIPv6: false, port: port)]
     }
 
-    /// Those of `wanted` that the process `pid` could see in its network namespace, each with the inode that a descriptor of its
-    /// owner points to.
+    /// The sockets of `wanted` that exist in the network namespace of the process `pid`, each with its inodes, to which the
+    /// descriptors of its owner point.
     ///
-    /// Tables may be long, many peers may start at once, and what is read here is read again and again: so only the tables that
-    /// matter, and as bytes.
+    /// Only the relevant tables are read, and as bytes, because the tables can be long, many peers may start at the same time, and
+    /// readiness is read repeatedly.
     static func visible(to pid: pid_t, of wanted: [Self]) -> [Self: Set<UInt64>] {
         var sockets: [Self: Set<UInt64>] = [:]
         for transport in [Transport.tcp, .udp] {
@@ -52,7 +52,7 @@ struct ListeningSocket: Hashable {
         return sockets
     }
 
-    /// The inodes of the sockets that `pid` holds, and if asked those of the processes that it started.
+    /// The inodes of the sockets that `pid` and, if requested, its descendants hold.
     static func inodes(of pid: pid_t, andDescendants isDeep: Bool) -> Set<UInt64> {
         guard isDeep else { return inodes(of: pid) }
         let children = ((try? readText("/proc/\(pid)/task/\(pid)/children")) ?? "").split(separator: " ")

@@ -7,15 +7,15 @@ enum LoopbackAddress: CaseIterable {
 
     var family: Int32 { self == .v4 ? AF_INET : AF_INET6 }
 
-    /// As it is written in the configuration of a server.
+    /// The address as text, for a server's configuration.
     var text: String { self == .v4 ? "127.0.0.1" : "::1" }
 
-    /// Binds `descriptor` to this address; `errno` tells why not.
+    /// Binds `descriptor` to this address. Returns false on failure, with the reason in `errno`.
     func bind(_ descriptor: Int32, port: Int) -> Bool {
         withSockAddr(port: port) { Glibc.bind(descriptor, $0, $1) } == 0
     }
 
-    /// Calls `body` with the address as the C calls want it.
+    /// Calls `body` with the address as a `sockaddr`.
     func withSockAddr<Result>(port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         let port = in_port_t(port).bigEndian
         switch self {

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A descriptor that is closed when the last reference to it goes away.
+/// A file descriptor that is closed when the last reference to it is released.
 ///
-/// A server and its threads share one. As long as one of them may still name it in a call, its number cannot be given
-/// to a stranger.
+/// A server and its threads share one. Its number cannot be reused for another file while one of them may still pass it to a
+/// call.
 final class OwnedDescriptor: Sendable {
     let number: Int32
 

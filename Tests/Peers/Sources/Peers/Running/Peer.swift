@@ -1,4 +1,4 @@
-/// A real server that tests start, talk to and stop. All peers have the same verbs.
+/// A real server that tests start, connect to and stop. All peers have the same methods.
 ///
 /// ```swift
 /// let nginx = Nginx()
@@ -6,13 +6,13 @@
 /// defer { nginx.stop() }
 /// ```
 ///
-/// A peer listens on loopback only (or in a ``NetworkNamespace``), on ports of its own, and keeps its files in a private
-/// folder. It ends with ``stop()``, when the last reference to it goes away, or when this process ends in whatever way.
+/// A peer listens only on loopback or in a ``NetworkNamespace``, on free ports, and keeps its files in a private folder. It ends
+/// with ``stop()``, when the last reference to it is released, or when this process ends for whatever reason.
 public protocol Peer: AnyObject, Sendable {
     /// The program that this peer runs.
     static var program: Program { get }
 
-    /// Its process, if it runs.
+    /// The process of the server.
     var process: PeerProcess { get }
 
     /// Starts the server and returns when it accepts connections.
@@ -23,20 +23,22 @@ public protocol Peer: AnyObject, Sendable {
 }
 
 extension Peer {
-    /// Whether the server is on this machine.
+    /// Whether the server is installed on this machine.
     public static var isInstalled: Bool { program.isInstalled }
 
-    /// The port it listens on; of several, the first. 0 before ``start()``.
+    /// The server's port, or the first of several. 0 before ``start()``.
     public var port: Int { process.ports.first ?? 0 }
 
-    /// What the server wrote so far: standard output, standard error and its log files.
+    /// The server's output so far: standard output, standard error and its log files.
     public var log: String { process.log }
 
-    /// Waits until the log is as wanted, at most `seconds`; true if it is. Servers log late: squid a tunnel when it has ended.
+    /// Waits until the log satisfies `isAsWanted`, at most for `seconds`. Returns whether it does.
+    ///
+    /// Servers log late: squid, for example, logs a tunnel when it has ended.
     public func logs(seconds: Double = 60, _ isAsWanted: @escaping @Sendable (String) -> Bool) async -> Bool {
         let found = try? await onOwnThread { [process] () throws(PeerError) in
             let end = ContinuousClock.now + .seconds(seconds)
-            // What has ended and was removed says nothing more.
+            // The log of a stopped server does not change any more.
             guard let folder = try? process.folder() else { return isAsWanted(process.log) }
             let watch = try FolderWatch(folder.path)
             while !isAsWanted(process.log) {
@@ -48,15 +50,15 @@ extension Peer {
         return found ?? false
     }
 
-    /// Waits until the log has all of these parts, anywhere, at most `seconds`; true if so.
+    /// Waits until the log contains all these parts, at most for `seconds`. Returns whether it does.
     public func shows(_ parts: String..., seconds: Double = 60) async -> Bool {
         await logs(seconds: seconds) { log in parts.allSatisfy { log.contains($0) } }
     }
 
-    /// Whether the server runs.
+    /// Whether the server is running.
     public var isRunning: Bool { process.isRunning }
 
-    /// Ends the server, waits until it is gone, and removes its files. Safe to call twice.
+    /// Ends the server, waits until it has ended, and removes its files. Safe to call twice.
     public func stop() {
         process.stop()
     }

@@ -1,6 +1,6 @@
-/// Why a peer could not do its part. Print it for the whole story; it carries the server's own log.
+/// An error of a peer, with the server's log. Print it for the details.
 public struct PeerError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of error.
     public enum Code: Hashable, Sendable {
         /// The program is not installed; `reason` names the Debian package.
         case notInstalled
@@ -8,29 +8,29 @@ public struct PeerError: Error, Hashable, Sendable, CustomStringConvertible {
         case exited
         /// A deadline passed.
         case timedOut
-        /// No free port could be had, also after several tries.
+        /// No free port was found, even after several attempts.
         case noPort
         /// The kernel or the file system refused.
         case refused
-        /// A scripted peer received something else than its script expects.
+        /// A scripted peer received something that its script does not expect.
         case unexpected
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public var code: Code
-    /// A sentence for people.
+    /// A description of the error, for display.
     public var reason: String
-    /// What the program wrote, newest last, if there was a program.
+    /// The output of the program, the newest last; empty if no program was started.
     public var log: String
 
-    /// Makes an error of these parts.
+    /// Creates an error.
     public init(_ code: Code, _ reason: String, log: String = "") {
         self.code = code
         self.reason = reason
         self.log = log
     }
 
-    /// The sentence, followed by the end of the program's log.
+    /// The reason, followed by the last 4000 characters of the log.
     public var description: String {
         log.isEmpty ? reason : "\(reason)\n--- log ---\n\(log.suffix(4000))"
     }

@@ -1,22 +1,22 @@
 internal import Glibc
 
-/// The running program behind a ``Peer``: its ports, folder, log, start and end.
+/// The process of a ``Peer``: starts and ends the program, and provides its ports, folder and log.
 public final class PeerProcess: Sendable {
-    /// How to start the program once its ports are known.
+    /// How to start the program on its ports, and how to recognize that it is ready.
     struct Launch {
         var arguments: [String]
         var environment: [String: String] = [:]
-        /// The sockets that it listens on when it is ready.
+        /// The sockets on which the program listens when it is ready.
         var sockets: [ListeningSocket]
-        /// The Unix sockets that it listens on when it is ready.
+        /// The Unix sockets on which the program listens when it is ready.
         var paths: [String] = []
-        /// What its log says when it is ready, for a program that may still fail after it listens.
+        /// A text that the log contains when the program is ready, for programs that may still fail after they listen.
         var announcement: String?
-        /// Log files besides its output, by name in the scratch folder.
+        /// The names of log files in the scratch folder, besides the output.
         var logs: [String] = []
-        /// Whether it is a process further down that listens.
+        /// Whether a descendant of the process listens, instead of the process itself.
         var ownerIsDescendant = false
-        /// Whether ``PeerProcess/send(_:)`` will be used.
+        /// Whether the program's standard input is connected to ``PeerProcess/send(_:)``.
         var wantsInput = false
     }
 
@@ -29,7 +29,7 @@ public final class PeerProcess: Sendable {
         var lastLog = ""
     }
 
-    /// Where the server runs; nil means on the machine itself.
+    /// The namespace of the server; nil means the machine's own network.
     let namespace: NetworkNamespace?
     private let state = Guarded(State())
 
@@ -41,16 +41,16 @@ public final class PeerProcess: Sendable {
         stop()
     }
 
-    /// The ports it listens on, in the order in which its peer documents them. Empty before the start.
+    /// The server's ports, in the order that its peer documents. Empty before the start.
     public var ports: [Int] { state.withLock { $0.ports } }
 
-    /// The process id, or nil if it does not run.
+    /// The process id; nil if the server is not running.
     public var pid: Int32? { state.withLock { $0.child?.isRunning == true ? $0.child?.pid : nil } }
 
-    /// Whether it runs.
+    /// Whether the server is running.
     public var isRunning: Bool { pid != nil }
 
-    /// What it wrote so far; after the end, what it had written.
+    /// The server's output so far; after it has stopped, its whole output.
     public var log: String {
         state.withLock { state in
             guard let scratch = state.scratch else { return state.lastLog }
@@ -58,23 +58,23 @@ public final class PeerProcess: Sendable {
         }
     }
 
-    /// Its private folder.
+    /// The server's private folder.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if it does not run.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running.
     func folder() throws(PeerError) -> ScratchFolder {
         guard let scratch = state.withLock({ $0.scratch }) else {
-            throw PeerError(.refused, "the peer is not started")
+            throw PeerError(.refused, "the peer is not running; call start() first")
         }
         return scratch
     }
 
-    /// Starts `program` with `count` ports, or with exactly `fixed` ones, and returns when all its sockets listen. If
-    /// somebody else was faster to take a port, tries again with others.
+    /// Starts `program` with `count` ports, or with the ports `fixed`, and returns when all its sockets listen. If another process
+    /// has taken a port in the meantime, tries again with other ports.
     func start(
         _ program: Program, ports count: Int, fixed: [Int]? = nil, seconds: Double = 60,
         prepare: (ScratchFolder, [Int]) throws(PeerError) -> Launch
     ) throws(PeerError) {
-        guard !isRunning else { throw PeerError(.refused, "\(program.name) runs already") }
+        guard !isRunning else { throw PeerError(.refused, "\(program.name) is already running") }
         stop()
         for attempt in 1...5 {
             let ports = if let fixed { fixed } else { try PortPool.take(count) }
@@ -90,9 +90,9 @@ public final class PeerProcess: Sendable {
         }
     }
 
-    /// Writes to its standard input.
+    /// Writes to the server's standard input.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if it does not run or was not started with an input.
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running, or was started without an input.
     func send(_ bytes: [UInt8]) throws(PeerError) {
         let input = state.withLock { $0.input }
         var rest = bytes[...]
@@ -104,7 +104,7 @@ public final class PeerProcess: Sendable {
         }
     }
 
-    /// Ends its standard input.
+    /// Closes the server's standard input.
     func endInput() {
         state.withLock { state in
             if state.input >= 0 { close(state.input) }
@@ -132,7 +132,7 @@ public final class PeerProcess: Sendable {
     private func launchProgram(
         _ program: Program, _ launch: Launch, ports: [Int], scratch: ScratchFolder
     ) throws(PeerError) {
-        // A socket pair rather than a pipe: writing to it can be told not to raise SIGPIPE.
+        // A socket pair instead of a pipe, because a write to it can suppress SIGPIPE.
         var pair: [Int32] = [-1, -1]
         if launch.wantsInput { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) }
         defer { if pair[0] >= 0 { close(pair[0]) } }
@@ -163,8 +163,8 @@ public final class PeerProcess: Sendable {
                 && launch.paths.allSatisfy { isListening($0, of: child.pid) }
                 && launch.announcement.map { log.contains($0) } ?? true
             if isReady { return }
-            // A socket of a program that is about to give away its rights is not readable for a moment; a taken port is
-            // believed only when the program has ended or says so.
+            // While a program drops its privileges, its sockets cannot be read for a moment. So a port counts as taken only
+            // when the program has ended or reports it.
             if let status = child.exitStatus {
                 let taken = foreign != nil || isAddressInUse
                 throw PeerError(
@@ -177,7 +177,8 @@ public final class PeerProcess: Sendable {
             if ContinuousClock.now >= end {
                 throw PeerError(.timedOut, "\(program.name) was not ready after \(seconds) s", log: log)
             }
-            // Nobody is told when a socket begins to listen. Looking costs time that a slow server needs itself.
+            // The kernel has no notification for a listening socket, so this polls. The pauses grow, to leave the processor
+            // to slow servers.
             child.end.wait(until: .now + pause)
             pause = min(pause * 5 / 4, .milliseconds(50))
         }

@@ -1,13 +1,12 @@
 internal import Glibc
 
-/// Gives out ports that are free on both loopback addresses, for TCP and UDP.
+/// Provides ports that are free on both loopback addresses, for TCP and UDP.
 ///
-/// They lie below the range from which the kernel takes the ports of outgoing connections: a port of that range (which
-/// is what binding to port 0 gives) is often taken away by some client between the moment it is found and the moment a
-/// server binds it. No port is given twice in a process. Another process may still be faster, so whoever starts a server
-/// must be ready to ask again.
+/// The ports are below the kernel's range for outgoing connections. A port of that range, as binding to port 0 returns, is often
+/// taken by a client before the server binds it. A process receives no port twice. Another process may still take a port first,
+/// so callers must be prepared to try again.
 public enum PortPool {
-    /// Gives `count` different free ports.
+    /// Returns `count` different free ports.
     ///
     /// - Throws: ``PeerError/Code/noPort`` if the whole range is taken.
     public static func take(_ count: Int) throws(PeerError) -> [Int] {
@@ -18,20 +17,20 @@ public enum PortPool {
                 next = next + 1 < range.upperBound ? next + 1 : range.lowerBound
             }
             guard ports.count == count else {
-                throw PeerError(.noPort, "no \(count) free ports in \(range)")
+                throw PeerError(.noPort, "fewer than \(count) free ports in \(range)")
             }
             return ports
         }
     }
 
-    /// Gives one free port.
+    /// Returns one free port.
     ///
     /// - Throws: ``PeerError/Code/noPort`` if the whole range is taken.
     public static func take() throws(PeerError) -> Int {
         try take(1)[0]
     }
 
-    /// Whether nobody listens on `port`, for TCP and UDP, on 127.0.0.1 and, if the machine has it, ::1.
+    /// Whether `port` is free for TCP and UDP, on 127.0.0.1 and, if the machine has it, on ::1.
     public static func isFree(_ port: Int) -> Bool {
         for type in [SOCK_STREAM, SOCK_DGRAM] {
             for address in [LoopbackAddress.v4, .v6] {
@@ -39,7 +38,7 @@ public enum PortPool {
                 if descriptor < 0 { continue }
                 defer { close(descriptor) }
                 if type == SOCK_STREAM {
-                    // What is left of closed connections (TIME_WAIT) does not count; servers set this option too.
+                    // Closed connections in TIME_WAIT do not count; servers set this option too.
                     var yes: Int32 = 1
                     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
                 }
@@ -49,7 +48,7 @@ public enum PortPool {
         return true
     }
 
-    /// 10240 ..< 32768 on an unchanged Linux.
+    /// 10240 ..< 32768 with Linux's default settings.
     private static let range: Range<Int> = {
         var ephemeral = 32768
         if let text = try? readText("/proc/sys/net/ipv4/ip_local_port_range"),

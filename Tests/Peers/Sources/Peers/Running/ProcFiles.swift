@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The text of a file whose size is not known before, as those of /proc.
+/// The text of a file whose size is unknown, such as those in /proc.
 func readText(_ path: String) throws(PeerError) -> String {
     String(decoding: try readBytes(path), as: UTF8.self)
 }
 
-/// The bytes of a file whose size is not known before, as those of /proc.
+/// The bytes of a file whose size is unknown, such as those in /proc.
 func readBytes(_ path: String) throws(PeerError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {

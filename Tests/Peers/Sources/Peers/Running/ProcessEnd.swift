@@ -1,10 +1,10 @@
 internal import Foundation
 internal import Glibc
 
-/// A descriptor that hangs up when a child of ours has ended. It is not reaped by this.
+/// A descriptor that becomes readable when a child process has ended. It does not reap the child.
 ///
-/// What `pidfd_open` gives, which the C library of older systems lacks: here a thread waits in the kernel, and then lets go of the
-/// other end of a socket pair.
+/// It replaces `pidfd_open`, which the C library of older systems lacks: a thread waits for the child and then closes the other
+/// end of a socket pair.
 final class ProcessEnd: Sendable {
     let descriptor: Int32
 
@@ -21,7 +21,7 @@ final class ProcessEnd: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Blocks until it has ended, or the time has come.
+    /// Blocks until the process has ended or the deadline `time` has passed.
     func wait(until time: ContinuousClock.Instant) {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         poll(&waiting, 1, time.milliseconds)

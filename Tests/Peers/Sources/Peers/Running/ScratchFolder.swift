@@ -1,17 +1,17 @@
 internal import Foundation
 internal import Glibc
 
-/// A private folder for one peer's files.
+/// A private folder for the files of one peer.
 ///
-/// All folders of a process are under one folder that carries the process id. It is removed when the process exits; what
-/// a killed process left behind is removed by the next process that uses peers.
+/// All folders of a process are in one folder whose name contains the process id. It is removed when the process exits. Folders
+/// of killed processes are removed by the next process that uses peers.
 final class ScratchFolder: Sendable {
     /// The absolute path of the folder.
     let path: String
 
-    /// Makes a folder whose name begins with `name`.
+    /// Creates a folder whose name begins with `name`.
     init(_ name: String) throws(PeerError) {
-        // A program may be told by its path.
+        // A program's name may be a path.
         path = try Self.unique("\(try Self.root.get())/\(name.split(separator: "/").last ?? "")")
     }
 
@@ -19,7 +19,7 @@ final class ScratchFolder: Sendable {
         remove()
     }
 
-    /// Removes the folder and all that is in it.
+    /// Removes the folder and its contents.
     func remove() {
         try? FileManager.default.removeItem(atPath: path)
     }
@@ -27,13 +27,13 @@ final class ScratchFolder: Sendable {
     /// The path of `name` in this folder.
     func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file and gives its path. Missing folders on the way are made.
+    /// Writes a file and returns its path. Creates missing folders.
     @discardableResult
     func write(_ name: String, _ contents: String, mode: Int = 0o644) throws(PeerError) -> String {
         try write(name, Array(contents.utf8), mode: mode)
     }
 
-    /// Writes a file and gives its path. Missing folders on the way are made.
+    /// Writes a file and returns its path. Creates missing folders.
     @discardableResult
     func write(_ name: String, _ contents: [UInt8], mode: Int = 0o644) throws(PeerError) -> String {
         let file = file(name)
@@ -48,19 +48,19 @@ final class ScratchFolder: Sendable {
         return file
     }
 
-    /// Makes a folder in this folder and gives its path.
+    /// Creates a folder in this folder and returns its path.
     @discardableResult
     func folder(_ name: String, mode: Int = 0o755) throws(PeerError) -> String {
         do {
             try FileManager.default.createDirectory(
                 atPath: file(name), withIntermediateDirectories: true, attributes: [.posixPermissions: mode])
         } catch {
-            throw PeerError(.refused, "cannot make \(file(name)): \(error)")
+            throw PeerError(.refused, "cannot create \(file(name)): \(error)")
         }
         return file(name)
     }
 
-    /// The folder of this process, made at first use.
+    /// The folder of this process, created on first use.
     private static let root: Result<String, PeerError> = {
         removeLeftovers()
         do throws(PeerError) {
@@ -76,9 +76,9 @@ final class ScratchFolder: Sendable {
         }
     }()
 
-    /// What `atexit` removes; a C function can capture nothing.
+    /// The folder that the `atexit` handler removes. It is static because a C function cannot capture values.
     ///
-    /// Unsafe but right: written once, above, inside the one-time initialiser of `root` and before `atexit` is called.
+    /// `nonisolated(unsafe)` is correct: it is written once, in the one-time initializer of `root`, before `atexit` is called.
     private nonisolated(unsafe) static var exitFolder: UnsafeMutablePointer<CChar>?
 
     private static var base: String {
@@ -89,10 +89,10 @@ final class ScratchFolder: Sendable {
     private static func unique(_ prefix: String) throws(PeerError) -> String {
         var template = Array("\(prefix)-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw PeerError(.refused, "cannot make a folder \(prefix)-…: \(String(cString: strerror(errno)))")
+            throw PeerError(.refused, "cannot create a folder \(prefix)-…: \(String(cString: strerror(errno)))")
         }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // Servers started by root give their rights away and must still reach their files.
+        // Servers started by root drop their privileges and must still be able to read their files.
         if getuid() == 0 { chmod(path, 0o755) }
         return path
     }

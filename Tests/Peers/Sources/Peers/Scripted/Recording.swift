@@ -1,20 +1,20 @@
-/// What a scripted server saw of one connection.
+/// What a scripted server received on one connection.
 public struct Recording: Hashable, Sendable {
-    /// How the script's end of the connection learned of the other's end.
+    /// How the client ended the connection, as far as the script has seen.
     public enum Ending: Hashable, Sendable {
-        /// It did not: the script ended first.
+        /// The script ended before the client did.
         case unseen
-        /// The client ended its sending side properly.
+        /// The client closed its sending side (FIN).
         case finished
         /// The client reset the connection.
         case reset
     }
 
-    /// Every byte that the script read, whether it expected it or not.
+    /// All bytes that the script read, expected or not.
     public var received: [UInt8] = []
     /// How the client ended.
     public var ending = Ending.unseen
-    /// What the script complained about, if it did.
+    /// The error that the script threw, if any.
     public var error: PeerError?
 
     /// The bytes as text.

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// One connection of a ``ScriptedServer``, as its script sees it. All verbs block, and throw after a minute:
-/// that is for tests that hang, and not for machines that are slow.
+/// One connection of a ``ScriptedServer``, for its script. All methods block, and throw after a minute: a limit for tests that
+/// hang, not for slow machines.
 public final class ScriptedConnection: Sendable {
     private struct State {
         var descriptor: Int32
         var recording = Recording()
     }
 
-    /// 0 for the first connection of its server.
+    /// The number of the connection; 0 for the first of its server.
     public let number: Int
     private let state: Guarded<State>
     private static let patience = 60
@@ -27,21 +27,21 @@ public final class ScriptedConnection: Sendable {
         close()
     }
 
-    /// What was received so far, and how the client ended.
+    /// The bytes received so far, and how the client ended the connection.
     public var recording: Recording { state.withLock { $0.recording } }
 
     // MARK: Receiving
 
     /// Reads exactly these bytes.
     ///
-    /// - Throws: ``PeerError/Code/unexpected`` if others come, or the end.
+    /// - Throws: ``PeerError/Code/unexpected`` if other bytes or the end arrive.
     public func expect(_ text: String) throws(PeerError) {
         try expect(Array(text.utf8))
     }
 
     /// Reads exactly these bytes.
     ///
-    /// - Throws: ``PeerError/Code/unexpected`` if others come, or the end.
+    /// - Throws: ``PeerError/Code/unexpected`` if other bytes or the end arrive.
     public func expect(_ bytes: [UInt8]) throws(PeerError) {
         let received = try read(bytes.count)
         guard received == bytes else {
@@ -51,23 +51,24 @@ public final class ScriptedConnection: Sendable {
 
     /// Reads `count` bytes.
     ///
-    /// - Throws: ``PeerError/Code/unexpected`` if the end comes before.
+    /// - Throws: ``PeerError/Code/unexpected`` if the connection ends first.
     @discardableResult
     public func read(_ count: Int) throws(PeerError) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
             let chunk = try readSome(limit: count - bytes.count)
             guard !chunk.isEmpty else {
-                throw PeerError(.unexpected, "expected \(count) bytes; the end came after \(Self.quoted(bytes))")
+                throw PeerError(
+                    .unexpected, "expected \(count) bytes, but the connection ended after \(Self.quoted(bytes))")
             }
             bytes += chunk
         }
         return bytes
     }
 
-    /// Reads up to and including `delimiter`; not a byte more is taken.
+    /// Reads up to and including `delimiter`, and no further byte.
     ///
-    /// - Throws: ``PeerError/Code/unexpected`` if the end comes before.
+    /// - Throws: ``PeerError/Code/unexpected`` if the connection ends first.
     @discardableResult
     public func read(until delimiter: String) throws(PeerError) -> String {
         let delimiter = Array(delimiter.utf8)
@@ -80,7 +81,7 @@ public final class ScriptedConnection: Sendable {
 
     /// Reads up to and including the empty line after the head of an HTTP message.
     ///
-    /// - Throws: ``PeerError/Code/unexpected`` if the end comes before.
+    /// - Throws: ``PeerError/Code/unexpected`` if the connection ends first.
     @discardableResult
     public func readHead() throws(PeerError) -> String {
         try read(until: "\r\n\r\n")
@@ -109,16 +110,16 @@ public final class ScriptedConnection: Sendable {
 
     /// Sends these bytes.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if the client is gone.
+    /// - Throws: ``PeerError/Code/refused`` if the client has closed the connection.
     public func send(_ text: String) throws(PeerError) {
         try send(Array(text.utf8))
     }
 
-    /// Sends these bytes, in pieces of `size` bytes if said.
+    /// Sends these bytes, in pieces of `size` bytes if given.
     ///
-    /// Before a piece is sent, the client's kernel has confirmed the one before: each is a segment of its own.
+    /// Each piece is sent after the client's kernel has acknowledged the previous one, so that each is a separate segment.
     ///
-    /// - Throws: ``PeerError/Code/refused`` if the client is gone.
+    /// - Throws: ``PeerError/Code/refused`` if the client has closed the connection.
     public func send(_ bytes: [UInt8], inPiecesOf size: Int = .max) throws(PeerError) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -128,9 +129,10 @@ public final class ScriptedConnection: Sendable {
         }
     }
 
-    /// Sends `bytes` one by one, each when `signal` is fired.
+    /// Sends `bytes` one by one, each after `signal` is fired.
     ///
-    /// - Throws: ``PeerError/Code/timedOut`` if it is not fired; ``PeerError/Code/refused`` if the client is gone.
+    /// - Throws: ``PeerError/Code/timedOut`` if the signal is not fired; ``PeerError/Code/refused`` if the client has closed the
+    ///   connection.
     public func drip(_ bytes: [UInt8], on signal: Signal) throws(PeerError) {
         for byte in bytes {
             try wait(for: signal)
@@ -138,7 +140,7 @@ public final class ScriptedConnection: Sendable {
         }
     }
 
-    /// Waits until the client's kernel has confirmed all that was sent.
+    /// Waits until the client's kernel has acknowledged all sent bytes.
     ///
     /// - Throws: ``PeerError/Code/timedOut``.
     public func awaitDelivery() throws(PeerError) {
@@ -146,12 +148,12 @@ public final class ScriptedConnection: Sendable {
         let descriptor = state.withLock { $0.descriptor }
         while true {
             var unsent: Int32 = 0
-            // SIOCOUTQ is the same number as TIOCOUTQ, which is the name that Swift sees.
+            // SIOCOUTQ has the same value as TIOCOUTQ, which Swift imports.
             if ioctl(descriptor, UInt(TIOCOUTQ), &unsent) != 0 || unsent == 0 { return }
             guard ContinuousClock.now < end else {
-                throw PeerError(.timedOut, "the client did not take \(unsent) bytes")
+                throw PeerError(.timedOut, "the client did not acknowledge \(unsent) bytes within \(Self.patience) s")
             }
-            // Nobody is told of confirmations: `poll` answers at a third of the buffer.
+            // The kernel has no notification for acknowledgements: `poll` reports only a third of the buffer as free. So this polls.
             usleep(200)
         }
     }
@@ -165,12 +167,12 @@ public final class ScriptedConnection: Sendable {
 
     // MARK: Ending
 
-    /// Ends the sending side (FIN); receiving goes on.
+    /// Closes the sending side (FIN); receiving continues.
     public func finish() {
         _ = shutdown(state.withLock { $0.descriptor }, Int32(SHUT_WR))
     }
 
-    /// Resets the connection (RST), after the client's kernel has all that was sent.
+    /// Resets the connection (RST), after the client's kernel has acknowledged all sent bytes.
     public func reset() {
         try? awaitDelivery()
         var linger = linger(l_onoff: 1, l_linger: 0)
@@ -179,7 +181,7 @@ public final class ScriptedConnection: Sendable {
         close()
     }
 
-    /// Closes the connection. If the client sent bytes that the script did not read, the kernel makes it a reset.
+    /// Closes the connection. If the client has sent bytes that the script did not read, the kernel sends a reset.
     public func close() {
         state.withLock { state in
             if state.descriptor >= 0 { Glibc.close(state.descriptor) }
@@ -187,7 +189,7 @@ public final class ScriptedConnection: Sendable {
         }
     }
 
-    /// Wakes a script that waits for this connection.
+    /// Wakes a script that is blocked on this connection.
     func interrupt() {
         state.withLock { _ = shutdown($0.descriptor, Int32(SHUT_RDWR)) }
     }
@@ -198,7 +200,7 @@ public final class ScriptedConnection: Sendable {
 
     // MARK: System calls
 
-    /// At least one byte, or none at the end.
+    /// Reads at least one byte; returns no bytes at the end.
     private func readSome(limit: Int) throws(PeerError) -> [UInt8] {
         let descriptor = state.withLock { $0.descriptor }
         var chunk = [UInt8](repeating: 0, count: min(limit, 65536))
@@ -213,7 +215,9 @@ public final class ScriptedConnection: Sendable {
         if count < 0 {
             throw PeerError(
                 code == EAGAIN ? .timedOut : .unexpected,
-                code == EAGAIN ? "nothing came in \(Self.patience) s" : "receiving: \(String(cString: strerror(code)))")
+                code == EAGAIN
+                    ? "nothing received within \(Self.patience) s"
+                    : "receiving failed: \(String(cString: strerror(code)))")
         }
         return Array(chunk[..<count])
     }
@@ -225,7 +229,7 @@ public final class ScriptedConnection: Sendable {
             let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else {
-                throw PeerError(.refused, "sending: \(String(cString: strerror(errno)))")
+                throw PeerError(.refused, "sending failed: \(String(cString: strerror(errno)))")
             }
             rest = rest.dropFirst(count)
         }

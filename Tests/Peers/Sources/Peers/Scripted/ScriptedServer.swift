@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// A TCP server in this process that does exactly what a script says, on plain blocking sockets and threads of its own.
+/// A TCP server in this process that follows a script exactly, with blocking sockets and its own threads.
 ///
 /// ```swift
 /// let server = try ScriptedServer { connection throws(PeerError) in
@@ -14,11 +14,10 @@ internal import Glibc
 /// let recordings = try await server.finished()
 /// ```
 ///
-/// The script runs once for each connection, each on its own thread. When it returns or throws, the connection is
-/// closed. What it throws comes out of ``finished(connections:seconds:)``, so that a test fails if its client did not
-/// keep to the script.
+/// The script runs once for each connection, on a thread of its own. When it returns or throws, the connection is closed.
+/// ``finished(connections:seconds:)`` rethrows its error, so that a test fails if the client departs from the script.
 public final class ScriptedServer: Sendable {
-    /// What to do with a connection.
+    /// The actions of the server on a connection.
     public typealias Script = @Sendable (ScriptedConnection) throws(PeerError) -> Void
 
     private struct State {
@@ -36,13 +35,13 @@ public final class ScriptedServer: Sendable {
     /// Listens, and runs `script` for every connection.
     ///
     /// - Parameters:
-    ///   - isIPv6: whether to listen on ::1 instead of 127.0.0.1.
-    ///   - port: a certain port, instead of a free one.
+    ///   - isIPv6: Whether to listen on ::1 instead of 127.0.0.1.
+    ///   - port: The port; nil for a free one.
     /// - Throws: ``PeerError/Code/noPort``.
     public init(isIPv6: Bool = false, port: Int? = nil, script: @escaping Script) throws(PeerError) {
         let (listener, port) = try Self.bound(SOCK_STREAM, isIPv6 ? .v6 : .v4, port)
         guard listen(listener.number, 64) == 0 else {
-            throw PeerError(.noPort, "listening: \(String(cString: strerror(errno)))")
+            throw PeerError(.noPort, "cannot listen: \(String(cString: strerror(errno)))")
         }
         state = Guarded(State())
         (self.listener, self.port) = (Guarded(listener), port)
@@ -56,12 +55,12 @@ public final class ScriptedServer: Sendable {
         stop()
     }
 
-    /// What each connection brought so far, in the order in which they came.
+    /// The recordings of all connections so far, in the order in which they were accepted.
     public var recordings: [Recording] { state.withLock { $0.connections }.map(\.recording) }
 
-    /// Waits until `connections` scripts have ended and none is running, and gives what they received.
+    /// Waits until `connections` scripts have ended and no script is running, and returns their recordings.
     ///
-    /// - Throws: what a script threw; ``PeerError/Code/timedOut`` after `seconds`.
+    /// - Throws: The error of a script; ``PeerError/Code/timedOut`` after `seconds`.
     @discardableResult
     public func finished(connections: Int = 1, seconds: Double = 60) async throws(PeerError) -> [Recording] {
         try await onOwnThread { () throws(PeerError) in
@@ -70,7 +69,7 @@ public final class ScriptedServer: Sendable {
             }
             guard let done else {
                 let count = self.recordings.count
-                throw PeerError(.timedOut, "\(count) of \(connections) connections came, or a script did not end")
+                throw PeerError(.timedOut, "\(count) of \(connections) connections arrived, or a script did not end")
             }
             let recordings = done.map(\.recording)
             if let error = recordings.lazy.compactMap(\.error).first { throw error }
@@ -78,13 +77,13 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// Waits until `count` connections were accepted, whatever their scripts do.
+    /// Waits until `count` connections were accepted, whether or not their scripts have ended.
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
     public func accepted(_ count: Int = 1, seconds: Double = 60) async throws(PeerError) {
         try await onOwnThread { () throws(PeerError) in
             if self.state.wait(seconds: seconds, for: { $0.connections.count >= count ? true : nil }) == nil {
-                throw PeerError(.timedOut, "\(self.recordings.count) of \(count) connections came")
+                throw PeerError(.timedOut, "\(self.recordings.count) of \(count) connections arrived")
             }
         }
     }
@@ -136,7 +135,7 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// A socket of this type on a loopback address.
+    /// Creates a socket of this type, bound to a loopback address.
     static func bound(_ type: __socket_type, _ address: LoopbackAddress, _ port: Int?) throws(PeerError) -> (
         OwnedDescriptor, Int
     ) {
@@ -145,7 +144,7 @@ public final class ScriptedServer: Sendable {
             let descriptor = OwnedDescriptor(
                 socket(address.family, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0))
             guard descriptor.number >= 0 else { break }
-            // For datagrams the option would mean that another socket may share the port.
+            // For datagrams, the option would allow another socket to share the port.
             var reuse: Int32 = type == SOCK_STREAM ? 1 : 0
             setsockopt(descriptor.number, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
             if address.bind(descriptor.number, port: number) { return (descriptor, number) }

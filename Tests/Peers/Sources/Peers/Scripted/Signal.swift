@@ -1,6 +1,6 @@
-/// Something that a test tells a scripted peer, or a scripted peer tells a test: go on now.
+/// A signal from a test to a scripted peer, or in the other direction, to continue.
 ///
-/// A script that waits for a signal makes a pause as long as the test needs, and no longer.
+/// A script that waits for a signal pauses exactly as long as the test needs.
 ///
 /// ```swift
 /// let halfRead = Signal()
@@ -15,15 +15,15 @@
 public final class Signal: Sendable {
     private let count = Guarded(0)
 
-    /// Makes a signal that was not fired.
+    /// Creates a signal that is not fired.
     public init() {}
 
-    /// Lets one wait go on: one that is waiting, or else the next.
+    /// Ends one wait: a current one, or else the next.
     public func fire() {
         count.withLock { $0 += 1 }
     }
 
-    /// Waits until it is fired, without keeping one of Swift's threads busy.
+    /// Waits until the signal is fired, without blocking a thread of Swift's pool.
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
     public func wait(seconds: Double = 60) async throws(PeerError) {
@@ -36,6 +36,6 @@ public final class Signal: Sendable {
             count -= 1
             return ()
         }
-        if fired == nil { throw PeerError(.timedOut, "the signal was not fired in \(seconds) s") }
+        if fired == nil { throw PeerError(.timedOut, "the signal was not fired within \(seconds) s") }
     }
 }

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A TCP port on 127.0.0.1 where connecting takes forever: neither accepted nor refused.
+/// A TCP port on 127.0.0.1 that neither accepts nor refuses connections, so that connecting never ends.
 ///
-/// Its queue of connections is full, so that the kernel drops every further SYN: what a client sees of a host behind a
-/// silent firewall.
+/// Its accept queue is full, so the kernel drops every further SYN. To a client it looks like a host behind a firewall that drops
+/// packets.
 ///
 /// ```swift
 /// let silent = try UnansweredPort()
@@ -14,14 +14,14 @@ public final class UnansweredPort: Sendable {
     public let port: Int
     private let descriptors: [OwnedDescriptor]
 
-    /// Makes one, and fills its queue.
+    /// Creates a port and fills its queue.
     ///
     /// - Throws: ``PeerError/Code/noPort``.
     public init() throws(PeerError) {
         let (listener, port) = try ScriptedServer.bound(SOCK_STREAM, .v4, nil)
-        // A backlog of 0 still takes one connection.
+        // A backlog of 0 still accepts one connection.
         guard listen(listener.number, 0) == 0 else {
-            throw PeerError(.noPort, "listening: \(String(cString: strerror(errno)))")
+            throw PeerError(.noPort, "cannot listen: \(String(cString: strerror(errno)))")
         }
         let clients = (0..<2).map { _ in
             let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue

@@ -1,4 +1,4 @@
-/// `openssl s_client`: judges TLS servers of ours.
+/// `openssl s_client`, for tests of TLS servers.
 ///
 /// ```swift
 /// let client = try OpenSSLClient(port: port, options: ["-alpn", "h2,http/1.1"])
@@ -6,17 +6,17 @@
 /// #expect(result.text.contains("ALPN protocol: http/1.1"))
 /// ```
 public struct OpenSSLClient: Sendable {
-    /// Where to connect, on 127.0.0.1.
+    /// The port to connect to, on 127.0.0.1.
     public var port: Int
-    /// The name to ask for (SNI) and to find in the certificate.
+    /// The name to send (SNI) and to verify in the certificate.
     public var serverName: String
     /// Further options of `s_client`.
     public var options: [String]
     private let root: String
 
-    /// Describes a client that trusts our authority and ends with an error if the server cannot be trusted.
+    /// Creates a client that trusts the shared ``CertificateAuthority`` and fails if the server cannot be verified.
     ///
-    /// - Throws: as ``CertificateAuthority/shared()``.
+    /// - Throws: As ``CertificateAuthority/shared()``.
     public init(port: Int, serverName: String = "localhost", options: [String] = []) throws(PeerError) {
         self.port = port
         self.serverName = serverName
@@ -26,8 +26,8 @@ public struct OpenSSLClient: Sendable {
 
     /// Connects, sends `text`, and reads until the server closes or `seconds` have passed.
     ///
-    /// - Throws: ``PeerError/Code/timedOut`` with what came so far in its log; ``PeerError/Code/notInstalled``. A failed
-    ///   handshake is a result with a status other than 0.
+    /// - Throws: ``PeerError/Code/timedOut``, with the output so far in its log; ``PeerError/Code/notInstalled``. A failed handshake
+    ///   is not an error, but a result with a status other than 0.
     public func run(sending text: String, seconds: Double = 20) async throws(PeerError) -> Command.Result {
         let arguments =
             ["s_client", "-connect", "127.0.0.1:\(port)", "-servername", serverName, "-verify_hostname", serverName]

@@ -1,4 +1,4 @@
-/// `openssl s_server`: a TLS server that is not a web server.
+/// `openssl s_server`: a TLS server without HTTP.
 ///
 /// ```swift
 /// let server = OpenSSLServer(.echoReversed, versions: [.tls12])
@@ -6,19 +6,19 @@
 /// // connect to 127.0.0.1, server.port; "abc\n" comes back as "cba\n"
 /// ```
 public final class OpenSSLServer: Peer {
-    /// What the server does with a connection.
+    /// How the server treats a connection.
     public enum Mode: Hashable, Sendable {
-        /// Sends every line back with its letters reversed.
+        /// Returns every line with its characters reversed.
         case echoReversed
-        /// Answers any HTTP/1.0 request with a page that tells the parameters of the connection, then closes.
+        /// Answers any HTTP/1.0 request with a page that lists the parameters of the connection, then closes.
         case statusPage
-        /// Prints what it receives, see ``OpenSSLServer/received``, and sends what ``OpenSSLServer/send(_:)`` is given.
+        /// Records received bytes in ``OpenSSLServer/received``, and sends the bytes passed to ``OpenSSLServer/send(_:)``.
         case conversation
     }
 
     /// `openssl`.
     public static let program = Program("openssl")
-    /// The running program.
+    /// The process of the server.
     public let process: PeerProcess
 
     private let mode: Mode
@@ -29,13 +29,12 @@ public final class OpenSSLServer: Peer {
     private let applicationProtocols: [String]
     private let options: [String]
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     ///
     /// - Parameters:
-    ///   - identity: shown instead of `certificate`.
-    ///   - applicationProtocols: what it is ready to choose from the client's ALPN list, best first; none means that it
-    ///     ignores ALPN.
-    ///   - options: further options of `s_server`, as `["-cipher", "AES128-SHA"]` or `["-no_ticket"]`.
+    ///   - identity: The certificate to send instead of `certificate`.
+    ///   - applicationProtocols: The protocols to choose from the client's ALPN list, best first. If empty, the server ignores ALPN.
+    ///   - options: Further options of `s_server`, such as `["-cipher", "AES128-SHA"]` or `["-no_ticket"]`.
     public init(
         _ mode: Mode, certificate: ServerCertificate = .good, identity: Identity? = nil,
         versions: Set<TLSVersion> = Set(TLSVersion.allCases),
@@ -52,7 +51,7 @@ public final class OpenSSLServer: Peer {
         process = PeerProcess(in: namespace)
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         let authority = try CertificateAuthority.shared()
         let identity = identity ?? authority.server(certificate)
@@ -72,7 +71,7 @@ public final class OpenSSLServer: Peer {
             switch mode {
             case .echoReversed: arguments.append("-rev")
             case .statusPage: arguments.append("-www")
-            // Not quiet, s_server takes lines that begin with Q, q, r, R, P, S or B as commands.
+            // Without -quiet, s_server interprets lines that begin with Q, q, r, R, P, S or B as commands.
             case .conversation: arguments.append("-quiet")
             }
             return PeerProcess.Launch(
@@ -81,17 +80,17 @@ public final class OpenSSLServer: Peer {
         }
     }
 
-    /// In a ``Mode/conversation``: what the clients sent so far.
+    /// The text that clients have sent so far, in mode ``Mode/conversation``.
     public var received: String { log }
 
-    /// In a ``Mode/conversation``: sends these bytes to the client that is connected.
+    /// Sends these bytes to the connected client, in mode ``Mode/conversation``.
     ///
-    /// - Throws: ``PeerError/Code/refused`` in another mode or if it does not run.
+    /// - Throws: ``PeerError/Code/refused`` in another mode, or if the server is not running.
     public func send(_ bytes: [UInt8]) throws(PeerError) {
         try process.send(bytes)
     }
 
-    /// In a ``Mode/conversation``: closes the connection with a proper `close_notify`, and ends the server.
+    /// Closes the connection with `close_notify` and ends the server, in mode ``Mode/conversation``.
     public func finish() {
         process.endInput()
     }

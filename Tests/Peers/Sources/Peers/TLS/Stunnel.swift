@@ -1,4 +1,4 @@
-/// stunnel: TLS for programs that have none, on either side.
+/// stunnel: adds TLS to a connection of a program without TLS, as client or as server.
 ///
 /// ```swift
 /// let server = Stunnel(.server, to: plain.port)               // TLS here, plain there
@@ -6,17 +6,17 @@
 /// let mail = Stunnel(.server, to: plain.port, speaking: "smtp")   // TLS after STARTTLS
 /// ```
 public final class Stunnel: Peer {
-    /// Which side of TLS it takes.
+    /// The side of TLS that stunnel takes.
     public enum Role: Hashable, Sendable {
-        /// Takes TLS, and passes on in the clear.
+        /// Accepts TLS and forwards without TLS.
         case server
-        /// Takes what is in the clear, and passes it on over TLS; verifies the server, for the name `localhost`.
+        /// Accepts connections without TLS and forwards over TLS. Verifies the server for the name `localhost`.
         case client
     }
 
     /// `stunnel`.
     public static let program = Program("stunnel", package: "stunnel4")
-    /// The running program.
+    /// The process of the server.
     public let process = PeerProcess()
     private let role: Role
     private let target: Int
@@ -24,13 +24,13 @@ public final class Stunnel: Peer {
     private let certificate: ServerCertificate
     private let options: [String]
 
-    /// Makes one; it has to be started.
+    /// Creates a server that is not started yet.
     ///
     /// - Parameters:
-    ///   - target: the port that it connects to, on 127.0.0.1.
-    ///   - dialogue: the protocol whose STARTTLS it speaks: `smtp`, `imap`, `pop3`.
-    ///   - certificate: what a server shows.
-    ///   - options: further lines of its configuration, as `"sslVersion = TLSv1.2"`.
+    ///   - target: The port to forward to, on 127.0.0.1.
+    ///   - dialogue: The protocol whose STARTTLS to speak: `smtp`, `imap` or `pop3`.
+    ///   - certificate: The certificate of a server.
+    ///   - options: Further configuration lines, such as `"sslVersion = TLSv1.2"`.
     public init(
         _ role: Role, to target: Int, speaking dialogue: String? = nil, certificate: ServerCertificate = .good,
         options: [String] = []
@@ -42,7 +42,7 @@ public final class Stunnel: Peer {
         self.options = options
     }
 
-    /// Starts it and returns when it accepts connections.
+    /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
         let authority = try CertificateAuthority.shared()
         let identity = authority.server(certificate)
