@@ -2,7 +2,7 @@ import Peers
 import Testing
 
 @Suite struct AvahiTests {
-    @Test func findsWhatAnotherHostPublishes() async throws {
+    @Test func findsServicesOfAnotherHost() async throws {
         let network = try WiredNamespaces()
         defer { network.remove() }
         let service = Avahi.Service("Printer", type: "_ipp._tcp", port: 631, texts: ["a=b"])
@@ -19,7 +19,7 @@ import Testing
         #expect(try await browser.address(of: "left-host.local") == "10.77.5.1")
     }
 
-    @Test func programsTellInLines() async throws {
+    @Test func programsReportInLines() async throws {
         let program = LineProgram("/bin/sh", ["-c", "echo one; echo two; sleep 60"])
         try program.start()
         defer { program.stop() }

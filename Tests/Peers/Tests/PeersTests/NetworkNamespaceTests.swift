@@ -30,7 +30,7 @@ import Testing
         #expect(try await Command(Program("curl"), fetch).run().errors.contains("curl: (7)"))
     }
 
-    @Test func saysWhatTheSetupComplainedAbout() throws {
+    @Test func reportsErrorsOfTheSetup() throws {
         let error = #expect(throws: PeerError.self) { try NetworkNamespace(setup: ["no-such-command"]) }
         #expect(error?.code == .refused)
         #expect(error?.description.contains("no-such-command") == true)

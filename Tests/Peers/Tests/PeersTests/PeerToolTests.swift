@@ -30,7 +30,7 @@ import Testing
         #expect(try await run("echo", "sh", "-c", "exit 7").status == 7)
     }
 
-    @Test func refusesWhatItDoesNotKnow() async throws {
+    @Test func refusesUnknownPeers() async throws {
         let unknown = try await run("gopher")
         #expect(unknown.status == 2 && unknown.errors.contains("unknown peer 'gopher'"))
         #expect(try await run("--help").text.hasPrefix("usage: peer NAME"))

@@ -33,9 +33,9 @@ public final class KerberosRealm: Peer {
     /// Starts the server and returns when it listens.
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
-            try scratch.write("krb5.conf", clients(folder: scratch.path, port: ports[0]))
-            try scratch.write("skew.conf", clients(folder: scratch.path, port: ports[0], skew: 1))
-            try scratch.write("kdc.conf", Self.centre(folder: scratch.path, port: ports[0]))
+            try scratch.write("krb5.conf", clientConfiguration(folder: scratch.path, port: ports[0]))
+            try scratch.write("skew.conf", clientConfiguration(folder: scratch.path, port: ports[0], skew: 1))
+            try scratch.write("kdc.conf", Self.kdcConfiguration(folder: scratch.path, port: ports[0]))
             let environment = [
                 "KRB5_CONFIG": scratch.file("krb5.conf"), "KRB5_KDC_PROFILE": scratch.file("kdc.conf"),
             ]
@@ -89,7 +89,7 @@ public final class KerberosRealm: Peer {
         return cache
     }
 
-    private func clients(folder: String, port: Int, skew: Int = 300) -> String {
+    private func clientConfiguration(folder: String, port: Int, skew: Int = 300) -> String {
         """
         [libdefaults]
             default_realm = \(Self.name)
@@ -119,7 +119,7 @@ public final class KerberosRealm: Peer {
         """
     }
 
-    private static func centre(folder: String, port: Int) -> String {
+    private static func kdcConfiguration(folder: String, port: Int) -> String {
         """
         [kdcdefaults]
             kdc_listen = ""

@@ -53,7 +53,7 @@ public final class CertificateAuthority: Sendable {
         _ = try Command("sh", "-c", Self.script, scratch.path, passphrase).check()
     }
 
-    let scratch: ScratchFolder
+    private let scratch: ScratchFolder
 
     private static let cached = Result { () throws(PeerError) in try CertificateAuthority() }
 
@@ -137,4 +137,58 @@ public final class CertificateAuthority: Sendable {
         openssl pkcs12 -export -in client.pem -inkey client.key -out client.p12 -name client -passout "pass:$1"
         chmod 644 *.key *.p12
         """
+}
+
+extension CertificateAuthority {
+    /// Creates the authority's OCSP response about the certificate ``ServerCertificate/good``: a DER file, valid for a day.
+    ///
+    /// - Throws: As ``init()``.
+    public func status(isRevoked: Bool) throws(PeerError) -> String {
+        let name = isRevoked ? "revoked" : "valid"
+        _ = try Command("sh", "-c", Self.statusScript, scratch.path, name, isRevoked ? "R" : "V").check()
+        return scratch.file("\(name).ocsp.der")
+    }
+
+    /// `$0` is the folder, `$1` the base name of the response, `$2` the letter of the status in the authority's index.
+    private static let statusScript = """
+        set -e
+        cd "$0"
+        serial=$(openssl x509 -in missing-intermediate.pem -noout -serial | cut -d= -f2)
+        revoked=; if [ "$2" = R ]; then revoked=200101000000Z; fi
+        printf '%s\\t%s\\t%s\\t%s\\tunknown\\t/CN=localhost\\n' "$2" 491231235959Z "$revoked" "$serial" > "$1.$$.index"
+        openssl ocsp -index "$1.$$.index" -CA intermediate.pem -rsigner intermediate.pem -rkey intermediate.key \\
+            -issuer intermediate.pem -cert missing-intermediate.pem -respout "$1.$$.der" -ndays 1 -noverify >&2
+        mv "$1.$$.der" "$1.ocsp.der"  # atomic, because other tests may be reading the file
+        """
+}
+
+/// A server certificate: a valid one, or one with exactly one fault.
+///
+/// All other properties are the same: EC P-256, issued by the intermediate, for `localhost`, `127.0.0.1`, `::1`, `peers.test` and
+/// `*.peers.test`, valid for a year, sent with the intermediate.
+public enum ServerCertificate: String, Hashable, Sendable, CaseIterable {
+    /// A valid certificate.
+    case good
+    /// Valid only in the year 2020.
+    case expired
+    /// Valid only in the year 2100.
+    case notYetValid = "not-yet-valid"
+    /// For `other.example` only.
+    case wrongHost = "wrong-host"
+    /// Self-signed.
+    case selfSigned = "self-signed"
+    /// Issued by an untrusted root, which is sent with it.
+    case unknownRoot = "unknown-root"
+    /// Issued by the untrusted authority of an intercepting program, under the name of mitmproxy.
+    case intercepted
+    /// Valid, but sent without the intermediate.
+    case missingIntermediate = "missing-intermediate"
+}
+
+/// The paths of a certificate and its private key, in PEM unless stated otherwise.
+public struct Identity: Hashable, Sendable {
+    /// The certificate, followed by its intermediate certificates.
+    public var chain: String
+    /// The private key (PKCS #8, not encrypted).
+    public var key: String
 }

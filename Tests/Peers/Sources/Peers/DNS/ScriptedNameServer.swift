@@ -51,7 +51,7 @@ public final class ScriptedNameServer: Sendable {
         stream = try ScriptedServer(port: port) { connection throws(PeerError) in
             while let length = try? connection.read(2) {
                 let bytes = try connection.read(Int(length[0]) << 8 | Int(length[1]))
-                guard let query = Self.note(bytes, .tcp, in: received) else { return }
+                guard let query = Self.record(bytes, .tcp, in: received) else { return }
                 try Self.play(script(query), query) { bytes, _ throws(PeerError) in
                     try connection.send(UInt16(truncatingIfNeeded: bytes.count).bigEndianBytes + bytes)
                 }
@@ -76,7 +76,7 @@ public final class ScriptedNameServer: Sendable {
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
     @discardableResult
     public func queries(_ count: Int, seconds: Double = 60) async throws(PeerError) -> [DNSQuery] {
-        try await onOwnThread { () throws(PeerError) in
+        try await onNewThread { () throws(PeerError) in
             guard let queries = self.received.wait(seconds: seconds, for: { $0.count >= count ? $0 : nil }) else {
                 throw PeerError(.timedOut, "\(self.queries.count) of \(count) queries arrived")
             }
@@ -95,7 +95,7 @@ public final class ScriptedNameServer: Sendable {
         _ = isServing.wait(seconds: 5) { $0 ? nil : true }
     }
 
-    private static func note(
+    private static func record(
         _ bytes: [UInt8], _ transport: DNSQuery.Transport, in received: Guarded<[DNSQuery]>
     ) -> DNSQuery? {
         received.withLock { queries in
@@ -147,7 +147,7 @@ public final class ScriptedNameServer: Sendable {
             if count < 0 && errno == EINTR { continue }
             // A query is never empty; an empty result means that the socket was shut down.
             guard count > 0 else { return }
-            guard let query = note(Array(buffer[..<count]), .udp, in: received) else { continue }
+            guard let query = record(Array(buffer[..<count]), .udp, in: received) else { continue }
             let address = client
             let addressSize = size
             Thread.detachNewThread {
@@ -162,5 +162,59 @@ public final class ScriptedNameServer: Sendable {
                 }
             }
         }
+    }
+}
+
+/// A query that a ``ScriptedNameServer`` has received.
+public struct DNSQuery: Hashable, Sendable {
+    /// The transport of a query.
+    public enum Transport: Hashable, Sendable {
+        /// A datagram.
+        case udp
+        /// A TCP stream, with the length before each message.
+        case tcp
+    }
+
+    /// The transport of the query.
+    public var transport: Transport
+    /// The number of the query; 0 for the first of its server.
+    public var number: Int
+    /// The queried name, without a trailing dot.
+    public var name: String
+    /// The queried type: 1 for A, 28 for AAAA, 33 for SRV.
+    public var type: Int
+    /// The whole message.
+    public var bytes: [UInt8]
+
+    /// Parses a message with one question (RFC 1035 §4.1); returns nil for other bytes.
+    init?(_ bytes: [UInt8], transport: Transport, number: Int) {
+        var labels: [String] = []
+        var index = 12
+        while index < bytes.count, bytes[index] != 0 {
+            let end = index + 1 + Int(bytes[index])
+            guard bytes[index] < 64, end <= bytes.count else { return nil }
+            labels.append(String(decoding: bytes[index + 1..<end], as: UTF8.self))
+            index = end
+        }
+        guard bytes.count >= 12, bytes[4] == 0, bytes[5] == 1, index + 5 <= bytes.count else { return nil }
+        self.transport = transport
+        self.number = number
+        self.bytes = bytes
+        name = labels.joined(separator: ".")
+        type = Int(bytes[index + 1]) << 8 | Int(bytes[index + 2])
+        questionEnd = index + 5
+    }
+
+    private let questionEnd: Int
+
+    /// Encodes an answer with these records and this RCODE (RFC 1035 §4.1.1).
+    func answer(_ records: [DNSRecord], code: Int = 0, isTruncated: Bool = false) -> [UInt8] {
+        // QR, AA and TC; RD as in the query; RA.
+        let flags: [UInt8] = [0x84 | (isTruncated ? 2 : 0) | bytes[2] & 1, 0x80 | UInt8(code & 15)]
+        var message = bytes[..<2] + flags
+        message += [0, 1] + UInt16(records.count).bigEndianBytes + [0, 0, 0, 0]
+        message += bytes[12..<questionEnd]
+        for record in records { message += record.wire }
+        return Array(message)
     }
 }

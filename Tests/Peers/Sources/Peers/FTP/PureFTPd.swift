@@ -49,7 +49,7 @@ public final class PureFTPd: FTPServer {
                 "-H", "-c", "50", "-C", "50", "-L", "200000:5", "-k", "100", "-i",
             ]
             return PeerProcess.Launch(
-                arguments: accounts.covering([server] + options), sockets: sockets(ports[0]))
+                arguments: accounts.arguments(running: [server] + options), sockets: sockets(ports[0]))
         }
     }
 

@@ -65,7 +65,8 @@ public final class Vsftpd: FTPServer {
             ]
             let text = settings.map { "\($0.0)=\($0.1)\n" }.joined()
             let file = try scratch.write("vsftpd.conf", text)
-            let covered = hasUsers ? try ServerAccounts(scratch, service: "vsftpd").covering([server, file]) : nil
+            let covered =
+                hasUsers ? try ServerAccounts(scratch, service: "vsftpd").arguments(running: [server, file]) : nil
             return PeerProcess.Launch(
                 arguments: covered ?? [file], sockets: sockets(ports[0]), logs: ["vsftpd.log"])
         }

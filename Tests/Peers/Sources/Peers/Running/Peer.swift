@@ -32,16 +32,16 @@ extension Peer {
     /// The server's output so far: standard output, standard error and its log files.
     public var log: String { process.log }
 
-    /// Waits until the log satisfies `isAsWanted`, at most for `seconds`. Returns whether it does.
+    /// Waits until the log satisfies `condition`, at most for `seconds`. Returns whether it does.
     ///
     /// Servers log late: squid, for example, logs a tunnel when it has ended.
-    public func logs(seconds: Double = 60, _ isAsWanted: @escaping @Sendable (String) -> Bool) async -> Bool {
-        let found = try? await onOwnThread { [process] () throws(PeerError) in
+    public func logs(seconds: Double = 60, _ condition: @escaping @Sendable (String) -> Bool) async -> Bool {
+        let found = try? await onNewThread { [process] () throws(PeerError) in
             let end = ContinuousClock.now + .seconds(seconds)
             // The log of a stopped server does not change any more.
-            guard let folder = try? process.folder() else { return isAsWanted(process.log) }
+            guard let folder = try? process.folder() else { return condition(process.log) }
             let watch = try FolderWatch(folder.path)
-            while !isAsWanted(process.log) {
+            while !condition(process.log) {
                 if ContinuousClock.now >= end { return false }
                 watch.wait(until: end)
             }
@@ -61,5 +61,43 @@ extension Peer {
     /// Ends the server, waits until it has ended, and removes its files. Safe to call twice.
     public func stop() {
         process.stop()
+    }
+}
+
+/// An error of a peer, with the server's log. Print it for the details.
+public struct PeerError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of error.
+    public enum Code: Hashable, Sendable {
+        /// The program is not installed; `reason` names the Debian package.
+        case notInstalled
+        /// The program ended, or a command failed.
+        case exited
+        /// A deadline passed.
+        case timedOut
+        /// No free port was found, even after several attempts.
+        case noPort
+        /// The kernel or the file system refused.
+        case refused
+        /// A scripted peer received something that its script does not expect.
+        case unexpected
+    }
+
+    /// The kind of error.
+    public var code: Code
+    /// A description of the error, for display.
+    public var reason: String
+    /// The output of the program, the newest last; empty if no program was started.
+    public var log: String
+
+    /// Creates an error.
+    public init(_ code: Code, _ reason: String, log: String = "") {
+        self.code = code
+        self.reason = reason
+        self.log = log
+    }
+
+    /// The reason, followed by the last 4000 characters of the log.
+    public var description: String {
+        log.isEmpty ? reason : "\(reason)\n--- log ---\n\(log.suffix(4000))"
     }
 }

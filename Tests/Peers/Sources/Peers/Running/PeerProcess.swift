@@ -17,7 +17,7 @@ public final class PeerProcess: Sendable {
         /// Whether a descendant of the process listens, instead of the process itself.
         var ownerIsDescendant = false
         /// Whether the program's standard input is connected to ``PeerProcess/send(_:)``.
-        var wantsInput = false
+        var hasInput = false
     }
 
     private struct State {
@@ -134,12 +134,12 @@ public final class PeerProcess: Sendable {
     ) throws(PeerError) {
         // A socket pair instead of a pipe, because a write to it can suppress SIGPIPE.
         var pair: [Int32] = [-1, -1]
-        if launch.wantsInput { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) }
+        if launch.hasInput { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) }
         defer { if pair[0] >= 0 { close(pair[0]) } }
         let (program, arguments) = try namespace?.entering(program, launch.arguments) ?? (program, launch.arguments)
         let child = try ChildProcess(
             program, arguments, environment: ["HOME": scratch.path].merging(launch.environment) { $1 },
-            folder: scratch.path, input: launch.wantsInput ? .descriptor(pair[0]) : .nothing,
+            folder: scratch.path, input: launch.hasInput ? .descriptor(pair[0]) : .nothing,
             output: scratch.file("output.log"))
         state.withLock { state in
             state.ports = ports

@@ -11,12 +11,12 @@ public final class ScriptedConnection: Sendable {
     /// The number of the connection; 0 for the first of its server.
     public let number: Int
     private let state: Guarded<State>
-    private static let patience = 60
+    private static let timeout = 60
 
     init(_ descriptor: Int32, number: Int) {
         self.number = number
         state = Guarded(State(descriptor: descriptor))
-        var limit = timeval(tv_sec: Self.patience, tv_usec: 0)
+        var limit = timeval(tv_sec: Self.timeout, tv_usec: 0)
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -144,14 +144,14 @@ public final class ScriptedConnection: Sendable {
     ///
     /// - Throws: ``PeerError/Code/timedOut``.
     public func awaitDelivery() throws(PeerError) {
-        let end = ContinuousClock.now + .seconds(Self.patience)
+        let end = ContinuousClock.now + .seconds(Self.timeout)
         let descriptor = state.withLock { $0.descriptor }
         while true {
             var unsent: Int32 = 0
             // SIOCOUTQ has the same value as TIOCOUTQ, which Swift imports.
             if ioctl(descriptor, UInt(TIOCOUTQ), &unsent) != 0 || unsent == 0 { return }
             guard ContinuousClock.now < end else {
-                throw PeerError(.timedOut, "the client did not acknowledge \(unsent) bytes within \(Self.patience) s")
+                throw PeerError(.timedOut, "the client did not acknowledge \(unsent) bytes within \(Self.timeout) s")
             }
             // The kernel has no notification for acknowledgements: `poll` reports only a third of the buffer as free. So this polls.
             usleep(200)
@@ -162,7 +162,7 @@ public final class ScriptedConnection: Sendable {
     ///
     /// - Throws: ``PeerError/Code/timedOut``.
     public func wait(for signal: Signal) throws(PeerError) {
-        try signal.block(seconds: Double(Self.patience))
+        try signal.block(seconds: Double(Self.timeout))
     }
 
     // MARK: Ending
@@ -194,7 +194,7 @@ public final class ScriptedConnection: Sendable {
         state.withLock { _ = shutdown($0.descriptor, Int32(SHUT_RDWR)) }
     }
 
-    func note(_ error: PeerError) {
+    func record(_ error: PeerError) {
         state.withLock { $0.recording.error = error }
     }
 
@@ -216,7 +216,7 @@ public final class ScriptedConnection: Sendable {
             throw PeerError(
                 code == EAGAIN ? .timedOut : .unexpected,
                 code == EAGAIN
-                    ? "nothing received within \(Self.patience) s"
+                    ? "nothing received within \(Self.timeout) s"
                     : "receiving failed: \(String(cString: strerror(code)))")
         }
         return Array(chunk[..<count])
@@ -237,5 +237,47 @@ public final class ScriptedConnection: Sendable {
 
     private static func quoted(_ bytes: [UInt8]) -> String {
         String(decoding: bytes, as: UTF8.self).debugDescription
+    }
+}
+
+/// A signal from a test to a scripted peer, or in the other direction, to continue.
+///
+/// A script that waits for a signal pauses exactly as long as the test needs.
+///
+/// ```swift
+/// let halfRead = Signal()
+/// let server = try ScriptedServer { connection throws(PeerError) in
+///     try connection.send("half")
+///     try connection.wait(for: halfRead)
+///     try connection.send("the rest")
+/// }
+/// // read "half" with the code under test, then:
+/// halfRead.fire()
+/// ```
+public final class Signal: Sendable {
+    private let count = Guarded(0)
+
+    /// Creates a signal that is not fired.
+    public init() {}
+
+    /// Ends one wait: a current one, or else the next.
+    public func fire() {
+        count.withLock { $0 += 1 }
+    }
+
+    /// Waits until the signal is fired, without blocking a thread of Swift's pool.
+    ///
+    /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
+    public func wait(seconds: Double = 60) async throws(PeerError) {
+        try await onNewThread { () throws(PeerError) in try self.block(seconds: seconds) }
+    }
+
+    func block(seconds: Double) throws(PeerError) {
+        let fired: Void? = count.wait(seconds: seconds) { count in
+            guard count > 0 else { return nil }
+            count -= 1
+            return ()
+        }
+        if fired == nil { throw PeerError(.timedOut, "the signal was not fired within \(seconds) s") }
     }
 }

@@ -63,7 +63,7 @@ public final class ScriptedServer: Sendable {
     /// - Throws: The error of a script; ``PeerError/Code/timedOut`` after `seconds`.
     @discardableResult
     public func finished(connections: Int = 1, seconds: Double = 60) async throws(PeerError) -> [Recording] {
-        try await onOwnThread { () throws(PeerError) in
+        try await onNewThread { () throws(PeerError) in
             let done = self.state.wait(seconds: seconds) { state in
                 state.running == 0 && state.connections.count >= connections ? state.connections : nil
             }
@@ -81,7 +81,7 @@ public final class ScriptedServer: Sendable {
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
     public func accepted(_ count: Int = 1, seconds: Double = 60) async throws(PeerError) {
-        try await onOwnThread { () throws(PeerError) in
+        try await onNewThread { () throws(PeerError) in
             if self.state.wait(seconds: seconds, for: { $0.connections.count >= count ? true : nil }) == nil {
                 throw PeerError(.timedOut, "\(self.recordings.count) of \(count) connections arrived")
             }
@@ -127,7 +127,7 @@ public final class ScriptedServer: Sendable {
                 do throws(PeerError) {
                     try script(connection)
                 } catch {
-                    connection.note(error)
+                    connection.record(error)
                 }
                 connection.close()
                 state.withLock { $0.running -= 1 }
@@ -150,5 +150,78 @@ public final class ScriptedServer: Sendable {
             if address.bind(descriptor.number, port: number) { return (descriptor, number) }
         }
         throw PeerError(.noPort, "cannot bind \(address.text): \(String(cString: strerror(errno)))")
+    }
+}
+
+/// What a scripted server received on one connection.
+public struct Recording: Hashable, Sendable {
+    /// How the client ended the connection, as far as the script has seen.
+    public enum Ending: Hashable, Sendable {
+        /// The script ended before the client did.
+        case unseen
+        /// The client closed its sending side (FIN).
+        case finished
+        /// The client reset the connection.
+        case reset
+    }
+
+    /// All bytes that the script read, expected or not.
+    public var received: [UInt8] = []
+    /// How the client ended.
+    public var ending = Ending.unseen
+    /// The error that the script threw, if any.
+    public var error: PeerError?
+
+    /// The bytes as text.
+    public var text: String { String(decoding: received, as: UTF8.self) }
+}
+
+/// A TCP port on 127.0.0.1 that neither accepts nor refuses connections, so that connecting never ends.
+///
+/// Its accept queue is full, so the kernel drops every further SYN. To a client it looks like a host behind a firewall that drops
+/// packets.
+///
+/// ```swift
+/// let silent = try UnansweredPort()
+/// // connecting to 127.0.0.1, silent.port must give up by its own deadline
+/// ```
+public final class UnansweredPort: Sendable {
+    /// The port.
+    public let port: Int
+    private let descriptors: [OwnedDescriptor]
+
+    /// Creates a port and fills its queue.
+    ///
+    /// - Throws: ``PeerError/Code/noPort``.
+    public init() throws(PeerError) {
+        let (listener, port) = try ScriptedServer.bound(SOCK_STREAM, .v4, nil)
+        // A backlog of 0 still accepts one connection.
+        guard listen(listener.number, 0) == 0 else {
+            throw PeerError(.noPort, "cannot listen: \(String(cString: strerror(errno)))")
+        }
+        let clients = (0..<2).map { _ in
+            let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+            let client = OwnedDescriptor(socket(AF_INET, Int32(type), 0))
+            _ = LoopbackAddress.v4.withSockAddr(port: port) { connect(client.number, $0, $1) }
+            return client
+        }
+        self.port = port
+        descriptors = [listener] + clients
+    }
+}
+
+/// A file descriptor that is closed when the last reference to it is released.
+///
+/// A server and its threads share one. Its number cannot be reused for another file while one of them may still pass it to a
+/// call.
+final class OwnedDescriptor: Sendable {
+    let number: Int32
+
+    init(_ number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        close(number)
     }
 }

@@ -20,7 +20,7 @@ public final class Stunnel: Peer {
     public let process = PeerProcess()
     private let role: Role
     private let target: Int
-    private let dialogue: String?
+    private let startTLSProtocol: String?
     private let certificate: ServerCertificate
     private let options: [String]
 
@@ -28,16 +28,16 @@ public final class Stunnel: Peer {
     ///
     /// - Parameters:
     ///   - target: The port to forward to, on 127.0.0.1.
-    ///   - dialogue: The protocol whose STARTTLS to speak: `smtp`, `imap` or `pop3`.
+    ///   - startTLSProtocol: The protocol whose STARTTLS to speak: `smtp`, `imap` or `pop3`.
     ///   - certificate: The certificate of a server.
     ///   - options: Further configuration lines, such as `"sslVersion = TLSv1.2"`.
     public init(
-        _ role: Role, to target: Int, speaking dialogue: String? = nil, certificate: ServerCertificate = .good,
+        _ role: Role, to target: Int, speaking startTLSProtocol: String? = nil, certificate: ServerCertificate = .good,
         options: [String] = []
     ) {
         self.role = role
         self.target = target
-        self.dialogue = dialogue
+        self.startTLSProtocol = startTLSProtocol
         self.certificate = certificate
         self.options = options
     }
@@ -54,7 +54,7 @@ public final class Stunnel: Peer {
             case .client:
                 lines += ["client = yes", "CAfile = \(authority.root)", "verifyChain = yes", "checkHost = localhost"]
             }
-            if let dialogue { lines.append("protocol = \(dialogue)") }
+            if let startTLSProtocol { lines.append("protocol = \(startTLSProtocol)") }
             let file = try scratch.write("stunnel.conf", (lines + options).map { $0 + "\n" }.joined())
             return PeerProcess.Launch(arguments: [file], sockets: ListeningSocket.tcp(ports[0]))
         }
