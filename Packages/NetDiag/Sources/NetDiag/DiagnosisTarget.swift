@@ -124,7 +124,7 @@ struct DiagnosisTarget: Sendable, Hashable {
         switch choice {
         case .direct: (target.proxy, target.proxyScript) = (nil, nil)
         case .server(let server):
-            // Of a chain the nearest one: the others cannot be reached from here.
+            // Of a proxy chain, only the nearest proxy can be reached from this machine.
             var nearest = server
             while let nearer = nearest.via.first { nearest = nearer }
             (target.proxy, target.proxyScript) = (nearest, nil)
