@@ -1,6 +1,6 @@
 import HTTPMessage
 
-/// Parses a chunked response that comes a byte at a time, and is refused a field that would split a message.
+/// Parses a chunked response that arrives byte by byte, and checks that a field value that would split a message is rejected.
 @main struct Consumer {
     static func main() throws {
         let wire = "HTTP/1.1 200 OK\r\nsErVeR: tiny\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"

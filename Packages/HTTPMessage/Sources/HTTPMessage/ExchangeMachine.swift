@@ -1,15 +1,15 @@
-/// One request and its response on a connection: what each side may send next, and what becomes of the connection.
+/// The state machine of one request and its response: what each side may send next, and whether the connection can be reused.
 ///
-/// Client and server drive the same machine: both report the heads, data and ends of the two messages, whether they send
-/// or receive them. The machine does no I/O and reads no clock. It owns the rules that tie the two messages together:
-/// `100 (Continue)`, early responses, persistence, upgrades and tunnels (RFC 9110 §10.1.1, §15.2, §7.8; RFC 9112 §9).
+/// Clients and servers use the same machine. Both report the heads, data and ends of the two messages, regardless of whether they
+/// send or receive them. The machine performs no I/O and reads no clock. It implements the rules that connect the two messages:
+/// 100 (Continue), early responses, persistence, upgrades and tunnels (RFC 9110 §10.1.1, §15.2, §7.8; RFC 9112 §9).
 ///
 /// ```swift
 /// var exchange = ExchangeMachine(.client)
 /// var request = try HTTPRequest(method: .put, target: "/file")
 /// try request.fields.append("100-continue", for: .expect)
 ///
-/// // A client has sent the head. The body waits for the server's permission, or for a time limit of the client's choice.
+/// // The client has sent the head. It sends the body after a 100 (Continue), or after a time limit of its choice.
 /// try exchange.beginRequest(request, framing: .length(5))  // .awaitContinue
 /// try exchange.beginResponse(HTTPResponse(status: .continue))  // .continueRequest: send the body
 /// try exchange.endRequest()
@@ -18,113 +18,117 @@
 /// exchange.outcome  // .reusable: the next request needs a new machine
 /// ```
 ///
-/// Theory of operation. Each of the two messages is in one ``State``. What happens to a message is an ``Event``, and
-/// ``next(_:_:_:)`` is the table that says which events a state allows and what the state is then. Everything else
-/// is a handful of rules by which an event on one message moves the other one; they stand in the methods that report the
-/// event. An event that the table does not allow throws, and leaves that message failed and the connection unusable.
+/// Theory of operation. Each of the two messages has a ``State``. The table ``next(_:_:_:)`` defines which ``Event`` each state
+/// allows, and the state that follows. The methods that report an event also contain the few rules by which an event of one
+/// message changes the state of the other. If the table does not allow an event, the method throws; the message has then failed
+/// and the connection is unusable.
 ///
-/// The machine is about one exchange, not about a connection, so that an exchange over a stream of HTTP/2 can use it as
-/// well: there, nothing closes the connection, and ``Outcome/reusable`` means that the stream has ended.
+/// The machine represents an exchange, not a connection, so that an exchange on an HTTP/2 stream can use it as well. There,
+/// nothing closes the connection, and ``Outcome/reusable`` means that the stream has ended.
 public struct ExchangeMachine: Sendable {
-    /// Which side drives the machine. The rules are the same; errors say whose mistake it was.
+    /// The side that uses the machine. It only determines the ``HTTPMessageError/fault`` of errors.
     public enum Role: Hashable, Sendable, CaseIterable {
-        /// Sends the request.
+        /// The side that sends the request.
         case client
-        /// Sends the response.
+        /// The side that sends the response.
         case server
     }
 
-    /// One of the two messages.
+    /// The messages of an exchange.
     public enum Message: Hashable, Sendable, CaseIterable {
-        /// From the client to the server.
+        /// The message from the client to the server.
         case request
-        /// From the server to the client.
+        /// The message from the server to the client.
         case response
     }
 
-    /// How far a message has come.
+    /// The states of a message.
     public enum State: Hashable, Sendable, CaseIterable {
-        /// Nothing was sent, and nothing is expected.
+        /// The message has not begun and is not expected.
         case idle
-        /// Response: the request has begun, and the final head is expected.
+        /// Response: the request has begun, and the head of the final response is expected.
         case expected
-        /// Request: the head was sent, and the body is held back for a 100 (Continue).
+        /// Request: the head was sent, and the body waits for a 100 (Continue).
         case held
-        /// The head was sent; data, or the end, follows.
+        /// The head was sent. Data or the end of the message follows.
         case body
-        /// The message is complete, and the connection may carry another one after it.
+        /// The message is complete, and another one may follow on the connection.
         case done
-        /// The message is complete or was given up, and its sender sends no other one on this connection.
+        /// The message is complete or was abandoned, and is the last of its sender on this connection.
         case last
-        /// Request: it is complete and asks for a tunnel or another protocol. The response decides.
+        /// Request: it is complete and requests a tunnel or another protocol. The response decides.
         case offered
-        /// The connection is a tunnel, or carries another protocol.
+        /// The connection is a tunnel or carries another protocol.
         case switched
-        /// The sender has closed its side, at a proper point.
+        /// The sender has closed its side between messages.
         case closed
-        /// The message was malformed, cut short, or out of order.
+        /// The message was malformed, truncated or out of order.
         case failed
     }
 
-    /// What happens to a message.
+    /// The events of a message.
     public enum Event: Hashable, Sendable, CaseIterable {
-        /// The head of the request, or of the final response.
+        /// The head of the request or of the final response.
         case head
         /// The head of a request whose body waits for a 100 (Continue).
         case expectingHead
-        /// The head of an interim response, other than 101.
+        /// The head of an interim response other than 101.
         case interim
-        /// The head of a response that switches protocols: a 101, or a 2xx to `CONNECT`.
+        /// The head of a response that switches the protocol: a 101, or a 2xx to `CONNECT`.
         case switching
-        /// The body of the request may follow: a 100 (Continue) was sent, or the client waits no longer for one.
+        /// The body of the request may follow: a 100 (Continue) was sent, or the client no longer waits for it.
         case permission
         /// A part of the body.
         case data
         /// The end of the body.
         case end
-        /// The end of a request that asks for a tunnel or another protocol.
+        /// The end of a request for a tunnel or another protocol.
         case offer
-        /// The rest of the message will be neither sent nor read.
+        /// The decision not to send or not to read the rest of the message.
         case abandonment
-        /// Bytes that are not a request.
+        /// Bytes that are not a valid request.
         case malformation
-        /// The end of what the sender sends on the connection.
+        /// The close of the sender's side of the connection.
         case close
     }
 
-    /// What the driver does after the head of a request.
+    /// The action of the driver after the head of a request.
     public enum RequestAction: Hashable, Sendable {
-        /// The body follows, then ``ExchangeMachine/endRequest()``. A server reads it.
+        /// Send or read the body, then call ``ExchangeMachine/endRequest()``.
         case body
-        /// The body is held back. A client sends it at ``ResponseAction/continueRequest``, or calls
-        /// ``ExchangeMachine/permitBody()`` when it does not want to wait any longer. A server sends a 100 before it reads.
+        /// The body waits for a 100 (Continue). A client sends the body after ``ResponseAction/continueRequest``, or calls
+        /// ``ExchangeMachine/permitBody()`` to stop waiting. A server sends a 100 before it reads the body.
         case awaitContinue
-        /// The request has no body and is complete.
+        /// None: the request has no body and is complete.
         case complete
     }
 
-    /// What the driver does after the head of a response.
+    /// The action of the driver after the head of a response.
     public enum ResponseAction: Hashable, Sendable {
-        /// An interim response: the final one follows.
+        /// Continue to wait: this is an interim response, which the final one follows.
         case interim
-        /// A 100 (Continue) for a body that was held back: send it now. The final response follows.
+        /// Send the request's body, which was waiting for this 100 (Continue). The final response follows.
         case continueRequest
-        /// The final response. Its body is framed so, then ``ExchangeMachine/endResponse()`` follows (at once for
-        /// `.none`). With `stopsRequest` the request is not complete, and a client sends no more of it: its server has refused
-        /// it, or has answered without asking for the body (RFC 9110 §10.1.1, RFC 9112 §9.5).
+        /// Read or send the body of the final response, with this framing, then call ``ExchangeMachine/endResponse()``. For
+        /// `.none`, the response is complete already.
+        ///
+        /// If `stopsRequest` is true, the request is incomplete, and a client must not send the rest of it: the server has
+        /// rejected the request or does not need its body (RFC 9110 §10.1.1, RFC 9112 §9.5).
         case body(BodyFraming, stopsRequest: Bool)
-        /// The connection is no longer HTTP: all further bytes belong to the tunnel or the other protocol.
+        /// Switch protocols: all further bytes belong to the tunnel or the other protocol.
         case switchProtocol
     }
 
-    /// What becomes of the connection.
+    /// The effect of an exchange on its connection.
     public enum Outcome: Hashable, Sendable {
-        /// The exchange is not over.
+        /// The exchange has not ended.
         case underway
         /// Both messages are complete, and the connection may carry another exchange.
         case reusable
-        /// The response is complete, but the request is not. A client closes the connection. A server closes it as well, or
-        /// reads the rest of the request and asks again.
+        /// The response is complete, but the request is not.
+        ///
+        /// A client closes the connection. A server closes it as well, or reads the rest of the request and checks
+        /// ``ExchangeMachine/outcome`` again.
         case requestUnderway
         /// The connection must be closed.
         case close
@@ -132,11 +136,11 @@ public struct ExchangeMachine: Sendable {
         case switched
     }
 
-    /// How far the request has come.
+    /// The state of the request.
     public private(set) var request = State.idle
-    /// How far the response has come.
+    /// The state of the response.
     public private(set) var response = State.idle
-    /// How many interim responses there were.
+    /// The number of interim responses so far.
     public private(set) var interimCount = 0
 
     private var method = HTTPMethod.get
@@ -144,12 +148,12 @@ public struct ExchangeMachine: Sendable {
     private var isPersistent = true
     private let role: Role
 
-    /// Makes the machine of one exchange.
+    /// Creates the machine of one exchange.
     public init(_ role: Role) {
         self.role = role
     }
 
-    /// What becomes of the connection, as of now.
+    /// The current effect of the exchange on its connection.
     public var outcome: Outcome {
         switch response {
         case .expected, .body: .underway
@@ -161,8 +165,10 @@ public struct ExchangeMachine: Sendable {
         }
     }
 
-    /// Whether a server that is about to read the body must send a 100 (Continue) first: the client holds the body back, and
-    /// no final response has begun, of which a 100 would seem to be a part.
+    /// Whether a server must send a 100 (Continue) before it reads the body.
+    ///
+    /// True while the client waits for it and the final response has not begun. After that, a 100 would be taken for a part of
+    /// the response.
     public var needsContinue: Bool { request == .held && response == .expected }
 }
 
@@ -172,10 +178,10 @@ extension ExchangeMachine {
     /// Reports the head of the request.
     ///
     /// - Parameters:
-    ///   - head: the head as it is sent or was received.
-    ///   - framing: how its body ends: ``BodyFraming/of(_:leniency:)``.
-    /// - Returns: what follows on the request's side.
-    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if a request has begun already, or the server has closed the connection.
+    ///   - head: The head that is sent or was received.
+    ///   - framing: The framing of the body, as returned by ``BodyFraming/of(_:leniency:)``.
+    /// - Returns: The next action for the request.
+    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if a request has already begun or the server has closed the connection.
     @discardableResult
     public mutating func beginRequest(
         _ head: HTTPRequest, framing: BodyFraming
@@ -186,16 +192,16 @@ extension ExchangeMachine {
             offersSwitch: head.method == .connect || head.offersUpgrade)
     }
 
-    /// Reports the head of a request of which the caller knows these facts already.
+    /// Reports the head of a request whose properties the caller has already determined.
     ///
     /// - Parameters:
-    ///   - method: the method.
-    ///   - framing: how the body ends.
-    ///   - expectsContinue: the body is held back for a 100 (Continue).
-    ///   - isPersistent: the client keeps the connection open after this request.
-    ///   - offersSwitch: the request asks for a tunnel or another protocol.
-    /// - Returns: as ``beginRequest(_:framing:)``.
-    /// - Throws: as ``beginRequest(_:framing:)``.
+    ///   - method: The method.
+    ///   - framing: The framing of the body.
+    ///   - expectsContinue: Whether the body waits for a 100 (Continue).
+    ///   - isPersistent: Whether the client keeps the connection open after this request.
+    ///   - offersSwitch: Whether the request is for a tunnel or another protocol.
+    /// - Returns: The next action for the request.
+    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if a request has already begun or the server has closed the connection.
     @discardableResult
     public mutating func beginRequest(
         _ method: HTTPMethod, framing: BodyFraming, expectsContinue: Bool = false, isPersistent: Bool = true,
@@ -216,16 +222,16 @@ extension ExchangeMachine {
 
     /// Reports that a part of the body was sent or received.
     ///
-    /// A client may send its body without waiting for the 100 (Continue) that it asked for; none is sent then.
+    /// A client may send its body without waiting for the 100 (Continue) that it expects; the server then sends none.
     ///
-    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` outside a body.
+    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if the request's body has not begun or has ended.
     public mutating func requestData() throws(HTTPMessageError) {
         if request != .body { try move(.request, .data) }
     }
 
-    /// Lets a body that was held back follow: the client waits no longer for a 100 (Continue), or the server has sent one.
+    /// Ends the wait for a 100 (Continue), because the server has sent it or the client no longer waits for it.
     ///
-    /// - Returns: true if the body was held back until now.
+    /// - Returns: Whether the body was waiting.
     @discardableResult
     public mutating func permitBody() -> Bool {
         guard request == .held else { return false }
@@ -235,22 +241,23 @@ extension ExchangeMachine {
 
     /// Reports the end of the request's body.
     ///
-    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` outside a body.
+    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if the request's body has not begun or has ended.
     public mutating func endRequest() throws(HTTPMessageError) {
-        // Once the final response has begun, the offer was declined.
+        // A final response that has begun has declined the offer.
         try move(.request, offersSwitch && response == .expected ? .offer : .end)
         settle()
     }
 
-    /// Reports that the rest of the request will not be sent, or not be read. Has no effect on a complete one.
+    /// Reports that the rest of the request will not be sent or not be read. Has no effect on a complete request.
     public mutating func abandonRequest() {
         guard let state = ExchangeMachine.next(.request, request, .abandonment) else { return }
         request = state
         settle()
     }
 
-    /// Reports, at a server, that what came is not a request, or that it did not come in time: a response may refuse it, and
-    /// is the last one.
+    /// Reports, on a server, that the received bytes are not a valid request, or that the request did not arrive in time.
+    ///
+    /// The server may still send a response, which is the last one on the connection.
     public mutating func refuseRequest() {
         guard let state = ExchangeMachine.next(.request, request, .malformation) else { return }
         request = state
@@ -258,9 +265,9 @@ extension ExchangeMachine {
         if response == .idle { response = .expected }
     }
 
-    /// Reports that the client sends nothing more on this connection.
+    /// Reports that the client has closed its side of the connection. The response may continue.
     ///
-    /// - Throws: ``HTTPMessageError/Code/truncated`` within a request. A response may still be under way otherwise.
+    /// - Throws: ``HTTPMessageError/Code/truncated`` if the request is incomplete.
     public mutating func closeRequest() throws(HTTPMessageError) {
         try move(.request, .close, or: .truncated)
         isPersistent = false
@@ -274,12 +281,12 @@ extension ExchangeMachine {
     /// Reports the head of a response.
     ///
     /// - Parameters:
-    ///   - head: the head as it is sent or was received.
-    ///   - leniency: what to tolerate of a peer's framing fields.
-    /// - Returns: what follows.
-    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` for a response that was not expected, or that switches to a protocol that
-    ///   the request did not offer; ``HTTPMessageError/Code/tooManyInterimResponses``; what ``BodyFraming/of(_:to:leniency:)``
-    ///   throws.
+    ///   - head: The head that is sent or was received.
+    ///   - leniency: The tolerated deviations in the framing fields.
+    /// - Returns: The next action.
+    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if no response is expected, or if the response switches protocols without an
+    ///   offer in the request; ``HTTPMessageError/Code/tooManyInterimResponses``; and the errors of
+    ///   ``BodyFraming/of(_:to:leniency:)``.
     @discardableResult
     public mutating func beginResponse(
         _ head: HTTPResponse, leniency: HTTPLeniency = .strict
@@ -307,7 +314,7 @@ extension ExchangeMachine {
         try move(.response, .head)
         let stopsRequest = request == .held || (request == .body && status >= 300)
         isPersistent = isPersistent && head.isPersistent && framing != .untilClose
-        // The client may send the body that it holds back, or may not: where the next request begins is unknown.
+        // The client may or may not send the waiting body, so the start of the next request is unknown.
         if request == .held { request = .last }
         if request == .offered { request = .done }
         if framing == .none || framing == .length(0) { try endResponse() } else { settle() }
@@ -316,14 +323,15 @@ extension ExchangeMachine {
 
     /// Reports that a part of the body was sent or received.
     ///
-    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` outside a body.
+    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if the response's body has not begun or has ended.
     public mutating func responseData() throws(HTTPMessageError) {
         if response != .body { try move(.response, .data) }
     }
 
     /// Reports the end of the response's body.
     ///
-    /// Has no effect if the head said that there is no body, so that a driver may report each end.
+    /// Has no effect if the response is already complete, so that a driver can report the end of every response, even of one
+    /// without a body.
     ///
     /// - Throws: ``HTTPMessageError/Code/outOfOrder`` before the head.
     public mutating func endResponse() throws(HTTPMessageError) {
@@ -332,11 +340,11 @@ extension ExchangeMachine {
         settle()
     }
 
-    /// Reports that the server sends nothing more on this connection.
+    /// Reports that the server has closed its side of the connection.
     ///
-    /// A body that lasts until the connection ends is complete then: report that with ``endResponse()`` before.
+    /// If the close completes a body, call ``endResponse()`` first.
     ///
-    /// - Throws: ``HTTPMessageError/Code/truncated`` while a response is expected or under way.
+    /// - Throws: ``HTTPMessageError/Code/truncated`` if a response is expected or incomplete.
     public mutating func closeResponse() throws(HTTPMessageError) {
         try move(.response, .close, or: .truncated)
         isPersistent = false
@@ -348,9 +356,9 @@ extension ExchangeMachine {
 // MARK: - The table
 
 extension ExchangeMachine {
-    /// The state of a message after an event; nil if the event is not allowed there.
+    /// Returns the state of a message after an event, or nil if the state does not allow the event.
     ///
-    /// What has no row is refused, so a new state or event allows nothing by accident.
+    /// Combinations without a row are not allowed, so that a new state or event allows nothing by accident.
     public static func next(_ message: Message, _ state: State, _ event: Event) -> State? {
         switch (message, state, event) {
         case (.request, .idle, .head): .body
@@ -367,7 +375,7 @@ extension ExchangeMachine {
         case (.response, .expected, .switching): .switched
         case (.response, .body, .data): .body
         case (.response, .body, .end): .done
-        // Either side may close before, after and instead of a message, but not within one.
+        // Either side may close the connection before and after a message, but not within one.
         case (_, .idle, .close), (_, .done, .close), (_, .last, .close), (_, .offered, .close), (_, .switched, .close),
             (_, .closed, .close):
             .closed
@@ -390,7 +398,7 @@ extension ExchangeMachine {
         return HTTPMessageError(code, fault: isOwn ? .caller : .peer)
     }
 
-    /// A connection that does not persist makes each complete message the last one.
+    /// Marks complete messages as the last ones if the connection does not persist.
     private mutating func settle() {
         if isPersistent { return }
         if request == .done { request = .last }
@@ -399,12 +407,12 @@ extension ExchangeMachine {
 }
 
 extension HTTPRequest {
-    /// Whether the client may hold its body back for a 100 (Continue) (RFC 9110 §10.1.1). Never in HTTP/1.0.
+    /// Whether the client may wait for a 100 (Continue) before it sends the body (RFC 9110 §10.1.1). Always false for HTTP/1.0.
     var expectsContinue: Bool {
         version >= .http11 && fields.storage.list("expect", contains: "100-continue", "100-continue").0
     }
 
-    /// Whether the request offers another protocol (RFC 9110 §7.8). Never in HTTP/1.0.
+    /// Whether the request offers to switch to another protocol (RFC 9110 §7.8). Always false for HTTP/1.0.
     var offersUpgrade: Bool {
         version >= .http11 && fields.contains(.upgrade)
             && fields.storage.list("connection", contains: "upgrade", "upgrade").0

@@ -6,8 +6,9 @@ import Testing
 
     // MARK: The table
 
-    /// Each row is a state, each column an event; a dot means that the event is refused. Written down a second time,
-    /// since the table is the protocol: a change must be made twice, on purpose.
+    /// Each row is a state and each column an event. A dot means that the state does not allow the event.
+    ///
+    /// This copy is deliberate: the table is the protocol, so a change must be made in both places.
     private static let requestTable = """
                  head  expectingHead  interim  switching  permission  data  end   offer    abandonment  malformation  close
         idle     body  held           .        .          .           .     .     .        .            failed        closed
@@ -37,7 +38,7 @@ import Testing
         """
 
     @Test(arguments: [(Machine.Message.request, requestTable), (.response, responseTable)])
-    func everyCellIsAsWritten(_ message: Machine.Message, _ table: String) {
+    func tableMatchesTheCopy(_ message: Machine.Message, _ table: String) {
         let lines = table.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
         let events = lines[0]
         #expect(events == Machine.Event.allCases.map { "\($0)" })
@@ -52,7 +53,7 @@ import Testing
 
     // MARK: Conversations
 
-    /// What happens in one exchange, in the words of a test.
+    /// A step of an exchange.
     enum Step: Sendable {
         case request([String] = [], HTTPMethod = .put)
         case requestData, permit, endRequest, abandon, refuse, closeRequest
@@ -60,7 +61,7 @@ import Testing
         case responseData, endResponse, closeResponse
     }
 
-    /// Feeds the steps to a machine; the last step's error is thrown.
+    /// Passes the steps to a machine and throws the first error.
     private func play(_ role: Machine.Role = .client, _ steps: [Step]) throws -> Machine {
         var machine = Machine(role)
         for step in steps { _ = try take(step, &machine) }
@@ -151,7 +152,7 @@ import Testing
         ([.request([], .get), .closeRequest, .response(200)], .underway),
         ([.request([], .get), .closeRequest, .response(200), .endResponse], .close),
         ([.request([], .get), .response(200), .endResponse, .closeResponse], .close),
-        // A server refuses what is not a request, or did not come in time.
+        // A server rejects an invalid or late request.
         ([.refuse], .underway),
         ([.refuse, .response(400), .endResponse], .close),
         ([.request(length), .refuse, .response(400), .endResponse], .close),
@@ -188,7 +189,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // What the client must not do, or the server must not take.
+        // Events that a client must not cause and a server must not accept.
         ([Step.requestData], HTTPMessageError.Code.outOfOrder, Machine.Message.request),
         ([.endRequest], .outOfOrder, .request),
         ([.request([], .get), .request([], .get)], .outOfOrder, .request),
@@ -200,7 +201,7 @@ import Testing
         ([.request(expecting), .closeRequest], .truncated, .request),
         ([.closeRequest, .request([], .get)], .outOfOrder, .request),
         ([.closeResponse, .request([], .get)], .outOfOrder, .request),
-        // What the server must not do, or the client must not take.
+        // Events that a server must not cause and a client must not accept.
         ([.response(200)], .outOfOrder, .response),
         ([.response(100, [])], .outOfOrder, .response),
         ([.request([], .get), .responseData], .outOfOrder, .response),
@@ -250,11 +251,11 @@ import Testing
         ([.request(expecting), .response(200)], false),
         ([.request(expecting), .refuse], false),
     ])
-    func aServerSendsContinueOnce(_ steps: [Step], _ needsContinue: Bool) throws {
+    func determinesWhetherContinueIsNeeded(_ steps: [Step], _ needsContinue: Bool) throws {
         #expect(try play(.server, steps).needsContinue == needsContinue)
     }
 
-    /// Whatever the order of events, a machine never traps, and `reusable` means that both messages are complete.
+    /// A machine never traps, whatever the order of events, and `reusable` means that both messages are complete.
     @Test func everyShortConversationIsConsistent() throws {
         let steps: [Step] = [
             .request([], .get), .request(Self.expecting), .request([], .connect), .requestData, .permit, .endRequest,
@@ -271,7 +272,7 @@ import Testing
                     return next
                 }
             }
-            // Only what differs goes on, or there would be a million of them.
+            // Keeps only distinct machines; otherwise there would be a million.
             var seen = Set<String>()
             machines = machines.filter { seen.insert("\($0)").inserted }
             for machine in machines {
