@@ -167,7 +167,7 @@ public struct ExchangeMachine: Sendable {
 
     /// Whether a server must send a 100 (Continue) before it reads the body.
     ///
-    /// True while the client waits for it and the final response has not begun. After that, a 100 would be taken for a part of
+    /// True while the client waits for it and the final response has not begun. After that, a 100 would be mistaken for a part of
     /// the response.
     public var needsContinue: Bool { request == .held && response == .expected }
 }

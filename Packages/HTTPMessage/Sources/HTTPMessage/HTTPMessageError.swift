@@ -11,7 +11,7 @@
 /// }
 /// ```
 public struct HTTPMessageError: Error, Hashable, Sendable {
-    /// What went wrong.
+    /// The kind of the error.
     public var code: Code
 
     /// The offset of the invalid byte, counted from the first byte of the head, body or component that was given.
