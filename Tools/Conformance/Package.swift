@@ -9,6 +9,7 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
 
+// Built by Scripts/conform, which makes the internals of the packages testable in a release build.
 let package = Package(
     name: "Conformance",
     dependencies: [

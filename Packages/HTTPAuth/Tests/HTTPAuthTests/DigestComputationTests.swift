@@ -1,4 +1,4 @@
-@_spi(Conformance) import HTTPAuth
+import HTTPAuth
 import Testing
 
 @Suite struct DigestComputationTests {

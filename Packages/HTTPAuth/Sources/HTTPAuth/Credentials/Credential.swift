@@ -54,10 +54,3 @@ extension Credential: CustomStringConvertible {
     /// The user name and the protection space, without the proof.
     public var description: String { "\(accountDomain.map { "\($0)\\" } ?? "")\(user) at \(space)" }
 }
-
-extension Secret: Hashable {
-    /// Hashes the number of bytes only, so that the hash value reveals nothing about their values.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(count)
-    }
-}

@@ -65,6 +65,13 @@ extension Secret: Equatable {
     }
 }
 
+extension Secret: Hashable {
+    /// Hashes the number of bytes only, so that the hash value reveals nothing about their values.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+    }
+}
+
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// `Secret(…)`, for any value.
     public var description: String { "Secret(…)" }
@@ -74,4 +81,12 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 
     /// A mirror without children, so that `dump` shows nothing.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension [UInt8] {
+    /// Overwrites the bytes and empties the array. Copies of the array are not overwritten.
+    mutating func wipe() {
+        withUnsafeMutableBytes { if let address = $0.baseAddress { OPENSSL_cleanse(address, $0.count) } }
+        removeAll()
+    }
 }

@@ -1,3 +1,5 @@
+// No import of CGSSAPI here: its headers declare `timespec` again, and the compiler would then attribute the type to that
+// module in files that import only Glibc.
 internal import Glibc
 
 /// Coordinates GSSAPI calls with the end of the process.

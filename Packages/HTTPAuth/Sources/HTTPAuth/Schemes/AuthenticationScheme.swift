@@ -82,3 +82,82 @@ extension AuthenticationScheme {
     /// Does nothing.
     public mutating func disconnected() {}
 }
+
+/// The meaning of a challenge for the conversation that receives it.
+public enum ChallengeVerdict: Hashable, Sendable {
+    /// A first challenge, or equivalent to one: apply a credential. The current one was not rejected.
+    case fresh
+    /// The next leg of the exchange: respond with the same credential.
+    case continues
+    /// The credential was rejected.
+    case refused
+}
+
+/// The next action that a scheme requests.
+public enum AuthenticationStep: Sendable {
+    /// Set `Authorization` or `Proxy-Authorization` to this value, which starts with the scheme's name.
+    case send([UInt8])
+    /// Send the request without the field: its connection is already authenticated, or the scheme needs a new challenge.
+    case nothing
+    /// Run this work where it may block, then call ``AuthenticationScheme/resume(with:)``.
+    case work(BlockingWork)
+}
+
+/// Work that may wait for the network, such as requesting a ticket from a Kerberos server.
+public struct BlockingWork: Sendable {
+    /// The output of the work.
+    public struct Output: Hashable, Sendable {
+        /// The bytes, whose meaning the scheme knows; for instance a GSSAPI token.
+        public var bytes: [UInt8]
+
+        /// Whether the scheme's exchange is complete after this output.
+        public var isComplete: Bool
+
+        /// Creates an output.
+        public init(bytes: [UInt8], isComplete: Bool) {
+            self.bytes = bytes
+            self.isComplete = isComplete
+        }
+    }
+
+    /// Performs the work on the calling thread.
+    public let run: @Sendable () -> Result<Output, HTTPAuthError>
+
+    /// Creates work.
+    public init(_ run: @escaping @Sendable () -> Result<Output, HTTPAuthError>) {
+        self.run = run
+    }
+}
+
+/// The properties of a conversation that a client must know before it asks for credentials and sends requests.
+public struct SchemeTraits: Hashable, Sendable {
+    /// Whether the scheme authenticates the connection rather than the request. All rounds must then use one
+    /// connection, which belongs to this user afterwards.
+    public var isConnectionBound: Bool
+
+    /// Whether requests must be sent one at a time, each after the response to the previous one.
+    public var requiresOrderedRequests: Bool
+
+    /// Whether a user name and a password are required. False if the system knows the user (Kerberos).
+    public var requiresUserNameAndPassword: Bool
+
+    /// Whether a Windows domain belongs to the user name.
+    public var requiresAccountDomain: Bool
+
+    /// Whether the request with the most recent field value is certain to receive another challenge, whatever else it
+    /// contains. Send it without its body.
+    public var expectsAnotherChallenge: Bool
+
+    /// Creates traits; the defaults are those of Basic.
+    public init(
+        isConnectionBound: Bool = false, requiresOrderedRequests: Bool = false,
+        requiresUserNameAndPassword: Bool = true, requiresAccountDomain: Bool = false,
+        expectsAnotherChallenge: Bool = false
+    ) {
+        self.expectsAnotherChallenge = expectsAnotherChallenge
+        self.isConnectionBound = isConnectionBound
+        self.requiresOrderedRequests = requiresOrderedRequests
+        self.requiresUserNameAndPassword = requiresUserNameAndPassword
+        self.requiresAccountDomain = requiresAccountDomain
+    }
+}

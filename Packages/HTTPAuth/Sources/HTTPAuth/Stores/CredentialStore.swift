@@ -49,3 +49,84 @@ extension CredentialStore {
     /// Does nothing: the store can be used.
     public func check() throws(HTTPAuthError) {}
 }
+
+/// A search for a credential in a store.
+///
+/// ```swift
+/// let query = CredentialQuery(authentication.space)
+/// let credential = try store.find(query)
+/// ```
+public struct CredentialQuery: Hashable, Sendable {
+    /// The protection space, including its realm. A credential that is found belongs to exactly this space.
+    public var space: ProtectionSpace
+
+    /// The user name; nil matches any user.
+    public var user: String?
+
+    /// Whether the application named the server or proxy; false if a redirect chose it. A store must not return an
+    /// entry without a host, such as netrc's `default`, if this is false.
+    public var isNamed: Bool
+
+    /// Creates a query.
+    public init(_ space: ProtectionSpace, user: String? = nil, isNamed: Bool = true) {
+        self.space = space
+        self.user = user
+        self.isNamed = isNamed
+    }
+}
+
+/// A credential store in memory, which lasts as long as the process.
+///
+/// ```swift
+/// let store = MemoryCredentialStore()
+/// try store.save(Credential(user: "joe", password: "secret", for: authentication.space))
+/// try store.find(CredentialQuery(authentication.space))?.user    // "joe"
+/// ```
+public final class MemoryCredentialStore: CredentialStore {
+    private let credentials = Locked<[Credential]>([])
+
+    /// Creates an empty store.
+    public init() {}
+
+    /// "memory".
+    public var name: String { "memory" }
+
+    /// Returns false.
+    public var mayBlock: Bool { false }
+
+    /// Returns the most recently saved matching credential.
+    public func find(_ query: CredentialQuery) -> Credential? {
+        credentials.withLock { $0.last { query.matches($0) } }
+    }
+
+    /// Saves a credential; never throws.
+    public func save(_ credential: Credential) {
+        credentials.withLock { credentials in
+            credentials.removeAll { CredentialQuery(credential.space, user: credential.user).matches($0) }
+            credentials.append(credential)
+        }
+    }
+
+    /// Removes the matching credentials and returns their number. A secret is overwritten when its last copy is
+    /// released.
+    @discardableResult
+    public func remove(_ query: CredentialQuery) -> Int {
+        credentials.withLock { credentials in
+            let count = credentials.count
+            credentials.removeAll { query.matches($0) }
+            return count - credentials.count
+        }
+    }
+
+    /// Removes all credentials.
+    public func removeAll() {
+        credentials.withLock { $0 = [] }
+    }
+}
+
+extension CredentialQuery {
+    /// Returns whether a credential belongs to the space and, if the query has a user, to that user.
+    func matches(_ credential: Credential) -> Bool {
+        credential.space == space && (user == nil || credential.user == user)
+    }
+}

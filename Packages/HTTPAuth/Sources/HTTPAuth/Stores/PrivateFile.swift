@@ -51,3 +51,101 @@ enum PrivateFile {
         HTTPAuthError(.storeUnavailable, detail: "\(path): \(String(cString: strerror(number)))")
     }
 }
+
+/// A file that is replaced as a whole or not at all.
+///
+/// The new contents are written to a temporary file in the same folder and synchronized to disk. Then the file is
+/// renamed, and the folder is synchronized. A crash leaves the old or the new contents and, at most, the temporary file,
+/// which the next writer removes. The lock is a separate file, because the replaced file has no lasting identity.
+struct AtomicFile {
+    /// The points at which a crash leaves different files behind, in order.
+    enum Step: CaseIterable {
+        case locked, created, writtenHalf, written, synchronized, renamed
+    }
+
+    /// Holds the lock until it is deallocated.
+    final class Lock {
+        private let descriptor: Int32
+
+        init(adopting descriptor: Int32) {
+            self.descriptor = descriptor
+        }
+
+        deinit { close(descriptor) }
+    }
+
+    let path: String
+
+    /// Acquires the lock, waiting for other programs.
+    func lock(limit: Duration) throws(HTTPAuthError) -> Lock {
+        let name = path + ".lock"
+        let descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw PrivateFile.failure(name, errno) }
+        let lock = Lock(adopting: descriptor)
+        let end = ContinuousClock.now + limit
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw PrivateFile.failure(name, errno) }
+            guard ContinuousClock.now < end else {
+                throw HTTPAuthError(.storeUnavailable, detail: "another program holds the lock \(name)")
+            }
+            // flock(2) waits forever or not at all, so it is polled.
+            usleep(2000)
+        }
+        return lock
+    }
+
+    /// Replaces the contents.
+    ///
+    /// - Throws: ``HTTPAuthError/Code/storeUnavailable``. The file is then unchanged, except if only the last
+    ///   synchronization failed.
+    func replace(
+        with bytes: [UInt8], onStep: (Step) throws(HTTPAuthError) -> Void = { _ in }
+    ) throws(HTTPAuthError) {
+        try onStep(.locked)
+        let new = path + ".new"
+        unlink(new)
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw PrivateFile.failure(new, errno) }
+        var isOpen = true
+        defer { if isOpen { close(descriptor) } }
+        try onStep(.created)
+        try write(bytes[..<(bytes.count / 2)], to: descriptor, new)
+        try onStep(.writtenHalf)
+        try write(bytes[(bytes.count / 2)...], to: descriptor, new)
+        try onStep(.written)
+        // The mode of O_CREAT depends on the umask; this one does not.
+        guard fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else { throw failed(new) }
+        isOpen = false
+        guard close(descriptor) == 0 else { throw failed(new) }
+        try onStep(.synchronized)
+        guard rename(new, path) == 0 else { throw failed(new) }
+        try onStep(.renamed)
+        try synchronizeFolder()
+    }
+
+    private func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ name: String) throws(HTTPAuthError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failed(name) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func synchronizeFolder() throws(HTTPAuthError) {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw PrivateFile.failure(folder, errno) }
+        defer { close(descriptor) }
+        // Some file systems do not support fsync(2) on folders. The rename is then as durable as they make it.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw PrivateFile.failure(folder, errno) }
+    }
+
+    /// Returns the error for the current `errno` and removes the temporary file.
+    private func failed(_ name: String) -> HTTPAuthError {
+        let error = PrivateFile.failure(name, errno)
+        unlink(name)
+        return error
+    }
+}

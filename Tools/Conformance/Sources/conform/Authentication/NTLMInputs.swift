@@ -1,5 +1,6 @@
 import Foundation
-@_spi(Conformance) import HTTPAuth
+
+@testable import HTTPAuth
 
 /// The inputs of an NTLM row, with access to hexadecimal members as bytes.
 struct NTLMInputs {
@@ -22,16 +23,12 @@ struct NTLMInputs {
         NTLMFlags(rawValue: UInt32((text("flags") ?? "").dropFirst(2), radix: 16) ?? 0)
     }
 
-    var vector: NTLMVector {
-        var vector = NTLMVector()
-        vector.user = text("user") ?? ""
-        vector.domain = text("domain") ?? ""
-        vector.password = text("password") ?? ""
-        vector.serverChallenge = bytes("server_challenge")
-        vector.clientChallenge = bytes("client_challenge")
-        vector.time = bytes("time")
-        vector.targetInfo = bytes("target_info")
-        return vector
+    /// The NT hash of the password.
+    func hash() throws -> Secret { try NTHash.of(password: Secret(text("password") ?? "")) }
+
+    /// The NTLMv2 key of the account.
+    func responseKey() throws -> [UInt8] {
+        try NTHash.responseKey(hash(), user: text("user") ?? "", domain: text("domain") ?? "")
     }
 
     static func hexadecimal(_ bytes: [UInt8]) -> String {

@@ -1,5 +1,6 @@
 import Foundation
-@_spi(Conformance) import HTTPAuth
+
+@testable import HTTPAuth
 
 /// Runs the file of NTLM computations and messages. Rows about NTLMv1 are stricter: HTTPAuth does not implement it.
 struct NTLMScorer: Scorer {
@@ -10,17 +11,16 @@ struct NTLMScorer: Scorer {
             let function = row.text("function")
         else { throw CaseError("\(row.name): no inputs") }
         let values = NTLMInputs(inputs)
-        let vector = values.vector
         switch function {
-        case "NTOWFv1": return compare(expected, ["hash": try vector.hash()])
-        case "NTOWFv2": return compare(expected, ["hash": try vector.responseKey()])
-        case "compute_response_v2", "LMv2 response", "NTLMv2 response": return try response(vector, expected)
-        case "RC4": return compare(expected, ["out": NTLMVector.rc4(key: values.bytes("key"), values.bytes("data"))])
+        case "NTOWFv1": return compare(expected, ["hash": try values.hash().withBytes { Array($0) }])
+        case "NTOWFv2": return compare(expected, ["hash": try values.responseKey()])
+        case "compute_response_v2", "LMv2 response", "NTLMv2 response": return try response(values, expected)
+        case "RC4": return compare(expected, ["out": rc4(values.bytes("key"), values.bytes("data"))])
         case "session key (MD4(NT hash))":
-            return compare(expected, ["session_key": NTLMVector.md4(try vector.hash())])
+            return compare(expected, ["session_key": MD4.digest(of: try values.hash().withBytes { Array($0) })])
         case "MsvAvChannelBindings":
             let data = values.bytes("channel_bindings_app_data")
-            return compare(expected, ["md5": try NTLMVector.channelBindingHash(of: data)])
+            return compare(expected, ["md5": try NTLMResponse.channelBindingHash(of: data)])
         case "compute_response_v1", "LM response", "NTLM response", "NTLM2 session response", "KXKEY":
             return .stricter(rule: "ntlmVersion1")
         case "SEALKEY", "SIGNKEY", "SEAL": return try session(function, values, expected)
@@ -42,15 +42,27 @@ struct NTLMScorer: Scorer {
         }
     }
 
-    private func response(_ vector: NTLMVector, _ expected: [String: Any]) throws -> Outcome {
-        let response = try vector.response()
+    private func rc4(_ key: [UInt8], _ data: [UInt8]) -> [UInt8] {
+        var cipher = RC4(key: key)
+        return cipher.apply(to: data)
+    }
+
+    private func response(_ values: NTLMInputs, _ expected: [String: Any]) throws -> Outcome {
+        let key = try values.responseKey()
+        let (challenge, clientChallenge) = (values.bytes("server_challenge"), values.bytes("client_challenge"))
+        let blob = NTLMResponse.blob(
+            time: values.bytes("time").reversed().reduce(0) { $0 << 8 | UInt64($1) },
+            clientChallenge: clientChallenge, targetInfo: values.bytes("target_info"))
+        let proof = try NTLMResponse.proof(key: key, challenge: challenge, blob: blob)
+        let sessionKey = try NTLMResponse.sessionKey(key: key, proof: proof)
         return compare(
             expected,
             [
-                "nt_proof": response.proof, "temp": response.blob, "nt_response": response.proof + response.blob,
-                "lm_response": response.lanManager, "session_base_key": response.sessionKey,
-                "encrypted_session_key(random=55*16)": NTLMVector.rc4(
-                    key: response.sessionKey, Array(repeating: 0x55, count: 16)),
+                "nt_proof": proof, "temp": blob, "nt_response": proof + blob,
+                "lm_response": try NTLMResponse.lanManager(
+                    key: key, challenge: challenge, clientChallenge: clientChallenge),
+                "session_base_key": sessionKey,
+                "encrypted_session_key(random=55*16)": rc4(sessionKey, Array(repeating: 0x55, count: 16)),
             ])
     }
 
@@ -58,15 +70,17 @@ struct NTLMScorer: Scorer {
         let flags = values.flags
         guard flags.contains(.extendedSessionSecurity) else { return .stricter(rule: "ntlmWithoutExtendedSecurity") }
         let key = values.bytes(function == "SEAL" ? "exported_session_key" : "session_key")
-        let fromClient = values.text("mode") != "server"
-        let keys = try NTLMVector.sessionKeys(key, flags: flags, fromClient: fromClient)
-        if function != "SEAL" { return compare(expected, ["key": function == "SEALKEY" ? keys.sealing : keys.signing]) }
+        let side: NTLMSession.Side = values.text("mode") == "server" ? .server : .client
+        let session = NTLMSession(key: key, flags: flags)
+        if function == "SIGNKEY" { return compare(expected, ["key": try session.signingKey(side)]) }
+        let sealingKey = try session.sealingKey(side)
+        if function == "SEALKEY" { return compare(expected, ["key": sealingKey]) }
         let text = values.bytes("plaintext_utf16le")
-        let sealed = NTLMVector.rc4(key: keys.sealing, text)
+        let sealed = rc4(sealingKey, text)
         guard !flags.contains(.keyExchange) else {
             return .notComparable(reason: "HTTP encrypts no messages, so no RC4 state is shared with the signature")
         }
-        let signature = try NTLMVector.signature(of: text, key: key, flags: flags, fromClient: fromClient)
+        let signature = try session.signature(of: text, by: side)
         return compare(expected, ["sealed": sealed, "signature": signature])
     }
 

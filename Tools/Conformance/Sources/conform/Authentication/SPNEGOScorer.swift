@@ -1,5 +1,6 @@
 import Foundation
-@_spi(Conformance) import HTTPAuth
+
+@testable import HTTPAuth
 
 /// Runs the file of SPNEGO tokens: each part must be decoded as the source decodes it.
 struct SPNEGOScorer: Scorer {
@@ -54,7 +55,7 @@ struct SPNEGOScorer: Scorer {
         guard mechanisms.count == numbers.count else {
             return .notComparable(reason: "a mechanism that HTTPAuth never offers")
         }
-        let found = NTLMInputs.hexadecimal(NTLMVector.signedList(mechanisms))
+        let found = NTLMInputs.hexadecimal(SPNEGOInitialToken.signedList(mechanisms))
         return found == expected["der"] as? String ? .agreed : .wrongFields(detail: "the list is \(found)")
     }
 }

@@ -1,0 +1,79 @@
+extension AuthenticationMethod {
+    /// Basic (RFC 7617), with UTF-8.
+    ///
+    /// Replaces `kCFHTTPAuthenticationSchemeBasic`.
+    public static let basic = AuthenticationMethod("Basic") { _ in BasicScheme() }
+
+    /// Basic for old servers: ISO 8859-1, unless the challenge asks for UTF-8.
+    public static let basicLatin1 = AuthenticationMethod("Basic") { _ in BasicScheme(prefersLatin1: true) }
+}
+
+/// Basic (RFC 7617): sends the user name and password in every request, in base 64, readable by anyone on the network
+/// path.
+///
+/// ```swift
+/// var policy = AuthenticationPolicy()
+/// policy.encryptedOnly = [.basic]     // never without TLS
+/// ```
+///
+/// Text is sent as UTF-8. A challenge can ask for it (`charset="UTF-8"`), and servers and browsers assume it otherwise.
+/// For a server that expects ISO 8859-1 without saying so, use ``AuthenticationMethod/basicLatin1``.
+struct BasicScheme: AuthenticationScheme {
+    private(set) var realm: String?
+    private let prefersLatin1: Bool
+    private var isUTF8 = false
+
+    init(prefersLatin1: Bool = false) {
+        self.prefersLatin1 = prefersLatin1
+    }
+
+    var traits: SchemeTraits { SchemeTraits() }
+
+    mutating func receive(
+        _ challenge: Challenge, answering sent: [UInt8]?
+    ) throws(HTTPAuthError) -> ChallengeVerdict {
+        guard challenge.token == nil else {
+            throw HTTPAuthError(.malformedChallenge, scheme: "Basic", detail: "a token instead of parameters")
+        }
+        // RFC 7617 §2 requires a realm. Some servers omit it, which only changes the text shown to the user.
+        realm = challenge["realm"]
+        isUTF8 = challenge["charset"]?.lowercased() == "utf-8"
+        return sent == nil ? .fresh : .refused
+    }
+
+    func respond(
+        to input: AuthenticationInput, with credential: Credential?
+    ) throws(HTTPAuthError) -> AuthenticationStep {
+        guard let credential else { throw HTTPAuthError(.missingUserName, scheme: "Basic") }
+        guard let password = credential.password else { throw HTTPAuthError(.missingPassword, scheme: "Basic") }
+        return .send(try field(user: credential.user, password: password))
+    }
+
+    /// Returns the field value: `Basic` and the base 64 of the user name, a colon and the password (RFC 7617 §2).
+    private func field(user: String, password: Secret) throws(HTTPAuthError) -> [UInt8] {
+        var bytes = try encoded(Array(user.utf8), or: .invalidUserName)
+        if bytes.contains(UInt8(ascii: ":")) {
+            throw HTTPAuthError(
+                .invalidUserName, scheme: "Basic", detail: "it contains a colon, the separator before the password")
+        }
+        bytes.append(UInt8(ascii: ":"))
+        bytes += try encoded(password.withBytes { Array($0) }, or: .invalidPassword)
+        return Array("Basic ".utf8) + Base64.encode(bytes)
+    }
+
+    private func encoded(_ text: [UInt8], or code: HTTPAuthError.Code) throws(HTTPAuthError) -> [UInt8] {
+        // RFC 7617 §2 forbids control characters.
+        guard text.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw HTTPAuthError(code, scheme: "Basic", detail: "it contains a control character")
+        }
+        if isUTF8 || !prefersLatin1 { return text }
+        var result: [UInt8] = []
+        for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
+            guard let byte = UInt8(exactly: scalar.value) else {
+                throw HTTPAuthError(code, scheme: "Basic", detail: "it has characters outside ISO 8859-1")
+            }
+            result.append(byte)
+        }
+        return result
+    }
+}
