@@ -1,5 +1,5 @@
-# Sourced by the other scripts: runs commands as named steps, one line each with its time, quiet while all is well.
-# On a terminal the line shows the last words of what runs. The output of each step stays in .build/logs.
+# Sourced by the other scripts: runs commands as named steps and prints one line per step, with its time.
+# On a terminal the line also shows the latest output. The whole output of each step is in .build/logs.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 logs=$root/.build/logs
@@ -8,10 +8,10 @@ steps_started=$EPOCHREALTIME
 steps=0 broken=0 tested=0 passed=0 failed=0 skipped=0
 export NETKIT_STRICT=1 # warnings are errors
 
-# Prints the seconds since a value of EPOCHREALTIME.
+# Prints the seconds since a given EPOCHREALTIME.
 since() { local now=$EPOCHREALTIME; printf '%d.%d' $(((${now/./} - ${1/./}) / 1000000)) $(((${now/./} - ${1/./}) / 100000 % 10)); }
 
-# Copies standard input to the log, and its last line to the terminal if there is one.
+# Copies standard input to the log, and each line to the terminal if standard output is one.
 show() {
     local name=$1 width line
     if [[ ! -t 1 ]]; then cat >"$log"; return; fi
@@ -23,7 +23,7 @@ show() {
     printf '\r\033[K'
 }
 
-# step NAME COMMAND…: runs the command; a failure shows what matters of its output and is remembered for `finish`.
+# step NAME COMMAND…: runs the command; for a failure, prints the relevant output and counts it for `finish`.
 step() {
     local name=$1 started=$EPOCHREALTIME status=0 note=
     local log=$logs/${name//[^A-Za-z0-9]/-}.log p f s
@@ -39,24 +39,24 @@ step() {
         return 0
     fi
     broken=$((broken + 1))
-    if ((f == 0)); then failed=$((failed + 1)); fi # a build that fails or a run that crashes counts too
+    if ((f == 0)); then failed=$((failed + 1)); fi # a failed build or a crash counts as well
     printf 'FAILED  %7s s  %s%s\n' "$(since "$started")" "$name" "$note"
     { grep -E '^✘|error:|^warning:|Fatal error' "$log" || tail -n 40 "$log"; } | head -n 60 | sed 's/^/    /'
-    if ((status == 124)); then echo "    stopped after its time limit"; fi
-    echo "    all of it: $log"
+    if ((status == 124)); then echo "    stopped at the time limit"; fi
+    echo "    whole output: $log"
     return 1
 }
 
-# Builds what the root manifest holds; an import of ours that a target does not declare is an error.
+# Builds the root package; an import of our modules that a target does not declare is an error.
 build_all() { swift build --package-path "$root" --build-tests --explicit-target-dependency-import-check error; }
 
-# Builds and runs tests of Swift Testing; a run that hangs fails, and one that finds no test.
+# Builds and runs Swift Testing tests; fails if the run hangs or finds no test.
 run_tests() {
     timeout --foreground 900 swift test --disable-xctest "$@" |
-        awk '{ print; fflush() } / Test run with 0 tests / { none = 1 } END { if (none) print "error: there is no such test"; exit none }'
+        awk '{ print; fflush() } / Test run with 0 tests / { none = 1 } END { if (none) print "error: no test matches"; exit none }'
 }
 
-# Tests one package from its own folder, as its users build it: test_package FOLDER [OPTION OF SWIFT…]
+# Tests one package from its own folder, as its users build it: test_package FOLDER [SWIFT OPTION…]
 test_package() {
     local folder=$1 targets target
     shift
@@ -65,7 +65,7 @@ test_package() {
         step "tests of $(basename "$folder")" run_tests --package-path "$folder" "$@"
         return
     fi
-    # Servers are many and machines are small: one target's tests at a time.
+    # The tests start many servers, so they run one target at a time.
     step "build of $(basename "$folder")" swift build --package-path "$folder" --build-tests "$@" || return
     for target in "${targets[@]}"; do
         target=$(basename "$target")
@@ -73,7 +73,7 @@ test_package() {
     done
 }
 
-# Prints "passed failed skipped" of a log of Swift Testing.
+# Prints "passed failed skipped" for a log of Swift Testing.
 count_tests() {
     awk '/^(✔|━) Test .* passed after/ && !/ Test run with / { p++ }
          /^✘ Test .* failed after/ && !/ Test run with / { f++ }
@@ -81,9 +81,9 @@ count_tests() {
          END { print p + 0, f + 0, s + 0 }' "$1"
 }
 
-# Prints the totals and leaves with the status of the whole.
+# Prints the totals and exits with the overall status.
 finish() {
-    printf -- '--      %7s s  in all' "$(since "$steps_started")"
+    printf -- '--      %7s s  in total' "$(since "$steps_started")"
     if ((tested)); then
         printf ': %d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
     else
@@ -92,5 +92,5 @@ finish() {
     exit $((broken > 0))
 }
 
-# Prints the comment that stands under the first line of the calling script, and what it was given as further help.
+# Prints the comment at the top of the calling script as its help, and exits.
 help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit "${1:-0}"; }
