@@ -15,7 +15,7 @@ let cSettings: [CSetting] =
     [.define("_GNU_SOURCE"), .enableWarning("all"), .enableWarning("extra")]
     + (strict ? [.treatAllWarnings(as: .error)] : [])
 
-// Everything here builds without fetching anything. The rivals with dependencies of their own are the package in Rivals/.
+// This package builds without fetching anything. The rivals with dependencies are in the package in Rivals/.
 let package = Package(
     name: "Benchmarks",
     products: [

@@ -9,7 +9,7 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     ] + (Context.environment["NETKIT_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
 
-// A server to read, and to load with curl and wrk: swift run -c release serve --help
+// A small server, as an example and for load tests with curl and wrk: swift run -c release serve --help
 let package = Package(
     name: "ExampleServer",
     dependencies: [

@@ -11,7 +11,7 @@ let settings: [SwiftSetting] =
 
 let rows: [Target.Dependency] = [.product(name: "BenchmarkRows", package: "Benchmarks")]
 
-// What a user would pick instead of NetKit. Exact versions, so that a ratio means the same thing next year.
+// The alternatives to NetKit, in exact versions, so that ratios stay comparable over time.
 let package = Package(
     name: "Rivals",
     products: [

@@ -1,4 +1,4 @@
-"""Compares NetKit with the floors and with what a user would pick instead, in one run, as ratios, against goals."""
+"""Compares NetKit with the floors and with alternatives in one run, and prints ratios and goals."""
 
 import argparse
 import json
@@ -18,25 +18,25 @@ from programs import ROOT, Programs
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__)
-    parser.add_argument("groups", metavar="GROUP", nargs="*", help="1a, or 1 for all that begin with 1 (default: all)")
+    parser.add_argument("groups", metavar="GROUP", nargs="*", help="a row such as 1a, or 1 for all rows that begin with 1 (default: all)")
     parser.add_argument("--rounds", type=int, help="rounds of every group (default: the group's own)")
-    parser.add_argument("--quick", action="store_true", help="small sizes and 3 rounds: to see that everything runs")
+    parser.add_argument("--quick", action="store_true", help="small sizes and 3 rounds, to check that everything works")
     parser.add_argument("--instructions", action="store_true", help="also count user instructions (callgrind, slow)")
     parser.add_argument("--guard", action="store_true",
-                        help="count instructions and memory of the hot rows only, and compare with Data/guard.json "
-                             "(exit status 1 if one is more than 2 %% worse)")
-    parser.add_argument("--record", action="store_true", help="with --guard: record the figures there instead")
+                        help="count only instructions and memory of the hot rows, and compare with Data/guard.json "
+                             "(exit status 1 if a row is more than 2 %% worse)")
+    parser.add_argument("--record", action="store_true", help="with --guard: record the figures instead")
     parser.add_argument("--json", metavar="FILE", help="write every measured value to this file")
-    parser.add_argument("--list", action="store_true", help="print groups, variants and goals, and stop")
+    parser.add_argument("--list", action="store_true", help="print groups, variants and goals, and exit")
     parser.add_argument("--no-rivals", action="store_true", help="only the floors and NetKit (builds no dependency)")
-    parser.add_argument("--no-build", action="store_true", help="take the programs as they were last built")
+    parser.add_argument("--no-build", action="store_true", help="use the programs without building them")
     return parser.parse_args()
 
 
 def chosen(names):
     unknown = [name for name in names if not any(group.id.startswith(name) for group in GROUPS)]
     if unknown:
-        raise SystemExit(f"bench: no group {unknown[0]}; there are {', '.join(group.id for group in GROUPS)}")
+        raise SystemExit(f"bench: unknown group {unknown[0]}; known: {', '.join(group.id for group in GROUPS)}")
     return [group for group in GROUPS if not names or group.id.startswith(tuple(names))]
 
 
@@ -57,7 +57,7 @@ def main():
     goals.check(GROUPS)
     groups = chosen(arguments.groups)
     if arguments.record and not arguments.guard:
-        raise SystemExit("bench: --record goes with --guard")
+        raise SystemExit("bench: --record requires --guard")
     if arguments.list:
         return list_groups(groups)
     if (arguments.instructions or arguments.guard) and not shutil.which("valgrind"):
@@ -88,7 +88,7 @@ def main():
 def guard_rows(arguments, programs, peers):
     groups = guard.guarded(arguments.groups)
     if not groups:
-        raise SystemExit(f"bench: no guarded row is named; there are {', '.join(guard.ROWS)}")
+        raise SystemExit(f"bench: no guarded row matches; known: {', '.join(guard.ROWS)}")
     path = ROOT / "Data" / "guard.json"
     measured = guard.figures(groups, programs, peers)
     if arguments.record:
@@ -102,9 +102,9 @@ def measure_group(group, arguments, programs, peers):
     variants = [variant for variant in group.variants if not arguments.no_rivals or variant.program in own]
     for program in ("bench-peer", *(variant.program for variant in variants)):
         try:
-            programs.path(program)  # built before the clock runs
+            programs.path(program)  # builds before the clock starts
         except Unavailable:
-            pass  # every variant of it says so
+            pass  # every variant of it reports this
     rounds = arguments.rounds or (3 if arguments.quick else group.rounds)
     measurements = measure(group, variants, programs, peers, rounds, arguments.quick)
     if arguments.instructions and group.instruction_sizes:

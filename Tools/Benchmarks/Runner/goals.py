@@ -1,4 +1,4 @@
-"""Judging goals such as `cpu <= 1.02 x C read`."""
+"""Goals such as `cpu <= 1.02 x C read`."""
 
 import re
 
@@ -6,12 +6,12 @@ PATTERN = re.compile(r"(cpu|wall|memory|instructions) <= ([0-9.]+)(?: x (.+))?")
 
 
 class Goal:
-    """A goal, the value measured for it, and whether that meets it (None: not measured in this run)."""
+    """A goal, its measured value, and whether the value meets it (None: not measured in this run)."""
 
     def __init__(self, text, measurement, measurements):
         match = PATTERN.fullmatch(text)
         if not match:
-            raise ValueError(f"no goal: {text}")
+            raise ValueError(f"not a goal: {text}")
         self.text = text
         metric, limit, anchor = match[1], float(match[2]), match[3]
         value = measurement.median(metric)
@@ -20,7 +20,7 @@ class Goal:
             base = base.median(metric) if base else None
             value = value / base if value is not None and base else None
         self.value = value
-        # A ratio is judged as it is printed, to two decimals (three below 0.1).
+        # A ratio is compared as printed: with two decimals, or three below 0.1.
         digits = 0 if not anchor else 2 if limit >= 0.1 else 3
         self.met = None if value is None else round(value, digits) <= limit
         self.shown = "" if value is None else f"{value:.{digits}f}"
@@ -31,7 +31,7 @@ class Goal:
 
 
 def check(groups):
-    """Refuses a table with a goal that names no variant: a misspelt goal must not pass as 'not measured'."""
+    """Rejects a goal that names an unknown variant, which would otherwise count as 'not measured'."""
     for group in groups:
         names = {variant.name for variant in group.variants}
         for variant in group.variants:

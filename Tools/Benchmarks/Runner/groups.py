@@ -1,7 +1,7 @@
-"""The rows: what is compared, where it runs, and the goals. This file is data; nothing here measures anything.
+"""The rows: their variants, placement and goals. This file is data only.
 
-A goal is `METRIC <= NUMBER` or `METRIC <= NUMBER x VARIANT`, with cpu, wall, memory (bytes a connection) or
-instructions (of user code, a unit) as the metric. Ratios compare medians of the same run.
+A goal is `METRIC <= NUMBER` or `METRIC <= NUMBER x VARIANT`. The metric is cpu, wall, memory (bytes per connection) or
+instructions (of user code, per unit). Ratios compare medians of the same run.
 """
 
 from dataclasses import dataclass, field
@@ -16,10 +16,10 @@ class Variant:
     name: str  # goals refer to it
     program: str
     row: str
-    arguments: str = ""  # {size} and the peers of peers.py are filled in
+    arguments: str = ""  # {size} and the placeholders of peers.py are replaced
     goals: tuple[str, ...] = ()
-    system_authorities: bool = False  # trusts only the system's certificate file: ours is mounted over it for this run
-    share: float = 1  # slow rivals do this part of the size; ratios are per unit
+    system_authorities: bool = False  # trusts only the system's certificate file; ours is mounted over it for this run
+    share: float = 1  # the part of the size that a slow rival processes; ratios are per unit
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Group:
     id: str
     title: str
     unit: str
-    size: int  # bytes for unit GiB, else operations
+    size: int  # bytes if the unit is GiB, else operations
     quick_size: int
     variants: tuple[Variant, ...]
     placement: str = "free"  # split: client on one CPU, peers on the other; shared: all on one CPU; free: not pinned
     rounds: int = 7
     namespace: bool = False  # run with the name service of peers.NameService
-    instruction_sizes: tuple[int, int] | None = None  # the slope between these two is the cost of one unit
+    instruction_sizes: tuple[int, int] | None = None  # the slope between these two sizes is the cost per unit
     metrics: tuple[str, ...] = field(default=("cpu", "wall"))
 
 
@@ -228,7 +228,7 @@ GROUPS = (
         ),
     ),
     Group(
-        "4c", "keep-alive GET of 1 KiB from lighttpd by Digest (SHA-256), the nonce in use, one at a time", "request",
+        "4c", "keep-alive GET of 1 KiB from lighttpd with Digest (SHA-256) and a known nonce, one at a time", "request",
         10_000, 2_000, placement="split", instruction_sizes=(200, 1_000),
         variants=(
             Variant("libcurl, no login", LIBCURL, "requests", DIGEST_URL % "open"),
@@ -239,7 +239,7 @@ GROUPS = (
     ),
     # 5. HTTP messages
     Group(
-        "5a", "parse a request head of 703 bytes, 9 fields: where everything is", "message", 1_000_000, 200_000,
+        "5a", "parse a request head of 703 bytes, 9 fields, to an index of its parts", "message", 1_000_000, 200_000,
         instruction_sizes=(1_000, 5_000),
         variants=(
             Variant("C index", FLOORS, "parse-request", REQUEST),

@@ -1,7 +1,7 @@
-"""The guard of the hot rows: their instructions and memory, against the figures recorded in Data/guard.json.
+"""The guard of the hot rows: compares their instructions and memory with the figures recorded in Data/guard.json.
 
-Instruction counts do not depend on the load of the machine, so two commits can be compared on any day. They do depend on
-the toolchain and on the C libraries: after a change of those, record again on the commit before yours.
+Instruction counts do not depend on the load of the machine, so two commits can be compared at any time. They do depend on
+the toolchain and the C libraries: after a change of these, record again on the commit before yours.
 """
 
 import json
@@ -10,18 +10,18 @@ from groups import GROUPS, OURS
 from measuring import Measurement, count_instructions, measure
 
 ROWS = ("1a", "1b", "2a", "2b", "2d", "3a", "4a", "4b", "5a", "5b", "6a", "6b")
-LIMIT = 1.02  # a row may cost 2 % more than recorded
-BULK_LIMIT = 1.10  # rows of bulk data: how many reads they take varies with the scheduler, by 5 % even at best
-REPETITIONS = 7  # of rows of bulk data, of which the least counts
+LIMIT = 1.02  # a row may exceed its record by 2 %
+BULK_LIMIT = 1.10  # for bulk data, whose number of reads depends on the scheduler and varies by at least 5 %
+REPETITIONS = 7  # for bulk data, of which the lowest count is used
 
 
 def guarded(names):
-    """The groups to count: the hot rows, or those of them that are named."""
+    """The groups to count: all hot rows, or the named ones."""
     return [group for group in GROUPS if group.id in ROWS and (not names or group.id.startswith(tuple(names)))]
 
 
 def figures(groups, programs, peers):
-    """Each figure by its name, `4a ours, async: instructions a request`; None for a row that failed."""
+    """The figures by name, such as `4a ours, async: instructions a request`; None for a failed row."""
     result = {}
     for group in groups:
         for variant in (variant for variant in group.variants if variant.program == OURS):
@@ -40,13 +40,13 @@ def figures(groups, programs, peers):
 
 
 def record(path, measured):
-    """Writes the figures; those of rows that were not measured stay as they were."""
+    """Writes the figures, and keeps those of rows that were not measured."""
     known = json.loads(path.read_text()) if path.exists() else {}
     path.write_text(json.dumps({**known, **measured}, indent=1) + "\n")
 
 
 def verdict(path, measured):
-    """Prints each figure beside the recorded one; returns how many are worse than the limit, or missing."""
+    """Prints each figure beside its record; returns the number of figures that exceed the limit or are missing."""
     known = json.loads(path.read_text())
     print(f"\n  {'row':52} {'recorded':>12} {'now':>12} {'ratio':>7}")
     worse = 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lftp as a rival: runs it once and prints what the benchmark programs print. Its start counts, too: some milliseconds."""
+"""lftp as a rival: runs it once and prints the line of a benchmark program. Includes its start-up: a few milliseconds."""
 
 import json
 import os
@@ -19,7 +19,7 @@ commands = {
     "list": f"open {url}; cls -1 many-{count}",
 }
 source = subprocess.DEVNULL
-if row == "write":  # a file without blocks, as large as asked for
+if row == "write":  # a sparse file of the requested size
     source = os.memfd_create("upload")
     os.truncate(source, int(values["bytes"]))
     commands[row] = f"put /proc/self/fd/0 -o {url}"

@@ -1,4 +1,4 @@
-"""Running one variant, and all variants of a group interleaved."""
+"""Runs one variant, or all variants of a group interleaved."""
 
 import json
 import os
@@ -16,11 +16,11 @@ CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
 
 
 class Measurement:
-    """What one variant did over all rounds, per unit of its group."""
+    """The results of one variant over all rounds, per unit of its group."""
 
     def __init__(self, group, variant):
         self.group, self.variant = group, variant
-        self.runs = []  # what the program printed
+        self.runs = []  # the output of the program
         self.failure = None
         self.instructions = None
 
@@ -32,7 +32,7 @@ class Measurement:
         return [self.per_unit(run, sum(run[part] for part in parts)) for run in self.runs]
 
     def median(self, metric):
-        """The middle value, or None when nothing was measured."""
+        """The median; None if nothing was measured."""
         if metric == "instructions":
             return self.instructions
         return median(self.values(metric)) if self.runs else None
@@ -42,7 +42,7 @@ class Measurement:
 
 
 def measure(group, variants, programs, peers, rounds, quick):
-    """All variants in turn, A B C … C B A …, so that a slow minute of the machine falls on all of them."""
+    """Measures all variants in turn, A B C … C B A …, so that a slow minute of the machine affects all of them."""
     measurements = [Measurement(group, variant) for variant in variants]
     for number in range(rounds):
         for measurement in measurements if number % 2 == 0 else measurements[::-1]:
@@ -65,12 +65,12 @@ def command_line(group, variant, path, peers, quick=False, size=None, under=()):
 
 
 def run(command, errors=None):
-    # A group of its own, so that a program's children (lftp.py starts lftp) end with it.
+    # A separate process group, so that a program's children (lftp.py starts lftp) end with it.
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         output, error_output = process.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"gave no answer in {TIMEOUT} s") from None
+        raise Unavailable(f"not finished after {TIMEOUT} s") from None
     finally:
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -83,9 +83,9 @@ def run(command, errors=None):
 
 
 def count_instructions(measurement, programs, peers, repetitions=1):
-    """User instructions a unit (a MiB for bulk data): the slope between two sizes, so that start-up cancels out.
+    """Counts user instructions per unit (per MiB for bulk data): the slope between two sizes, so that start-up cancels out.
 
-    How many reads bulk data takes depends on the scheduler; the least of several repetitions does not."""
+    The number of reads of bulk data depends on the scheduler; the lowest count of several repetitions does not."""
     group, variant = measurement.group, measurement.variant
     show_progress(f"{group.id} instructions: {variant.name}")
     try:
@@ -106,7 +106,7 @@ def collected(command):
     run(command, errors)
     found = re.search(r"Collected : (\d+)", errors[0])
     if not found:
-        raise Unavailable("callgrind gave no count")
+        raise Unavailable("callgrind printed no count")
     return int(found.group(1))
 
 

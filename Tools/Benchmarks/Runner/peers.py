@@ -1,5 +1,5 @@
-"""The other sides: plain TCP peers, nginx, lighttpd, a name service. Started when a row first needs them, on loopback and on
-free ports, and stopped by process id when the run ends, however it ends."""
+"""The peers: plain TCP servers, nginx, lighttpd, vsftpd, a name service. Each is started when a row first needs it, on loopback
+and a free port, and stopped by process id when the run ends for any reason."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# The kernel ends a peer whose runner was killed outright.
+# The kernel ends a peer if the runner is killed.
 WITH_RUNNER = ["setpriv", "--pdeathsig", "TERM"]
 
 HOST_IN_HOSTS = "in-hosts.bench.test"
@@ -18,7 +18,7 @@ HOST_IN_DNS = "in-dns.bench.test"
 
 
 class Unavailable(Exception):
-    """A peer or a program that this machine can't run, and why."""
+    """The reason why this machine cannot run a peer or a program."""
 
 
 class Peers:
@@ -43,7 +43,7 @@ class Peers:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def client_prefix(self, group, variant):
-        """What to put before a client's command line."""
+        """The prefix of a client's command line."""
         prefix = self.once("names", NameService, self).prefix() if group.namespace else []
         if variant.system_authorities:
             prefix += ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
@@ -51,10 +51,10 @@ class Peers:
         return prefix + ([] if group.placement == "free" else ["taskset", "-c", str(self.client_cpu)])
 
     def arguments(self, variant, group, size):
-        """The variant's arguments, with the peers they name started."""
+        """The variant's arguments; starts the peers that they name."""
         return variant.arguments.format_map(Placeholders(self, group, size)).split()
 
-    # Starting
+    # Starting peers
 
     def once(self, key, start, *arguments):
         if key not in self.started:
@@ -94,7 +94,7 @@ class Peers:
 
 
 class Placeholders(dict):
-    """What `{name}` in a variant's arguments stands for."""
+    """The values of the placeholders in a variant's arguments."""
 
     def __init__(self, peers, group, size):
         super().__init__(
@@ -123,7 +123,7 @@ class Placeholders(dict):
 
 
 def make_certificates(directory):
-    """An authority, and a certificate of it for localhost; the path of the authority's certificate."""
+    """Creates an authority and its certificate for localhost; returns the path of the authority's certificate."""
 
     def openssl(*arguments):
         subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
@@ -145,7 +145,7 @@ def free_port():
 
 
 class WebServer:
-    """nginx with one worker, on the servers' CPU. Every file is named after its size."""
+    """nginx with one worker, on the servers' CPU. The name of a file is its size."""
 
     CONFIGURATION = """
         daemon off; worker_processes 1; pid {root}/nginx.pid; {user}
@@ -192,8 +192,8 @@ class WebServer:
 
 
 class DigestServer:
-    """lighttpd on the servers' CPU: /open/1024 for everybody, /closed/1024 for user bench by Digest with SHA-256. Its nonces
-    are good for ten minutes."""
+    """lighttpd on the servers' CPU: /open/1024 without a login, /closed/1024 for user bench with Digest and SHA-256. Its nonces
+    are valid for ten minutes."""
 
     CONFIGURATION = """
         server.document-root = "{root}"
@@ -245,7 +245,7 @@ def nginx_path():
 
 
 class FTPServer:
-    """vsftpd, on the servers' CPU, for anybody. Every file is named after its size."""
+    """vsftpd on the servers' CPU, for anonymous users. The name of a file is its size."""
 
     def __init__(self, peers):
         program = Path(__file__).resolve().parents[3] / ".build/peers/usr/sbin/vsftpd"
@@ -265,7 +265,7 @@ class FTPServer:
             "local_enable": "NO", "anon_root": self.tree, "write_enable": "YES", "anon_upload_enable": "YES",
             "anon_other_write_enable": "YES", "anon_world_readable_only": "NO", "connect_from_port_20": "NO",
             "seccomp_sandbox": "NO", "isolate": "NO", "isolate_network": "NO",
-            # The default user "ftp" exists only where a package made it; the server requires an existing name.
+            # The default user "ftp" exists only if a package created it; the server requires an existing user.
             "ftp_username": pwd.getpwuid(os.geteuid()).pw_name,
         }
         configuration = peers.directory / "vsftpd.conf"
@@ -299,8 +299,8 @@ class FTPServer:
 
 
 class NameService:
-    """A namespace of its own with dnsmasq as its only name server. Users, mounts and network are separate, so no
-    privilege is needed and nothing outside changes. (--no-daemon also means "stay this user": there is no other.)"""
+    """A namespace with dnsmasq as its only name server. Users, mounts and network are separate, so it needs no privileges
+    and changes nothing outside. (--no-daemon also keeps the user: the namespace has no other.)"""
 
     SCRIPT = """
         set -e

@@ -1,4 +1,4 @@
-"""Building the benchmark programs, each only when a row needs it."""
+"""Builds the benchmark programs, each when a row first needs it."""
 
 import os
 import shutil
@@ -14,26 +14,26 @@ RIVALS = {"bench-nio", "bench-nio-tls", "bench-ahc"}
 
 
 class Programs:
-    """Paths of the built programs. `NETKIT_BENCH_BUILD` names another place for the build products."""
+    """The paths of the built programs. `NETKIT_BENCH_BUILD` sets another folder for the build products."""
 
     def __init__(self, directory, build=True):
         self.stripped_directory = directory
         self.build = build
-        self.answers = {}
+        self.results = {}
 
     def path(self, program):
-        """The program, built if need be; throws Unavailable, again for every later use."""
-        if program not in self.answers:
+        """The path of the program, built if necessary; raises Unavailable, also for every later use."""
+        if program not in self.results:
             try:
-                self.answers[program] = self.built(program)
+                self.results[program] = self.built(program)
             except Unavailable as reason:
-                self.answers[program] = reason
-        if isinstance(self.answers[program], Unavailable):
-            raise self.answers[program]
-        return self.answers[program]
+                self.results[program] = reason
+        if isinstance(self.results[program], Unavailable):
+            raise self.results[program]
+        return self.results[program]
 
     def stripped(self, program):
-        """A copy without debug information: valgrind 3.19 can't read Swift's DWARF 5."""
+        """A copy without debug information, because valgrind 3.19 cannot read Swift's DWARF 5."""
         copy = self.stripped_directory / program
         if not copy.exists():
             subprocess.run(["strip", "-g", "-o", copy, self.path(program)], check=True)
@@ -62,5 +62,5 @@ class Programs:
         if result.returncode != 0:
             errors = [line for line in (result.stdout + result.stderr).splitlines() if "error:" in line]
             print("\n".join(errors) or result.stderr, file=sys.stderr)
-            raise Unavailable("does not build, see above")
+            raise Unavailable("the build failed, see above")
         return path

@@ -1,4 +1,4 @@
-"""Tables for people and a file for machines."""
+"""Prints the tables, and creates the JSON output."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ def goals_of(measurement, measurements, counting):
 
 
 def table(group, measurements, rounds, counting):
-    """The group's table: ratios first, against the first variant."""
+    """The table of a group; its ratios are relative to the first variant."""
     first = measurements[0]
     if "memory" in group.metrics:
         header = ["variant", "memory"]
@@ -52,7 +52,7 @@ def table(group, measurements, rounds, counting):
         if "instr." in header and not measurement.failure:
             cells += [f"{measurement.instructions:,.0f}" if measurement.instructions is not None else "-"]
         rows.append((cells, goals))
-    placement = {"split": "client and servers on a CPU each", "shared": "all on one CPU", "free": "not pinned"}
+    placement = {"split": "client and servers on separate CPUs", "shared": "all on one CPU", "free": "not pinned"}
     title = f"{group.id}  {group.title}: per {group.unit}, median of {rounds}, {placement[group.placement]}"
     return "\n".join([title, *lines(header, rows)]) + "\n"
 
@@ -79,7 +79,7 @@ def lines(header, rows):
 
 
 def summary(results, counting):
-    """One line a goal that is not met, and the counts."""
+    """The counts of goals, and one line per missed goal."""
     verdicts = [(group.id, measurement.variant.name, goal)
                 for group, measurements in results for measurement in measurements
                 for goal in goals_of(measurement, measurements, counting)]

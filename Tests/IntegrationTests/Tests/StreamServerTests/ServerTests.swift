@@ -37,7 +37,7 @@ import Testing
     @Test func clientCertificates() async throws {
         let server = try await ExampleServer(isSecure: true, clients: true)
         let client = try CertificateAuthority.shared().client
-        #expect(try await server.curl("whoami").text == "nobody I know, TLS 1.3, http/1.1\n")
+        #expect(try await server.curl("whoami").text == "unknown client, TLS 1.3, http/1.1\n")
         let known = try await server.curl("whoami", "--cert", client.chain, "--key", client.key)
         #expect(known.text == "CN=Test Client, TLS 1.3, http/1.1\n")
         let wrong = try CertificateAuthority.shared().server(.selfSigned)
@@ -74,7 +74,7 @@ import Testing
         #expect(server.threads < 16)
     }
 
-    /// With no descriptor left it neither ends nor spins: who is there is served, and who waits comes in when somebody goes.
+    /// With no file descriptors left it neither ends nor spins: who is there is served, and who waits comes in when somebody goes.
     @Test func descriptorsRunOut() async throws {
         let server = try await ExampleServer(descriptors: 48)
         let pairs = try (0..<80).map { _ in
@@ -84,7 +84,7 @@ import Testing
         }
         let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         for pair in pairs { try await pair.output.writeAll(request) }
-        #expect(await server.program.shows("no descriptor left"))
+        #expect(await server.program.shows("no file descriptors left"))
         #expect(server.descriptors <= 48)
         // Each in its turn, whichever order they were accepted in.
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -15,19 +15,19 @@ public struct Arguments: Sendable {
         }
     }
 
-    /// The text behind `name=`; ends the program when it was not given.
+    /// The value of `name=`; ends the program if it is missing.
     public func text(_ name: String) -> String {
         guard let value = values[name] else { stop("\(name)= is missing", status: 2) }
         return value
     }
 
-    /// The whole number behind `name=`; ends the program when it was not given or is none.
+    /// The value of `name=` as an integer; ends the program if it is missing or not an integer.
     public func number(_ name: String) -> Int {
         guard let number = Int(text(name)) else { stop("\(name)=\(text(name)) is not a number", status: 2) }
         return number
     }
 
-    /// The bytes of the file behind `name=`; ends the program when it can't be read.
+    /// The bytes of the file at the path `name=`; ends the program if it cannot be read.
     public func bytes(_ name: String) -> [UInt8] {
         guard let file = fopen(text(name), "re") else { stop("can't open \(text(name))") }
         defer { fclose(file) }

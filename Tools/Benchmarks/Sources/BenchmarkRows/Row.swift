@@ -2,7 +2,7 @@ internal import CMeasure
 internal import Dispatch
 internal import Glibc
 
-/// One row of a Swift benchmark program: a name and the work behind it.
+/// One row of a Swift benchmark program: a name and its work.
 ///
 /// ```swift
 /// Row.main([
@@ -11,7 +11,7 @@ internal import Glibc
 /// ])
 /// ```
 ///
-/// The work prepares, then calls `measure_begin()` and `measure_end(_:_:)` around what is measured.
+/// The work prepares, then calls `measure_begin()` and `measure_end(_:_:)` around the measured part.
 public struct Row: Sendable {
     let name: String
     let work: Work
@@ -21,7 +21,7 @@ public struct Row: Sendable {
         case async(@Sendable @concurrent (Arguments) async throws -> Void)
     }
 
-    /// A row that blocks its thread, the main one.
+    /// A row that blocks the main thread.
     public init(_ name: String, _ work: @escaping @Sendable (Arguments) throws -> Void) {
         self.name = name
         self.work = .blocking(work)
@@ -33,9 +33,9 @@ public struct Row: Sendable {
         self.work = .async(work)
     }
 
-    /// Runs the row that the command line names, and ends the process.
+    /// Runs the row named on the command line, and ends the process.
     ///
-    /// The main thread waits on a semaphore: valgrind can't follow `dispatchMain`, which an `async` main ends in.
+    /// The main thread waits on a semaphore, because valgrind does not support `dispatchMain`, which an `async` main calls.
     public static func main(_ rows: [Row]) -> Never {
         signal(SIGPIPE, SIG_IGN)
         let arguments = Arguments()
@@ -57,7 +57,7 @@ public struct Row: Sendable {
     }
 }
 
-/// Prints why the program can't go on, and ends it.
+/// Prints the reason for a failure, and ends the program.
 public func stop(_ reason: String, status: Int32 = 1) -> Never {
     measure_stop(reason, status)
 }

@@ -34,7 +34,7 @@ void read_row(void) {
     measure_end(reads, bytes);
 }
 
-/// The sink answers one byte when it has read everything; without it the kernel's buffers would hide the last part.
+/// The sink sends one byte when it has read everything; without waiting for it, data in the kernel's buffers would not count.
 static void wait_for_sink(int connection) {
     char byte;
     shutdown(connection, SHUT_WR);
@@ -60,7 +60,7 @@ void write_row(void) {
     measure_end(writes, bytes);
 }
 
-/// Up to 16 buffers in one call that never waits: what a writer with a queue can do.
+/// Writes up to 16 buffers in one call that does not block, like a writer with a queue.
 void writev_row(void) {
     enum { most_buffers = 16 };
     int port = (int)measure_number("port");

@@ -1,7 +1,7 @@
 #ifndef NETKIT_BENCH_FLOORS_H
 #define NETKIT_BENCH_FLOORS_H
 
-// The least that a row can cost on this machine: plain C with nothing in it that the row does not need.
+// The lower bounds of the rows on this machine: plain C that does only the work of the row.
 
 void read_row(void);
 void write_row(void);

@@ -1,4 +1,4 @@
-// Keep-alive GETs with the least of HTTP: find the end of the head, read Content-Length, take the body.
+// Keep-alive GET requests with minimal HTTP: find the end of the head, read Content-Length, read the body.
 
 #include <stdio.h>
 #include <stdlib.h>

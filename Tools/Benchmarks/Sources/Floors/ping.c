@@ -1,4 +1,4 @@
-// One byte there and one back, and connections that do nothing.
+// Round trips of one byte, and idle connections.
 
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -19,7 +19,7 @@ void ping_row(void) {
     measure_end((double)rounds, 0);
 }
 
-/// Try, and wait in epoll when there is nothing yet: the floor of every engine that multiplexes.
+/// Tries to read, and waits in epoll if there is nothing yet: the lower bound for engines with an event loop.
 void ping_epoll_row(void) {
     int connection = measure_connect((int)measure_number("port"));
     long long rounds = measure_number("count");

@@ -1,5 +1,5 @@
-// getaddrinfo, one call after another or on several threads. With names= the calls go round so many different names
-// below the host, as NetKit's row has to: it makes one call of equal lookups in flight.
+// getaddrinfo, one call after another or on several threads. With names=, the calls cycle through that many names below the
+// host, as in NetKit's row, which needs different names because NetKit merges equal lookups in progress.
 
 #include <netdb.h>
 #include <pthread.h>

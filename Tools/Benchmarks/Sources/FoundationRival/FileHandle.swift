@@ -2,7 +2,7 @@ internal import BenchmarkRows
 internal import CMeasure
 internal import Foundation
 
-/// Foundation has no socket streams on Linux; a FileHandle over a connected descriptor is what comes nearest.
+/// Foundation has no socket streams on Linux; a FileHandle over a connected descriptor is the closest alternative.
 let fileHandleRow = Row("read") { arguments in
     let size = arguments.number("buffer")
     let port = Int32(arguments.number("port"))

@@ -4,9 +4,9 @@ internal import Dispatch
 internal import Foundation
 internal import FoundationNetworking
 
-/// A GET of a large body through a delegate, URLSession's cheapest way. It trusts the system's certificate file only.
+/// A GET of a large body through a delegate, the cheapest use of URLSession. It trusts only the system's certificate file.
 let downloadRow = Row("read-delegate") { arguments in
-    guard let url = URL(string: arguments.text("url")) else { stop("url= is none") }
+    guard let url = URL(string: arguments.text("url")) else { stop("url= is not a URL") }
     let counter = BodyCounter()
     let session = URLSession(configuration: configuration(connections: 1), delegate: counter, delegateQueue: nil)
     measure_begin()
@@ -15,9 +15,9 @@ let downloadRow = Row("read-delegate") { arguments in
     measure_end(Double(counter.parts), Double(counter.bytes))
 }
 
-/// GETs on kept connections, so many at once.
+/// Sends GET requests on kept connections, several at once.
 let requestsRow = Row(async: "requests") { arguments in
-    guard let url = URL(string: arguments.text("url")) else { stop("url= is none") }
+    guard let url = URL(string: arguments.text("url")) else { stop("url= is not a URL") }
     let connections = arguments.number("connections")
     let each = arguments.number("count") / connections
     let session = URLSession(configuration: configuration(connections: connections))
@@ -39,7 +39,7 @@ let requestsRow = Row(async: "requests") { arguments in
 private func get(_ url: URL, by session: URLSession) async throws -> Int {
     let (data, response) = try await session.data(from: url)
     guard let response = response as? HTTPURLResponse, response.statusCode == 200 else {
-        stop("not a 200: \(response)")
+        stop("the status is not 200: \(response)")
     }
     return data.count
 }

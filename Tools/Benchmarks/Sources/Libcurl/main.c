@@ -1,4 +1,4 @@
-// libcurl as a C programmer would use it: one easy handle kept, or a multi handle for many transfers at once.
+// libcurl in its usual form: one reused easy handle, or a multi handle for concurrent transfers.
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ static void handshakes_row(void) {
 static size_t give_bytes(char *data, size_t size, size_t count, void *rest) {
     size_t wanted = size * count, *left = rest;
     if (wanted > *left) wanted = *left;
-    (void)data; // what is in the buffer is as good as anything
+    (void)data; // the contents of the buffer do not matter
     *left -= wanted;
     return wanted;
 }
@@ -120,7 +120,7 @@ static void ftp_write_row(void) {
     measure_end(1, (double)measure_number("bytes"));
 }
 
-// One handle keeps its session. NOCWD: one command less a file, as ours.
+// One handle keeps its session. NOCWD saves one command per file, as in our row.
 static void ftp_files_row(void) {
     CURL *handle = easy_handle();
     long long count = measure_number("count");

@@ -1,4 +1,4 @@
 import BenchmarkRows
 
-// Every row is a function in a file of its own, named after the row.
+// Every row is in its own file, named after the row.
 Row.main(streamRows + httpRows + ftpRows + messageRows + resolvingRows)

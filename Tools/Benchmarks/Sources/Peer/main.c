@@ -1,5 +1,5 @@
-// The plain TCP peers: send (so many bytes, then close), sink (reads to the end, answers one byte), echo, and hold
-// (keeps connections until the client closes them). Loopback only. Binds a free port and prints it.
+// The plain TCP peers: send (sends a number of bytes, then closes), sink (reads to the end, then sends one byte), echo, and
+// hold (keeps connections until the client closes them). Loopback only. Binds a free port and prints it.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -101,7 +101,7 @@ static void hold_row(void) {
         int count = epoll_wait(queue, events, 64, -1);
         for (int i = 0; i < count; i++) {
             if (events[i].data.fd != listener) {
-                close(events[i].data.fd); // the client closed: nothing else is ever sent here
+                close(events[i].data.fd); // closed by the client, which never sends anything else here
                 continue;
             }
             int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);

@@ -1,4 +1,4 @@
-// TLS on a blocking socket through OpenSSL and nothing else: reading, and handshakes with or without resumption.
+// TLS on a blocking socket with OpenSSL only: reading, and handshakes with or without resumption.
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -10,7 +10,7 @@
 #include "measure.h"
 
 static SSL_CTX *context;
-static SSL_SESSION *newest_session; // TLS 1.3 tickets come after the handshake, and each is for one use
+static SSL_SESSION *newest_session; // TLS 1.3 tickets arrive after the handshake, and each can be used once
 static char request[256];
 static int request_length;
 
@@ -30,7 +30,7 @@ static void prepare(void) {
     if (request_length < 0 || (size_t)request_length >= sizeof request) measure_fail("path= is too long");
 }
 
-/// Connects, shakes hands and sends the request.
+/// Connects, completes the handshake and sends the request.
 static SSL *open_session(int *descriptor) {
     *descriptor = measure_connect((int)measure_number("port"));
     SSL *session = SSL_new(context);

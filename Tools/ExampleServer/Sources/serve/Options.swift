@@ -1,18 +1,18 @@
 import Glibc
 import StreamKit
 
-/// What the command line says.
+/// The options of the command line.
 struct Options {
     static let usage = """
         usage: serve [--port N] [--threads N] [--connections N] [--certificate FILE --key FILE] [--clients FILE]
 
         A small HTTP server on the loopback addresses: /, /bytes/N, /echo (POST, PUT), /whoami.
-          --port N            the port; 0 (default) takes a free one
-          --threads N         how many threads serve; default 1
-          --connections N     most connections at once; default 4096
+          --port N            the port; 0 (default) chooses a free port
+          --threads N         the number of serving threads; default 1
+          --connections N     the maximum number of connections; default 4096
           --certificate FILE  TLS: the certificate and those of its issuers (PEM), with
           --key FILE          the private key
-          --clients FILE      ask clients for a certificate of one of these authorities (PEM)
+          --clients FILE      request client certificates issued by these authorities (PEM)
         """
 
     var port: UInt16 = 0
@@ -29,10 +29,10 @@ struct Options {
                 print(Options.usage)
                 exit(0)
             }
-            guard let value = rest.next() else { throw Complaint(text: "\(name) needs a value\n\(Options.usage)") }
+            guard let value = rest.next() else { throw UsageError(text: "\(name) requires a value\n\(Options.usage)") }
             func number<Number: FixedWidthInteger>(_ range: ClosedRange<Number>) throws -> Number {
                 guard let number = Number(value), range ~= number else {
-                    throw Complaint(text: "\(name) takes a number from \(range.lowerBound) to \(range.upperBound)")
+                    throw UsageError(text: "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
                 }
                 return number
             }
@@ -43,12 +43,12 @@ struct Options {
             case "--certificate": certificate = value
             case "--key": key = value
             case "--clients": clients = value
-            default: throw Complaint(text: "unknown option \(name)\n\(Options.usage)")
+            default: throw UsageError(text: "unknown option \(name)\n\(Options.usage)")
             }
         }
     }
 
-    /// Nil without a certificate.
+    /// The TLS configuration; nil without a certificate.
     func tls() throws -> TLSConfiguration? {
         guard let certificate else { return nil }
         var tls = TLSConfiguration(server: try TLSIdentity(file: certificate, keyFile: key))
@@ -59,7 +59,7 @@ struct Options {
         return tls
     }
 
-    private struct Complaint: Error, CustomStringConvertible {
+    private struct UsageError: Error, CustomStringConvertible {
         let text: String
         var description: String { text }
     }

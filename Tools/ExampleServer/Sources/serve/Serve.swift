@@ -5,7 +5,7 @@ import HTTPMessage
 import NetKit
 import StreamKit
 
-/// A small HTTP server: an example of `HTTPServer`, and what the tests load with curl and wrk.
+/// A small HTTP server: an example of `HTTPServer`, and the server that the tests load with curl and wrk.
 @main
 enum Serve {
     static func main() async {
@@ -20,7 +20,7 @@ enum Serve {
             configuration.connections.onFailure = { error, peer in report("\(peer?.description ?? "-"): \(error)") }
             configuration.onError = { report("a handler failed: \($0)") }
             let server = try HTTPServer(port: options.port, isLocal: true, configuration: configuration)
-            // Ctrl-C, or a service manager: whoever is being served may finish within five seconds.
+            // For Ctrl-C and service managers: requests in progress have five seconds to finish.
             let signals = [SIGINT, SIGTERM].map { number in
                 signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
@@ -38,14 +38,15 @@ enum Serve {
         }
     }
 
-    /// The whole site.
+    /// Responds to every request.
     @Sendable static func answer(_ exchange: HTTPServerExchange) async throws {
         let path = exchange.request.target.description
         switch (exchange.request.method, path) {
         case (.get, "/"), (.head, "/"):
             try await exchange.respond(.ok, fields: ["Content-Type": "text/plain"], body: Array("hello\n".utf8))
         case (.post, "/echo"), (.put, "/echo"):
-            // Bit by bit: no body is ever held whole. The first bit before the answer begins, for clients that ask first.
+            // Copies piece by piece, so that no body is held in memory. The first piece is read before the response begins,
+            // because a client may wait for 100 (Continue).
             var piece = try await exchange.readBody()
             try await exchange.begin(HTTPResponse(status: .ok))
             while !piece.isEmpty {
@@ -65,11 +66,11 @@ enum Serve {
             }
         case (.get, "/whoami"):
             let tls = exchange.tlsInformation
-            let name = tls?.peerCertificates.first?.subject ?? "nobody I know"
-            let way = tls.map { "\($0.version), \($0.applicationProtocol ?? "no ALPN")" } ?? "in the clear"
-            try await exchange.respond(.ok, body: Array("\(name), \(way)\n".utf8))
+            let name = tls?.peerCertificates.first?.subject ?? "unknown client"
+            let security = tls.map { "\($0.version), \($0.applicationProtocol ?? "no ALPN")" } ?? "no TLS"
+            try await exchange.respond(.ok, body: Array("\(name), \(security)\n".utf8))
         case (.get, _), (.head, _):
-            try await exchange.respond(.notFound, body: Array("there is no \(path) here\n".utf8))
+            try await exchange.respond(.notFound, body: Array("\(path) does not exist\n".utf8))
         default:
             try await exchange.respond(405, fields: ["Allow": "GET, HEAD"])
         }

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 
-/// A client on one event loop, HTTP/1.1 only, that trusts the benchmark's own authority; shut down after the body.
+/// Runs the body with a client on one event loop, for HTTP/1.1 only, that trusts the benchmark's authority.
 func withClient(
     _ arguments: Arguments,
     connections: Int = 8,

@@ -4,7 +4,7 @@ internal import CMeasure
 internal import NIOCore
 internal import NIOHTTP1
 
-/// GETs on kept connections, so many at once.
+/// Sends GET requests on kept connections, several at once.
 let requestsRow = Row(async: "requests") { arguments in
     let connections = arguments.number("connections")
     let each = arguments.number("count") / connections
@@ -26,7 +26,7 @@ let requestsRow = Row(async: "requests") { arguments in
     }
 }
 
-/// GETs that each open a connection and a TLS session of their own (this client resumes none).
+/// Sends GET requests, each on a new connection with a new TLS session (this client does not resume sessions).
 let handshakesRow = Row(async: "handshakes") { arguments in
     let count = arguments.number("count")
     try await withClient(arguments) { client in

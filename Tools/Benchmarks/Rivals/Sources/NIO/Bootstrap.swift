@@ -2,12 +2,12 @@ internal import BenchmarkRows
 internal import NIOCore
 internal import NIOPosix
 
-/// One event loop: every other engine that is compared has one thread too.
+/// One event loop, because the other compared engines use one thread as well.
 let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
 typealias ByteChannel = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
-/// A client that reads 64 KiB at a time, as all the others do.
+/// A client that reads 64 KiB at a time, like all other variants.
 func client() -> ClientBootstrap {
     ClientBootstrap(group: group)
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -15,7 +15,7 @@ func client() -> ClientBootstrap {
 }
 
 extension ClientBootstrap {
-    /// Connects to this machine, with the handler made on the channel's own loop.
+    /// Connects to this machine, with the handler created on the channel's event loop.
     func connect(port: Int, handler: @escaping @Sendable () -> some ChannelHandler) async throws -> any Channel {
         try await channelInitializer { channel in
             channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(handler()) }

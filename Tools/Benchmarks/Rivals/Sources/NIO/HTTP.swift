@@ -30,7 +30,7 @@ let httpRows = [
             ByteToMessageHandler(HTTPResponseDecoder()),
             heads
         )
-        // The decoder takes a response only for a request that was sent, so this row pays for both.
+        // The decoder accepts a response only after a request was sent, so this row includes both.
         let request = HTTPRequestHead(version: .http1_1, method: .HEAD, uri: "/")
         measure_begin()
         for _ in 0..<count {
@@ -62,7 +62,7 @@ let httpRows = [
     },
 ]
 
-/// Counts the fields of the heads that arrive, so that none can be left unparsed.
+/// Counts the fields of the heads, so that each must be parsed.
 private final class HeadCounter<Part>: ChannelInboundHandler {
     typealias InboundIn = Part
 

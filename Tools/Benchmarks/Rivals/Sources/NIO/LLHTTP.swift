@@ -2,7 +2,7 @@ internal import BenchmarkRows
 internal import CMeasure
 internal import CNIOLLHTTP
 
-/// llhttp, Node's parser, in the copy that swift-nio carries.
+/// llhttp, the parser of Node.js, in swift-nio's copy.
 let llhttpRows = [
     Row("llhttp-request") { parse($0, as: HTTP_REQUEST) },
     Row("llhttp-response") { parse($0, as: HTTP_RESPONSE) },
@@ -20,7 +20,7 @@ private func parse(_ arguments: Arguments, as type: llhttp_type_t) {
         fields += 1
         return 0
     }
-    // 1 = "no body follows", as for the answer to HEAD: the head alone is measured.
+    // 1 = "no body follows", as for a response to HEAD: only the head is measured.
     settings.on_headers_complete = { _ in 1 }
     var parser = llhttp_t()
     message.withUnsafeBytes { bytes in
@@ -29,7 +29,7 @@ private func parse(_ arguments: Arguments, as type: llhttp_type_t) {
         for _ in 0..<count {
             c_nio_llhttp_init(&parser, type, &settings)
             guard c_nio_llhttp_execute(&parser, start, bytes.count) == HPE_OK else {
-                stop("llhttp refuses the message")
+                stop("llhttp rejects the message")
             }
         }
         measure_note("fields", Double(fields))

@@ -49,7 +49,7 @@ private func ping(_ channel: ByteChannel, rounds: Int) async throws {
     }
 }
 
-/// Sends one byte back for each that arrives, so often.
+/// Sends one byte back for each received byte, a given number of times.
 private final class Pinger: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

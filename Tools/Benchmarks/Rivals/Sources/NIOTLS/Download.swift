@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 
-/// A GET over TLS by a plain channel handler: what NIOSSL itself costs, without an HTTP client.
+/// A GET over TLS with a plain channel handler: the cost of NIOSSL without an HTTP client.
 let downloadRow = Row(async: "read") { arguments in
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.trustRoots = .file(arguments.text("ca"))
@@ -29,7 +29,7 @@ let downloadRow = Row(async: "read") { arguments in
     measure_end(Double(total.reads), Double(total.bytes))
 }
 
-/// Sends the request and counts what comes back until the server closes.
+/// Sends the request and counts the received bytes until the server closes.
 private final class ResponseCounter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -4,8 +4,8 @@ internal import Foundation
 
 let ftpRows = [ftpRead, ftpReadAsync, ftpWrite, ftpFiles, ftpList, ftpParse]
 
-/// The URL of the command line.
+/// The URL from the command line.
 func ftpURL(_ arguments: Arguments, _ path: String = "") -> URL {
-    guard let url = URL(string: arguments.text("url") + path) else { stop("url= is none") }
+    guard let url = URL(string: arguments.text("url") + path) else { stop("url= is not a URL") }
     return url
 }

@@ -4,9 +4,9 @@ internal import NetKit
 
 let httpRows = [requests, requestsAsync, session]
 
-/// The request that `url=` asks for.
+/// The request for the URL from the command line.
 func makeRequest(_ arguments: Arguments) throws -> HTTPRequest {
-    guard let url = URL(string: arguments.text("url")) else { stop("url= is none") }
+    guard let url = URL(string: arguments.text("url")) else { stop("url= is not a URL") }
     return try HTTPRequest(method: .get, url: url)
 }
 

@@ -4,7 +4,7 @@ internal import HTTPMessage
 internal import NetKit
 internal import StreamKit
 
-/// 4a: GETs on one kept connection, on the calling thread.
+/// 4a: sends GET requests on one kept connection, on the calling thread.
 let requests = Row("requests") { arguments in
     let count = arguments.number("count")
     let request = try makeRequest(arguments)
@@ -21,6 +21,6 @@ private func get(_ request: HTTPRequest, in pool: HTTPConnectionPool, into buffe
     let stream = try openStream(for: request, in: pool)
     var bytes = 0
     while case let count = try stream.read(into: &buffer), count > 0 { bytes += count }
-    guard stream[.httpResponse]?.status == .ok else { stop("not a 200") }
+    guard stream[.httpResponse]?.status == .ok else { stop("the status is not 200") }
     return bytes
 }

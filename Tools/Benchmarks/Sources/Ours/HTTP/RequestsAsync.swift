@@ -5,7 +5,7 @@ internal import HTTPMessage
 internal import NetKit
 internal import StreamKit
 
-/// 4a and 4b: GETs on kept connections, so many at once, in tasks on the event loop.
+/// 4a and 4b: sends GET requests on kept connections, several at once, in tasks on the event loop.
 let requestsAsync = Row(async: "requests-async") { arguments in
     let connections = arguments.number("connections")
     let each = arguments.number("count") / connections
@@ -30,7 +30,7 @@ private func getOften(_ count: Int, _ request: HTTPRequest, in pool: HTTPConnect
     for _ in 0..<count {
         let stream = try openStream(for: request, in: pool)
         while case let received = try await stream.read(into: &buffer), received > 0 { bytes += received }
-        guard stream[.httpResponse]?.status == .ok else { stop("not a 200") }
+        guard stream[.httpResponse]?.status == .ok else { stop("the status is not 200") }
     }
     return bytes
 }

@@ -5,7 +5,7 @@ internal import HTTPMessage
 internal import NetKit
 internal import StreamKit
 
-/// 4c: GETs of a session that logs in where it is asked to, one at a time, in a task on the event loop.
+/// 4c: sends GET requests in a session that answers challenges, one at a time, in a task on the event loop.
 let session = Row(async: "session") { arguments in
     let count = arguments.number("count")
     let request = try makeRequest(arguments)
@@ -28,7 +28,7 @@ private func getOften(_ count: Int, _ request: HTTPRequest, in session: HTTPSess
     for _ in 0..<count {
         let stream = try await session.open(request)
         while case let received = try await stream.read(into: &buffer), received > 0 { bytes += received }
-        guard stream[.httpResponse]?.status == .ok else { stop("not a 200") }
+        guard stream[.httpResponse]?.status == .ok else { stop("the status is not 200") }
     }
     return bytes
 }

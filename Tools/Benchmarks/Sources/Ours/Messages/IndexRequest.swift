@@ -2,12 +2,12 @@ internal import BenchmarkRows
 internal import CMeasure
 internal import HTTPMessage
 
-/// 5a: finds a request head and where everything in it stands; keeps nothing of it.
+/// 5a: parses a request head to the positions of its parts, without copying.
 let indexRequest = Row("index-request") { arguments in
     try indexOften(.request, arguments)
 }
 
-/// Parses the file's head so often, to the parser's own slots.
+/// Parses the head in the file repeatedly, to the parser's own slots.
 func indexOften(_ kind: HeadParser.Kind, _ arguments: Arguments) throws {
     let message = arguments.bytes("file")
     let count = arguments.number("count")

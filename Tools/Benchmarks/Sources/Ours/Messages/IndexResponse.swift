@@ -1,7 +1,7 @@
 internal import BenchmarkRows
 internal import HTTPMessage
 
-/// 5c: finds a response head and where everything in it stands; keeps nothing of it.
+/// 5c: parses a response head to the positions of its parts, without copying.
 let indexResponse = Row("index-response") { arguments in
     try indexOften(.response, arguments)
 }

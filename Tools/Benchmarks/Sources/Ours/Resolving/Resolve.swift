@@ -2,7 +2,7 @@ internal import BenchmarkRows
 internal import CMeasure
 internal import HostResolver
 
-/// 7a and 7b: looks a name up, again and again, on the calling thread.
+/// 7a and 7b: looks up a name repeatedly, on the calling thread.
 let resolve = Row("resolve") { arguments in
     let request = AddressRequest(try HostName(arguments.text("host")), families: .v4)
     let count = arguments.number("count")

@@ -2,7 +2,7 @@ internal import BenchmarkRows
 internal import CMeasure
 internal import HostResolver
 
-/// 7c: looks names up in 64 tasks at once, each task names of its own, since equal lookups in flight are one.
+/// 7c: looks up names in 64 tasks at once, with different names per task, since equal lookups in progress are merged.
 let resolveAsync = Row(async: "resolve-async") { arguments in
     let tasks = 64
     let each = arguments.number("count") / tasks

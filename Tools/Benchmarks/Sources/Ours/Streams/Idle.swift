@@ -2,12 +2,12 @@ internal import BenchmarkRows
 internal import CMeasure
 internal import StreamKit
 
-/// 2d: connections that are open and that nobody waits for.
+/// 2d: open connections without a pending read.
 let idle = Row(async: "idle") { arguments in
     let count = arguments.number("connections")
     var pairs: [StreamPair] = []
     pairs.reserveCapacity(count + 1)
-    try await add(&pairs, arguments)  // what the first one sets up belongs to no connection
+    try await add(&pairs, arguments)  // the setup of the first connection is not counted
     let before = measure_private_bytes()
     measure_begin()
     for _ in 0..<count { try await add(&pairs, arguments) }

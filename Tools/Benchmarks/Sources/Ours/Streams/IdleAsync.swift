@@ -3,7 +3,7 @@ internal import CMeasure
 internal import EventLoops
 internal import StreamKit
 
-/// 2d: connections with a task each that is suspended in a read, on the event loop.
+/// 2d: connections with one task each, suspended in a read on the event loop.
 let idleAsync = Row(async: "idle-async") { arguments in
     let count = arguments.number("connections")
     var tasks: [Task<Void, any Error>] = []
@@ -27,7 +27,7 @@ func reader(_ arguments: Arguments) async throws -> Task<Void, any Error> {
     }
 }
 
-/// The loop is first come, first served: when this comes back, every reader before it is suspended.
+/// Returns when every earlier reader is suspended, because the event loop runs jobs in order.
 func everythingQueued() async {
     await withCheckedContinuation { continuation in
         EventLoop.shared.execute { continuation.resume() }

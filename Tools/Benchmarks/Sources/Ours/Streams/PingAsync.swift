@@ -3,7 +3,7 @@ internal import CMeasure
 internal import EventLoops
 internal import StreamKit
 
-/// 2b and 2c: sends bytes and waits for them to come back, a task a connection, all on the event loop.
+/// 2b and 2c: sends bytes and waits for them to come back, one task per connection, all on the event loop.
 let pingAsync = Row(async: "ping-async") { arguments in
     let connections = arguments.number("connections")
     let each = arguments.number("count") / connections

@@ -4,13 +4,13 @@ internal import EventLoops
 internal import Glibc
 internal import StreamKit
 
-/// scale: a task suspended in a read on each of many idle connections, and a tenth as many that send and receive meanwhile.
+/// scale: many idle connections, each with a task suspended in a read, and a tenth as many that send and receive meanwhile.
 ///
-/// Ends with an error if the process has threads or descriptors that grow with the connections.
+/// Ends with an error if the number of threads or descriptors grows with the number of connections.
 let scale = Row(async: "scale") { arguments in
     let idle = arguments.number("connections")
     let active = max(1, idle / 10)
-    guard let echo = UInt16(exactly: arguments.number("echo")) else { stop("echo= is none") }
+    guard let echo = UInt16(exactly: arguments.number("echo")) else { stop("echo= is not a port") }
     var readers: [Task<Void, any Error>] = []
     readers.reserveCapacity(idle + 1)
     readers.append(try await reader(arguments))
@@ -54,7 +54,7 @@ private func converse(port: UInt16) async throws {
 private func entries(of path: String) -> Int {
     guard let folder = opendir(path) else { return 0 }
     defer { closedir(folder) }
-    var count = -2  // itself and the one above
+    var count = -2  // without "." and ".."
     while readdir(folder) != nil { count += 1 }
     return count
 }

@@ -6,9 +6,9 @@ let streamRows = [
     tlsHandshakes,
 ]
 
-/// A connection to the peer on this machine, opening.
+/// Starts a connection to the peer on this machine.
 func connect(_ arguments: Arguments) throws -> StreamPair {
-    guard let port = UInt16(exactly: arguments.number("port")) else { stop("port= is none") }
+    guard let port = UInt16(exactly: arguments.number("port")) else { stop("port= is not a port") }
     let pair = StreamPair(host: "127.0.0.1", port: port)
     try pair.open()
     return pair

@@ -2,7 +2,7 @@ internal import BenchmarkRows
 internal import CMeasure
 internal import StreamKit
 
-/// 3b and 3c: connects, shakes hands, gets 1 KiB and closes, again and again, on the calling thread.
+/// 3b and 3c: repeatedly connects, completes the handshake, gets 1 KiB and closes, on the calling thread.
 let tlsHandshakes = Row("tls-handshakes") { arguments in
     let count = arguments.number("count")
     var server = TLSWebServer(arguments)

@@ -1,7 +1,7 @@
 internal import BenchmarkRows
 internal import StreamKit
 
-/// The web server on this machine, and all that connections to it have in common; made before the measured region, as in C.
+/// The web server on this machine and the data that its connections share, created before the measured region, as in C.
 struct TLSWebServer {
     /// The certificate is for localhost; connecting to the address leaves name lookups to group 7.
     var configuration = TLSConfiguration()
@@ -10,7 +10,7 @@ struct TLSWebServer {
     private let port: UInt16
 
     init(_ arguments: Arguments) {
-        guard let port = UInt16(exactly: arguments.number("port")) else { stop("port= is none") }
+        guard let port = UInt16(exactly: arguments.number("port")) else { stop("port= is not a port") }
         self.port = port
         configuration.trust = .only(file: arguments.text("ca"))
         configuration.peerName = "localhost"
@@ -18,7 +18,7 @@ struct TLSWebServer {
         request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
     }
 
-    /// A connection that is opening.
+    /// Starts a connection.
     func open() throws -> StreamPair {
         let pair = StreamPair(host: "127.0.0.1", port: port)
         try pair.set(.tls, to: configuration)
