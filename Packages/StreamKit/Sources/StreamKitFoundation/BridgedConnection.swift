@@ -2,13 +2,14 @@ internal import EventLoops
 internal import Foundation
 internal import StreamKit
 
-/// The streams behind one or two fronts, and what changes them for both: TLS on a connection that is in use.
+/// The streams behind one or two Foundation streams, and TLS that starts on an open connection for both of them.
 final class BridgedConnection: Sendable {
     private struct State {
         var input: ReadStream?
         var output: WriteStream?
         var pair: StreamPair?
-        /// The handshake began on the open connection; to who uses the fronts it stayed open.
+        /// Whether the handshake began on the open connection. For users of the Foundation streams, the connection
+        /// stayed open.
         var isUpgraded = false
         var level: String?
     }
@@ -33,7 +34,7 @@ final class BridgedConnection: Sendable {
     var output: WriteStream? { state.withLock { $0.output } }
     var pair: StreamPair? { state.withLock { $0.pair } }
 
-    /// The status to show: a handshake on an open stream does not show.
+    /// The status to report. A handshake on an open stream is not visible in it.
     func shown(_ status: StreamStatus) -> Foundation.Stream.Status {
         let isHidden = status == .opening && state.withLock { $0.isUpgraded }
         return Foundation.Stream.Status(rawValue: UInt((isHidden ? .open : status).rawValue)) ?? .error
@@ -60,7 +61,7 @@ final class BridgedConnection: Sendable {
         return input?[property] ?? output?[property]
     }
 
-    /// True if the streams honour the property.
+    /// Whether the streams honour the property.
     func honours<Value>(_ property: StreamProperty<Value>) -> Bool {
         let (input, output) = state.withLock { ($0.input, $0.output) }
         return input?.kind.honours(property) == true || output?.kind.honours(property) == true
@@ -84,13 +85,13 @@ final class BridgedConnection: Sendable {
 
     // MARK: TLS
 
-    /// It is a connection, which has a level of security and may get another one.
+    /// Whether this is a connection, which has a security level and may get another one.
     var isConnection: Bool { pair != nil && (honours(.tls) || value(.tlsInformation) != nil) }
 
-    /// The level of security that was set by name, to be told again.
+    /// The security level that was set by name, to be returned when it is read.
     var level: String? { state.withLock { $0.level } }
 
-    /// TLS from the start, or, on a connection that is open, from now on; nil for none, before the handshake.
+    /// Starts TLS when the connection opens or, on an open connection, now. Nil turns TLS off, before the handshake.
     ///
     /// - Returns: false for a stream that would not use TLS, such as a request for an `http` URL.
     func secure(_ configuration: TLSConfiguration?, level: String?) -> Bool {
@@ -128,7 +129,7 @@ final class BridgedConnection: Sendable {
         reattach()
         for place in inputRelay.places { secured.input.schedule(on: place) }
         for place in outputRelay.places { secured.output.schedule(on: place) }
-        // What fails is told as an event, and by the status.
+        // A failure is reported as an event and by the status.
         _ = Result { () throws(StreamError) in try secured.open() }
         return true
     }

@@ -2,7 +2,7 @@ public import Foundation
 internal import RunLoopDelivery
 public import StreamKit
 
-/// A `ReadStream` as Foundation's `InputStream`: with a delegate that is called, run loops that work, and all properties.
+/// A `ReadStream` as Foundation's `InputStream`, with a working delegate, run loops and all properties.
 ///
 /// ```swift
 /// var input: InputStream?
@@ -13,19 +13,19 @@ public import StreamKit
 /// input?.open()
 /// ```
 ///
-/// Foundation's own class on Linux stores a delegate and never calls it, and traps when asked for the error of a stream that
-/// has none. Every member is implemented here, over any `ReadStream`: a connection, a file, memory, or one that another
-/// package makes. As on Apple's platforms, a stream is used by one thread at a time; unlike there, `close()` may come from
-/// another thread and ends a read that waits.
+/// On Linux, Foundation's own class stores a delegate and never calls it, and traps when the error of a stream without
+/// one is read. This class implements every member over any `ReadStream`: a connection, a file, memory, or a stream of
+/// another package. As on Apple's platforms, one thread at a time uses a stream. Unlike there, another thread may call
+/// `close()`, which ends a waiting read.
 ///
 /// A scheduled, open stream is kept alive until it is closed or removed from its run loops.
 public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
     let connection: BridgedConnection
     private let memorySize: Int?
-    /// What ``getBuffer(_:length:)`` lent last.
+    /// The memory that ``getBuffer(_:length:)`` returned last.
     private var lent: UnsafeMutableBufferPointer<UInt8>?
 
-    /// A front for a stream that is not open yet, or that is.
+    /// Wraps a stream, which may be open already.
     public init(_ stream: ReadStream) {
         connection = BridgedConnection(stream)
         memorySize = nil
@@ -33,7 +33,7 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         connection.inputRelay.own(self)
     }
 
-    /// A stream of bytes in memory.
+    /// Makes a stream of bytes in memory.
     public override init(data: Data) {
         connection = BridgedConnection(ReadStream(bytes: Array(data)))
         memorySize = data.count
@@ -41,7 +41,7 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         connection.inputRelay.own(self)
     }
 
-    /// A stream of a file's bytes; nil if the URL is no file URL. A file that is not there fails `open()`.
+    /// Makes a stream of a file's bytes; nil if the URL is not a file URL. If the file does not exist, `open()` fails.
     public override init?(url: URL) {
         guard url.isFileURL else { return nil }
         connection = BridgedConnection(ReadStream(path: url.path))
@@ -62,35 +62,35 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         lent?.deallocate()
     }
 
-    /// The stream behind this one. After TLS was started on an open connection it is another than before.
+    /// The underlying stream. Starting TLS on an open connection replaces it.
     public var readStream: ReadStream {
         guard let input = connection.input else { preconditionFailure("an input front has an input") }
         return input
     }
 
-    // MARK: Life
+    // MARK: Opening and closing
 
-    /// Begins to open, and returns at once. What failed outright shows in `streamStatus`.
+    /// Starts to open the stream and returns at once. An immediate failure appears in `streamStatus`.
     public override func open() {
         connection.inputRelay.opened()
         _ = Result { () throws(StreamError) in try readStream.open() }
     }
 
-    /// Ends the flow; no event follows. On the loops where it was scheduled nothing is left to remove.
+    /// Closes the stream. No event follows. Removes the stream from all its run loops.
     public override func close() {
         readStream.close()
         connection.inputRelay.closed()
     }
 
-    /// How far the stream's life has come.
+    /// The state of the stream.
     public override var streamStatus: Stream.Status { connection.shown(readStream.status) }
 
-    /// Why the stream failed, as an `NSError`; nil while it has not.
+    /// The error of a failed stream, as an `NSError`; otherwise nil.
     public override var streamError: (any Error)? { readStream.error?.foundationError }
 
     // MARK: Reading
 
-    /// Reads 1 to `len` bytes, waiting on the calling thread: 0 at the end, -1 when it failed or is not open.
+    /// Reads 1 to `len` bytes, blocking the thread. Returns 0 at the end, -1 if the stream failed or is not open.
     public override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int {
         guard len > 0 else { return 0 }
         do throws(StreamError) {
@@ -100,9 +100,10 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         }
     }
 
-    /// Lends what a stream in memory still has, and counts it as read; false for every other stream.
+    /// Returns the remaining bytes of a stream in memory, and counts them as read. Returns false for every other
+    /// stream.
     ///
-    /// The bytes are valid until the next call of this member, and until the stream goes.
+    /// The bytes are valid until the next call of this method or the end of the stream's life.
     public override func getBuffer(
         _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length len: UnsafeMutablePointer<Int>
     ) -> Bool {
@@ -120,12 +121,12 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         return true
     }
 
-    /// True if a read would not wait: for bytes, for the end, or for an error. False unless the stream is open.
+    /// Whether a read would not wait: there are bytes, the end or an error. False unless the stream is open.
     public override var hasBytesAvailable: Bool { readStream.hasBytesAvailable }
 
     // MARK: Events
 
-    /// Who is told of events, on the run loops; not kept alive. The stream itself if there is none.
+    /// The receiver of events on the run loops, held weakly. Without one, it is the stream itself.
     public override var delegate: (any StreamDelegate)? {
         get { connection.inputRelay.delegate ?? self }
         set {
@@ -134,17 +135,19 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         }
     }
 
-    /// Nothing: what a stream without a delegate does with its events.
+    /// Does nothing: the default handling of events for a stream without a delegate.
     public func stream(_ aStream: Stream, handle eventCode: Stream.Event) {}
 
-    /// Has events told on a run loop, in a mode; any number of them, each event is told once.
+    /// Schedules the delivery of events on a run loop in a mode. A stream may be scheduled several times; each event is
+    /// delivered once.
     public override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
         let place = RunLoopTarget(aRunLoop, mode: mode)
         readStream.schedule(on: place)
         connection.inputRelay.schedule(on: place)
     }
 
-    /// Ends the telling on a run loop, in a mode. Harmless if it was not scheduled there, and after `close()`.
+    /// Ends the delivery of events on a run loop in a mode. Harmless if the stream was not scheduled there, and after
+    /// `close()`.
     public override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
         let place = RunLoopTarget(aRunLoop, mode: mode)
         readStream.unschedule(from: place)
@@ -153,12 +156,12 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
 
     // MARK: Properties
 
-    /// The value of a property; nil if it has none, or none yet.
+    /// Returns the value of a property; nil if it has none, or none yet.
     public override func property(forKey key: Stream.PropertyKey) -> AnyObject? {
         FoundationProperty(key)?.value(of: connection)
     }
 
-    /// Sets a property; nil goes back to the default. False if it cannot be set, or not any more.
+    /// Sets a property; nil restores the default. Returns false if it cannot be set, or not any more.
     public override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool {
         FoundationProperty(key)?.set(property, on: connection) ?? false
     }

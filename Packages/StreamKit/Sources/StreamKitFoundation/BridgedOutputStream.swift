@@ -2,7 +2,7 @@ public import Foundation
 internal import RunLoopDelivery
 public import StreamKit
 
-/// A `WriteStream` as Foundation's `OutputStream`: with a delegate that is called, run loops that work, and all properties.
+/// A `WriteStream` as Foundation's `OutputStream`, with a working delegate, run loops and all properties.
 ///
 /// ```swift
 /// let output = BridgedOutputStream.toMemory()
@@ -11,35 +11,37 @@ public import StreamKit
 /// let bytes = output.property(forKey: .dataWrittenToMemoryStreamKey) as? Data
 /// ```
 ///
-/// The mirror image of ``BridgedInputStream``. Closing it does not end the peer's reading while the input of the same
-/// connection is open, as on Apple's platforms; `writeStream.finish()` does.
+/// The counterpart of ``BridgedInputStream``. As on Apple's platforms, closing it does not end the peer's input while
+/// the input of the same connection is open; `writeStream.finish()` does.
 public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate {
     let connection: BridgedConnection
 
-    /// A front for a stream that is not open yet, or that is.
+    /// Wraps a stream, which may be open already.
     public init(_ stream: WriteStream) {
         connection = BridgedConnection(stream)
         super.init(toMemory: ())
         connection.outputRelay.own(self)
     }
 
-    /// A stream into memory that grows; what was written is `Stream.PropertyKey.dataWrittenToMemoryStreamKey`.
+    /// Makes a stream into growing memory. The property `Stream.PropertyKey.dataWrittenToMemoryStreamKey` returns the
+    /// bytes.
     public required init(toMemory: ()) {
         connection = BridgedConnection(WriteStream(toMemoryOfCapacity: nil))
         super.init(toMemory: ())
         connection.outputRelay.own(self)
     }
 
-    /// A stream into the caller's memory, which must stay there while the stream does.
+    /// Makes a stream into the caller's memory, which must stay valid for as long as the stream exists.
     ///
-    /// When it is full, `write` gives 0 and the stream is at its end.
+    /// When the memory is full, `write` returns 0 and the stream is at its end.
     public override init(toBuffer buffer: UnsafeMutablePointer<UInt8>, capacity: Int) {
         connection = BridgedConnection(WriteStream(transport: CallerMemory(buffer, capacity: capacity)))
         super.init(toMemory: ())
         connection.outputRelay.own(self)
     }
 
-    /// A stream into a file, which is created if need be, and emptied unless it is to append; nil if the URL is no file URL.
+    /// Makes a stream into a file, which is created if needed, and emptied unless `append` is true; nil if the URL is
+    /// not a file URL.
     public override init?(url: URL, append shouldAppend: Bool) {
         guard url.isFileURL else { return nil }
         connection = BridgedConnection(WriteStream(path: url.path, append: shouldAppend))
@@ -55,35 +57,36 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
 
     deinit { connection.output?.close() }
 
-    /// The stream behind this one. After TLS was started on an open connection it is another than before.
+    /// The underlying stream. Starting TLS on an open connection replaces it.
     public var writeStream: WriteStream {
         guard let output = connection.output else { preconditionFailure("an output front has an output") }
         return output
     }
 
-    // MARK: Life
+    // MARK: Opening and closing
 
-    /// Begins to open, and returns at once. What failed outright shows in `streamStatus`.
+    /// Starts to open the stream and returns at once. An immediate failure appears in `streamStatus`.
     public override func open() {
         connection.outputRelay.opened()
         _ = Result { () throws(StreamError) in try writeStream.open() }
     }
 
-    /// Ends the flow; no event follows. On the loops where it was scheduled nothing is left to remove.
+    /// Closes the stream. No event follows. Removes the stream from all its run loops.
     public override func close() {
         writeStream.close()
         connection.outputRelay.closed()
     }
 
-    /// How far the stream's life has come.
+    /// The state of the stream.
     public override var streamStatus: Stream.Status { connection.shown(writeStream.status) }
 
-    /// Why the stream failed, as an `NSError`; nil while it has not.
+    /// The error of a failed stream, as an `NSError`; otherwise nil.
     public override var streamError: (any Error)? { writeStream.error?.foundationError }
 
     // MARK: Writing
 
-    /// Writes 1 to `len` bytes, waiting on the calling thread, and gives how many: 0 if memory is full, -1 when it failed.
+    /// Writes 1 to `len` bytes, blocking the thread. Returns their number, 0 if memory is full, -1 if the stream
+    /// failed.
     public override func write(_ buffer: UnsafePointer<UInt8>, maxLength len: Int) -> Int {
         guard len > 0 else { return 0 }
         do throws(StreamError) {
@@ -93,12 +96,12 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
         }
     }
 
-    /// True if a write would not wait: for room, or for an error. False unless the stream is open.
+    /// Whether a write would not wait: there is space or an error. False unless the stream is open.
     public override var hasSpaceAvailable: Bool { writeStream.canAcceptBytes }
 
     // MARK: Events
 
-    /// Who is told of events, on the run loops; not kept alive. The stream itself if there is none.
+    /// The receiver of events on the run loops, held weakly. Without one, it is the stream itself.
     public override var delegate: (any StreamDelegate)? {
         get { connection.outputRelay.delegate ?? self }
         set {
@@ -107,17 +110,19 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
         }
     }
 
-    /// Nothing: what a stream without a delegate does with its events.
+    /// Does nothing: the default handling of events for a stream without a delegate.
     public func stream(_ aStream: Stream, handle eventCode: Stream.Event) {}
 
-    /// Has events told on a run loop, in a mode; any number of them, each event is told once.
+    /// Schedules the delivery of events on a run loop in a mode. A stream may be scheduled several times; each event is
+    /// delivered once.
     public override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
         let place = RunLoopTarget(aRunLoop, mode: mode)
         writeStream.schedule(on: place)
         connection.outputRelay.schedule(on: place)
     }
 
-    /// Ends the telling on a run loop, in a mode. Harmless if it was not scheduled there, and after `close()`.
+    /// Ends the delivery of events on a run loop in a mode. Harmless if the stream was not scheduled there, and after
+    /// `close()`.
     public override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
         let place = RunLoopTarget(aRunLoop, mode: mode)
         writeStream.unschedule(from: place)
@@ -126,12 +131,12 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
 
     // MARK: Properties
 
-    /// The value of a property; nil if it has none, or none yet.
+    /// Returns the value of a property; nil if it has none, or none yet.
     public override func property(forKey key: Stream.PropertyKey) -> AnyObject? {
         FoundationProperty(key)?.value(of: connection)
     }
 
-    /// Sets a property; nil goes back to the default. False if it cannot be set, or not any more.
+    /// Sets a property; nil restores the default. Returns false if it cannot be set, or not any more.
     public override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool {
         FoundationProperty(key)?.set(property, on: connection) ?? false
     }

@@ -1,9 +1,9 @@
 internal import EventLoops
 internal import StreamKit
 
-/// Memory of the caller's to be written to; full, it is at its end.
+/// Writes into the caller's memory. The stream is at its end when the memory is full.
 final class CallerMemory: StreamTransport, @unchecked Sendable {
-    // The pointer is written through by one writer at a time, which the stream sees to.
+    // The stream ensures that only one writer at a time writes through the pointer.
     let waitPoint = WaitPoint()
     var kind: StreamKind { .writtenMemory }
     private let memory: UnsafeMutableRawBufferPointer

@@ -3,17 +3,17 @@ internal import Foundation
 internal import RunLoopDelivery
 internal import StreamKit
 
-/// What both fronts share: who is told of events, on which run loops, and what is kept alive meanwhile.
+/// The delegate, the run loops and the lifetime of one Foundation stream.
 ///
-/// Theory of operation. The stream below has one client, this relay, from the moment somebody first is to be told: events
-/// that are due before wait, as they do for a stream without a client. Who the delegate is at the time of an event is
-/// looked up then, so that delegates can change without an event being told twice.
+/// Theory of operation. The stream below gets one client, this relay, as soon as there is a delegate. Events that occur
+/// before wait, as for any stream without a client. The delegate is looked up at the time of each event, so that
+/// delegates can change without an event being delivered twice.
 final class DelegateRelay: @unchecked Sendable {
-    // Everything that changes is behind the lock.
+    // The lock protects all mutable state.
     private struct State {
         weak var delegate: (any StreamDelegate)?
         weak var owner: Foundation.Stream?
-        /// The owner, while it is open and scheduled: nobody else may keep it (SK-076).
+        /// The owner while it is open and scheduled, because nothing else may keep it alive (SK-076).
         var anchor: Foundation.Stream?
         var places: [RunLoopTarget] = []
         var isOpened = false
@@ -29,7 +29,7 @@ final class DelegateRelay: @unchecked Sendable {
         state.withLock { $0.owner = new.value }
     }
 
-    /// The delegate; nil for the stream itself.
+    /// The delegate; nil if it is the stream itself.
     var delegate: (any StreamDelegate)? {
         get { state.withLock { state in Unchecked(state.delegate) }.value }
         set {
@@ -38,7 +38,7 @@ final class DelegateRelay: @unchecked Sendable {
         }
     }
 
-    /// Notes that the stream below is to have a client; false if it has one already.
+    /// Records that the stream below gets a client. Returns false if it has one already.
     func takeClient() -> Bool {
         state.withLock { state in
             defer { state.hasClient = true }
@@ -48,7 +48,7 @@ final class DelegateRelay: @unchecked Sendable {
 
     var hasClient: Bool { state.withLock { $0.hasClient } }
 
-    /// What a client is to be told: all, but that the stream opened only once.
+    /// The events for a client: all, but the opening only once.
     var wantedEvents: StreamEvents {
         state.withLock { $0.hasToldOpen } ? StreamEvents.all.subtracting(.openCompleted) : .all
     }
@@ -68,7 +68,7 @@ final class DelegateRelay: @unchecked Sendable {
             state.places.removeAll { $0.isSame(as: place) }
             return Unchecked(state.places.isEmpty ? state.anchor.take() : nil)
         }
-        withExtendedLifetime(released) {}  // let go of after the lock
+        withExtendedLifetime(released) {}  // released after the lock
     }
 
     func opened() {
@@ -91,7 +91,7 @@ final class DelegateRelay: @unchecked Sendable {
         if state.isOpened, !state.isClosed, !state.places.isEmpty { state.anchor = state.owner }
     }
 
-    /// Tells the delegate; on the run loop.
+    /// Delivers an event to the delegate, on the run loop.
     func tell(_ event: StreamEvent) {
         let (owner, delegate) = state.withLock { state in
             if event == .openCompleted { state.hasToldOpen = true }
@@ -103,9 +103,9 @@ final class DelegateRelay: @unchecked Sendable {
     }
 }
 
-/// Carries a reference out of a lock to where it is used, on whatever thread that is.
+/// Carries a reference out of a lock, to any thread that uses it.
 private struct Unchecked<Value>: @unchecked Sendable {
-    // Retaining and releasing are safe anywhere; calling the object happens only where its owner asked for it.
+    // Retaining and releasing are safe on any thread. The object is called only on the run loops its owner chose.
     let value: Value
     init(_ value: Value) { self.value = value }
 }

@@ -1,2 +1,2 @@
-// The fronts are made from streams and give them back: one import is enough.
+// These classes take and return StreamKit's streams, so one import is enough.
 @_exported public import StreamKit

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StreamKit
 
-/// The properties that code for Apple's platforms knows by a key and an object, and what they are here.
+/// The properties that Foundation identifies by a key and an object, and the stream properties that they correspond to.
 enum FoundationProperty: CaseIterable {
     case securityLevel
     case sslSettings
@@ -108,7 +108,7 @@ enum FoundationProperty: CaseIterable {
         }
     }
 
-    /// Sets what is a `Value`, or nil; false for any other object.
+    /// Calls `set` with a `Value` or nil. Returns false for any other object.
     private static func set<Value>(_ value: AnyObject?, as type: Value.Type, _ set: (Value?) -> Bool) -> Bool {
         guard let value else { return set(nil) }
         guard let typed = value as? Value else { return false }

@@ -1,22 +1,23 @@
 public import Foundation
 
-// The keys that Foundation does not have on Linux; the strings are those of Apple's constants.
+// Keys that Foundation lacks on Linux. The strings are those of Apple's constants.
 extension Stream.PropertyKey {
-    /// TLS with a dictionary of ``StreamSSLSetting``s. To be set only. Replaces `kCFStreamPropertySSLSettings`.
+    /// TLS as a dictionary of ``StreamSSLSetting``s. Write-only. Replaces `kCFStreamPropertySSLSettings`.
     ///
-    /// Before the stream is opened TLS begins with the connection; on an open stream it begins at once, as protocols with
-    /// a STARTTLS command want it.
+    /// Set before opening, TLS begins with the connection. Set on an open stream, it begins at once, for protocols with
+    /// a STARTTLS command.
     public static let sslSettingsKey = Stream.PropertyKey("kCFStreamPropertySSLSettings")
 
-    /// TLS with everything that a `TLSConfiguration` can say, which is the value. Replaces `kCFStreamPropertySSLContext`.
+    /// TLS with all options of a `TLSConfiguration`, which is the value. Replaces `kCFStreamPropertySSLContext`.
     public static let sslContextKey = Stream.PropertyKey("kCFStreamPropertySSLContext")
 
-    /// The certificates that the peer sent, its own first: an array of `Data`, each in DER. To be read only.
+    /// The certificates that the peer sent, its own first: an array of `Data`, each in DER. Read-only.
     ///
     /// Replaces `kCFStreamPropertySSLPeerCertificates`.
     public static let sslPeerCertificatesKey = Stream.PropertyKey("kCFStreamPropertySSLPeerCertificates")
 
-    /// The peer's certificate chain and what came of checking it, once TLS runs: a `TLSInformation`. To be read only.
+    /// The peer's certificate chain and the result of its verification, once TLS is open: a `TLSInformation`.
+    /// Read-only.
     ///
     /// ```swift
     /// let trust = input.property(forKey: .sslPeerTrustKey) as? TLSInformation
@@ -25,18 +26,18 @@ extension Stream.PropertyKey {
     /// Replaces `kCFStreamPropertySSLPeerTrust`, which is a `SecTrust`.
     public static let sslPeerTrustKey = Stream.PropertyKey("kCFStreamPropertySSLPeerTrust")
 
-    /// Continue at the end of a file: a Boolean. Replaces `kCFStreamPropertyAppendToFile`.
+    /// Whether to continue at the end of a file: a Boolean. Replaces `kCFStreamPropertyAppendToFile`.
     public static let appendToFileKey = Stream.PropertyKey("kCFStreamPropertyAppendToFile")
 
-    /// The descriptor, as `Data` of four bytes. To be read only. Replaces `kCFStreamPropertySocketNativeHandle`.
+    /// The descriptor, as `Data` of four bytes. Read-only. Replaces `kCFStreamPropertySocketNativeHandle`.
     public static let socketNativeHandleKey = Stream.PropertyKey("kCFStreamPropertySocketNativeHandle")
 
-    /// Close the descriptor at the end: a Boolean. Replaces `kCFStreamPropertyShouldCloseNativeSocket`.
+    /// Whether to close the descriptor at the end: a Boolean. Replaces `kCFStreamPropertyShouldCloseNativeSocket`.
     public static let shouldCloseNativeSocketKey = Stream.PropertyKey("kCFStreamPropertyShouldCloseNativeSocket")
 
-    /// The name that the stream was made with. To be read only. Replaces `kCFStreamPropertySocketRemoteHostName`.
+    /// The host name that the stream was made with. Read-only. Replaces `kCFStreamPropertySocketRemoteHostName`.
     public static let socketRemoteHostNameKey = Stream.PropertyKey("kCFStreamPropertySocketRemoteHostName")
 
-    /// The peer's port: a number. To be read only. Replaces `kCFStreamPropertySocketRemotePortNumber`.
+    /// The peer's port: a number. Read-only. Replaces `kCFStreamPropertySocketRemotePortNumber`.
     public static let socketRemotePortNumberKey = Stream.PropertyKey("kCFStreamPropertySocketRemotePortNumber")
 }

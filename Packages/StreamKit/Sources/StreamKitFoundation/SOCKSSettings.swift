@@ -1,7 +1,8 @@
 internal import Foundation
 internal import StreamKit
 
-/// The dictionary with which Foundation's streams are told of a SOCKS proxy: its own keys, or those of system settings.
+/// The dictionary that describes a SOCKS proxy to Foundation's streams, with Foundation's keys or those of system
+/// settings.
 enum SOCKSSettings {
     private static let hosts = [StreamSOCKSProxyConfiguration.hostKey.rawValue, "SOCKSProxy"]
     private static let ports = [StreamSOCKSProxyConfiguration.portKey.rawValue, "SOCKSPort"]
@@ -18,7 +19,7 @@ enum SOCKSSettings {
             }
             named[name] = setting
         }
-        // Switched off, or not for this host: no proxy, also if one was set before.
+        // Turned off, or not for this host: no proxy, even if one was set before.
         if let isOn = named["SOCKSEnable"] as? NSNumber, !isOn.boolValue { return stream.set(.socksProxy, to: nil) }
         if isExempt(stream.value(.remoteHostName), named) { return stream.set(.socksProxy, to: nil) }
         guard let proxy = proxy(named) else { return false }
@@ -55,7 +56,7 @@ enum SOCKSSettings {
         return isCarried ? proxy : nil
     }
 
-    /// What was set, without the password.
+    /// The proxy that was set, without the password.
     static func dictionary(of proxy: SOCKSProxy) -> NSDictionary {
         let version: StreamSOCKSProxyVersion = proxy.version == .v4 ? .version4 : .version5
         var settings: [String: Any] = [

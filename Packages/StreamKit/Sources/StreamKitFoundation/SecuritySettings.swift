@@ -1,14 +1,14 @@
 internal import Foundation
 internal import StreamKit
 
-/// The levels and dictionaries with which Foundation's streams are told to use TLS.
+/// The security levels and dictionaries with which Foundation's streams turn TLS on.
 enum SecuritySettings {
     private enum Level {
         case none
         case tls
 
-        /// Nil for SSL 2 and 3, and for what is not known: these are never turned into something else in silence. "TLSv1"
-        /// means TLS, of the versions that are still allowed.
+        /// Returns nil for SSL 2 and 3 and for unknown levels, which are never replaced silently. "TLSv1" means TLS, in
+        /// the versions that are still allowed.
         init?(_ name: String) {
             switch name {
             case StreamSocketSecurityLevel.none.rawValue: self = .none
@@ -18,7 +18,7 @@ enum SecuritySettings {
         }
     }
 
-    /// The level that was negotiated; before the handshake the one that was set; nil for what is no connection.
+    /// The negotiated level; before the handshake, the level that was set; nil for a stream that is not a connection.
     static func level(of stream: BridgedConnection) -> String? {
         guard stream.isConnection else { return nil }
         if let negotiated = stream.value(.tlsInformation) { return level(of: negotiated.version).rawValue }
@@ -26,14 +26,14 @@ enum SecuritySettings {
         return stream.level ?? level.rawValue
     }
 
-    /// The constant for a version: CFNetwork has one for all versions of TLS.
+    /// The constant for a version. CFNetwork has the same one for all versions of TLS.
     private static func level(of version: TLSVersion) -> StreamSocketSecurityLevel {
         switch version {
         case .tls12, .tls13: .tlSv1
         }
     }
 
-    /// Refused on HTTP streams, whose URL says whether there is TLS.
+    /// Refused for HTTP streams, whose URL decides whether TLS is used.
     static func setLevel(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
         guard stream.isConnection else { return false }
         guard let value else { return stream.secure(nil, level: nil) }

@@ -2,10 +2,10 @@ public import Foundation
 public import StreamKit
 
 extension Foundation.Stream {
-    /// Makes the two streams of a TCP connection to a host's port, by name or address; either may be left out.
+    /// Makes the two streams of a TCP connection to a host, by name or address, and a port. Either may be omitted.
     ///
-    /// Nothing is looked up or connected before one of them is opened. A port outside 1…65535 gives neither. Replaces
-    /// Foundation's member of the same name, which Linux lacks.
+    /// Nothing is looked up or connected before one of them is opened. A port outside 1…65535 makes no streams.
+    /// Replaces Foundation's method of the same name, which Linux lacks.
     public class func getStreamsToHost(
         withName hostname: String, port: Int, inputStream: UnsafeMutablePointer<InputStream?>?,
         outputStream: UnsafeMutablePointer<OutputStream?>?
@@ -18,11 +18,11 @@ extension Foundation.Stream {
         getStreams(of: StreamPair(host: hostname, port: port), inputStream: inputStream, outputStream: outputStream)
     }
 
-    /// Makes two streams in this process: what is written to the one is read from the other, through a buffer.
+    /// Makes two connected streams in this process: bytes written to one are read from the other, through a buffer.
     ///
-    /// - Parameter bufferSize: in bytes, at least 1. A full buffer makes writes wait.
+    /// Replaces Foundation's method of the same name, which Linux lacks.
     ///
-    /// Replaces Foundation's member of the same name, which Linux lacks.
+    /// - Parameter bufferSize: the size in bytes, at least 1. A full buffer makes writes wait.
     public class func getBoundStreams(
         withBufferSize bufferSize: Int, inputStream: UnsafeMutablePointer<InputStream?>?,
         outputStream: UnsafeMutablePointer<OutputStream?>?
@@ -32,15 +32,15 @@ extension Foundation.Stream {
         outputStream?.pointee = BridgedOutputStream(pair.output)
     }
 
-    /// Fronts for the two streams of a connection that was made with its own properties: through proxies, to a Unix socket,
-    /// to a host that was looked up, on a descriptor.
+    /// Wraps the two streams of a connection that has properties of its own: through proxies, to a Unix socket, to a
+    /// resolved host, on a descriptor.
     ///
     /// ```swift
     /// let pair = StreamPair(descriptor: accepted, ownership: .owned)
     /// Stream.getStreams(of: pair, inputStream: &input, outputStream: &output)
     /// ```
     ///
-    /// A half that is left out is closed.
+    /// A half that is omitted is closed.
     public class func getStreams(
         of pair: StreamPair, inputStream: UnsafeMutablePointer<InputStream?>?,
         outputStream: UnsafeMutablePointer<OutputStream?>?
@@ -58,7 +58,7 @@ extension Foundation.Stream {
         }
     }
 
-    /// Sets a property whose value is not an object, as code for Apple's platforms writes it.
+    /// Sets a property whose value is not an object, as code for Apple's platforms does.
     ///
     /// ```swift
     /// input.setProperty(StreamSocketSecurityLevel.negotiatedSSL, forKey: .socketSecurityLevelKey)

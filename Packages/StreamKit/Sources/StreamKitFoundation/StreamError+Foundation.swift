@@ -2,17 +2,16 @@ public import Foundation
 public import StreamKit
 
 extension StreamError {
-    /// The error as Foundation's streams tell it: an `NSError` with the domain and code that code for Apple's platforms
-    /// compares with.
+    /// The error in the form of Foundation's streams: an `NSError` with the domain and code of Apple's platforms.
     ///
-    /// | domain here | domain there | code |
+    /// | domain | `NSError` domain | code |
     /// |---|---|---|
     /// | `posix` | `NSPOSIXErrorDomain` | `errno` |
     /// | `ssl` | `NSStreamSocketSSLErrorDomain` | SecureTransport's |
     /// | `socks` | `NSStreamSOCKSErrorDomain` | sub-domain and value |
     /// | `netDB`, `http`, `ftp`, `netServices` | `kCFErrorDomainCFNetwork` | `StreamError.networkErrorNumber` |
     ///
-    /// `localizedDescription` is the sentence, `NSUnderlyingErrorKey` this error, and `StreamError.details` stand under
+    /// `localizedDescription` is the message, `NSUnderlyingErrorKey` is this error, and `StreamError.details` are under
     /// CFNetwork's keys.
     public var foundationError: NSError {
         var code = code

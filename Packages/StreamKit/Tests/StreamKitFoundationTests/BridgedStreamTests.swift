@@ -3,9 +3,9 @@ import Glibc
 import StreamKitFoundation
 import Testing
 
-/// What every front does, over memory, files and bound pairs.
+/// The bridged streams over memory, files and bound pairs.
 @Suite(.timeLimit(.minutes(2))) struct BridgedStreamTests {
-    @Test("SK-063, SK-077: a delegate is told on its loop, in Apple's order, and reads what it is told of")
+    @Test("SK-063, SK-077: a delegate gets its events on its loop, in Apple's order, and can read")
     func toldInOrder() async throws {
         try await onThread {
             let recorder = EventRecorder { stream, event in
@@ -17,7 +17,7 @@ import Testing
             #expect(input.delegate === recorder)
             input.schedule(in: .current, forMode: .default)
             input.open()
-            #expect(recorder.events.isEmpty, "never in the middle of the caller's own call")
+            #expect(recorder.events.isEmpty, "never during the caller's own call")
             #expect(runLoop { recorder.events.last == "in end" })
             #expect(recorder.events == ["in open", "in bytes", "in bytes", "in end"])
             #expect(recorder.threads == [UInt(pthread_self())])
@@ -40,12 +40,12 @@ import Testing
                 }
             }
             #expect(runLoop { recorder.events.last == "in end" })
-            #expect(recorder.events == ["in open", "in end"], "it read all when told that it was open")
+            #expect(recorder.events == ["in open", "in end"], "it read everything in its open event")
             input.close()
         }
     }
 
-    @Test("SK-074: removed and closed in any order, twice or never scheduled: nothing more is told")
+    @Test("SK-074: removed and closed in any order, twice or never scheduled: no further events")
     func teardown() async throws {
         try await onThread {
             for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2, 1, 0]] {
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(
-        "SK-063: delegates are not kept alive; nil is the stream itself, and the next one is told what is still to come"
+        "SK-063: delegates are held weakly; nil means the stream itself; the next delegate gets the remaining events"
     )
     func delegates() async throws {
         try await onThread {
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("SK-076: a scheduled, open stream lives without its owner; unscheduled, it goes")
+    @Test("SK-076: a scheduled, open stream lives without its owner; unscheduled, it is released")
     func staysAlive() async throws {
         try await onThread {
             weak var weakly: BridgedInputStream?
@@ -183,7 +183,7 @@ import Testing
         #expect(BridgedOutputStream(url: try #require(URL(string: "http://localhost/")), append: true) == nil)
     }
 
-    @Test("SK-007, SK-008: memory that grows, and the caller's, which ends when it is full")
+    @Test("SK-007, SK-008: growing memory, and the caller's memory, which ends when it is full")
     func memory() {
         let growing: OutputStream = BridgedOutputStream.toMemory()
         growing.open()
@@ -204,7 +204,7 @@ import Testing
         #expect(room == [1, 2, 3, 4, 9])
     }
 
-    @Test("SK-009: a bound pair, with a delegate on either side and a buffer that is much too small")
+    @Test("SK-009: a bound pair, with a delegate on each side and a very small buffer")
     func bound() async throws {
         try await onThread {
             let (input, output) = boundPair(64)
@@ -236,18 +236,18 @@ import Testing
         }
     }
 
-    @Test("SK-055: what a stream does not know is nil, and refused")
+    @Test("SK-055: unknown properties are nil, and refused")
     func unknownProperties() {
         let input = BridgedInputStream(data: Data())
         let unknown = Stream.PropertyKey("nothing")
         #expect(input.property(forKey: unknown) == nil && !input.setProperty(NSNumber(value: 1), forKey: unknown))
         #expect(input.property(forKey: .socketSecurityLevelKey) == nil, "no connection")
         #expect(!input.setProperty(StreamSocketSecurityLevel.negotiatedSSL, forKey: .socketSecurityLevelKey))
-        #expect(!input.setProperty(Data(), forKey: .dataWrittenToMemoryStreamKey), "to be read only")
+        #expect(!input.setProperty(Data(), forKey: .dataWrittenToMemoryStreamKey), "read-only")
     }
 
     @Test(
-        "SK-090, SK-091: TLS is refused, and no level is reported, where there would be none", arguments: [false, true])
+        "SK-090, SK-091: streams without TLS refuse it and report no level", arguments: [false, true])
     func noTLS(_ isOpen: Bool) throws {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)

@@ -4,9 +4,9 @@ import StreamKitFoundation
 import StreamKitTesting
 import Testing
 
-/// Fronts of connections, against a server in this process.
+/// Bridged connections to a server in this process.
 @Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
-    @Test("SK-010, SK-029: the blocking client, which never looks at a run loop")
+    @Test("SK-010, SK-029: a blocking client without a run loop")
     func blocking() async throws {
         let server = try EchoServer()
         try await onThread {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("SK-070…SK-081: the client with a delegate and a run loop, 2 MiB there and back")
+    @Test("SK-070…SK-081: a client with a delegate and a run loop, 2 MiB in each direction")
     func scheduled() async throws {
         let server = try EchoServer()
         try await onThread {
@@ -56,7 +56,7 @@ import Testing
                     position += max(0, count)
                     if position == sent.count {
                         stream.remove(from: .current, forMode: .default)
-                        // A half that is closed sends no end; the stream behind it does.
+                        // Closing a half sends no end; the underlying stream does.
                         _ = try? (stream as? BridgedOutputStream)?.writeStream.finish()
                     }
                 case .hasBytesAvailable: received += (stream as? InputStream)?.bytes(65_536) ?? []
@@ -112,7 +112,7 @@ import Testing
         #expect(output != nil)
     }
 
-    @Test("A half that nobody wanted is no half that must be opened")
+    @Test("A half that was omitted need not be opened")
     func oneHalf() async throws {
         let server = try EchoServer()
         try await onThread {
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("SK-091, SK-092: levels of security by name; none that is weaker than was asked for")
+    @Test("SK-091, SK-092: security levels by name, never weaker than requested")
     func levels() {
         let (input, output) = connection(to: 9)
         let key = Stream.PropertyKey.socketSecurityLevelKey
@@ -143,7 +143,7 @@ import Testing
         #expect(input.property(forKey: .sslContextKey) == nil)
     }
 
-    @Test("SK-090, SK-094…SK-098: settings of TLS as a dictionary; what is not understood is refused")
+    @Test("SK-090, SK-094…SK-098: TLS settings as a dictionary; unknown settings are refused")
     func settings() throws {
         let (input, _) = connection(to: 9)
         func configuration(_ settings: Any?) -> TLSConfiguration? {
@@ -200,12 +200,12 @@ import Testing
         #expect(proxy(version4) == SOCKSProxy(host: "p", version: .v4))
         #expect(proxy(["SOCKSProxy": "p", "SOCKSEnable": 0] as [String: Any]) == nil)
         #expect(
-            input.setProperty(["SOCKSProxy": "p", "SOCKSEnable": 0] as [String: Any], forKey: key), "and says true")
+            input.setProperty(["SOCKSProxy": "p", "SOCKSEnable": 0] as [String: Any], forKey: key), "and returns true")
         #expect(input.setProperty(system, forKey: key) && input.property(forKey: key) != nil)
         #expect(input.setProperty(["SOCKSEnable": 0] as [String: Any], forKey: key))
-        #expect(input.property(forKey: key) == nil, "a proxy that was set before is gone")
+        #expect(input.property(forKey: key) == nil, "removes a proxy set before")
         let exempt: [String: Any] = ["SOCKSProxy": "p", "ExceptionsList": ["*.example"]]
-        #expect(proxy(exempt) == nil && input.setProperty(exempt, forKey: key), "directly, and says true")
+        #expect(proxy(exempt) == nil && input.setProperty(exempt, forKey: key), "direct, and returns true")
         for refused: [StreamSOCKSProxyConfiguration: Any] in [
             [:], [.hostKey: ""], [.hostKey: "p", .portKey: 70_000], [.hostKey: "p", .versionKey: "6"],
             [.hostKey: "p", .userKey: String(repeating: "u", count: 256)],
@@ -226,7 +226,7 @@ import Testing
         #expect(!input.setProperty(true, forKey: Stream.PropertyKey("kCFStreamPropertyConnectionIsCellular")))
     }
 
-    @Test("SK-035, SK-084: closing from another thread ends a read that waits")
+    @Test("SK-035, SK-084: closing from another thread ends a waiting read")
     func closedElsewhere() async throws {
         let server = try EchoServer()
         let handed = HandedOver()
@@ -248,7 +248,7 @@ import Testing
     }
 }
 
-/// Hands a stream to another thread, which is to close it.
+/// Passes a stream to another thread, which closes it.
 private final class HandedOver: @unchecked Sendable {
     private let condition = NSCondition()
     private var stream: InputStream?

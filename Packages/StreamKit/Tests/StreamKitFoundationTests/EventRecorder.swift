@@ -1,7 +1,7 @@
 import Foundation
 import StreamKitFoundation
 
-/// A delegate that writes down what it is told, and where, and does what it was given to do.
+/// A delegate that records its events and their threads, and performs given actions.
 final class EventRecorder: NSObject, StreamDelegate {
     private(set) var events: [String] = []
     private(set) var threads: Set<UInt> = []
@@ -40,7 +40,7 @@ extension InputStream {
         return count < 0 ? nil : Array(buffer[..<count])
     }
 
-    /// Reads up to the end, waiting.
+    /// Reads up to the end, blocking.
     func all() -> [UInt8] {
         var all: [UInt8] = []
         while let bytes = bytes(), !bytes.isEmpty { all += bytes }

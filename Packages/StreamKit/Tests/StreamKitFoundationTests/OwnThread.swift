@@ -7,7 +7,7 @@ func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result)
     }
 }
 
-/// Runs the thread's loop until the condition holds; false if nothing is left that could make it true, or after a minute.
+/// Runs the thread's loop until the condition holds. Returns false if the loop has nothing left, or after a minute.
 @available(*, noasync)
 func runLoop(in mode: RunLoop.Mode = .default, until condition: () -> Bool) -> Bool {
     let limit = Date(timeIntervalSinceNow: 60)

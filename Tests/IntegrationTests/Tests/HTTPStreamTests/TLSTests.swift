@@ -27,8 +27,8 @@ import Testing
             (ServerCertificate.expired, TLSFailure.certificateExpired, "expired"),
             (.notYetValid, .certificateNotYetValid, "not valid before"),
             (.wrongHost, .hostNameMismatch, "other.example"),
-            (.selfSigned, .noRoot, "itself"), (.unknownRoot, .unknownRoot, "not trusted"),
-            (.missingIntermediate, .unknownRoot, "in between"),
+            (.selfSigned, .noRoot, "self-signed"), (.unknownRoot, .unknownRoot, "not trusted"),
+            (.missingIntermediate, .unknownRoot, "intermediate"),
         ], Style.allCases)
     func badCertificates(_ sample: (ServerCertificate, TLSFailure, String), _ style: Style) async throws {
         let nginx = try SharedNginx.get()

@@ -45,7 +45,7 @@ import Testing
             try await secured.output.opened()
         }
         #expect(error?.tlsFailure == .protocolViolation)
-        #expect(error?.description.contains(cameAlready ? "put it in" : "EVIL") == true, "\(String(describing: error))")
+        #expect(error?.description.contains(cameAlready ? "inserted" : "EVIL") == true, "\(String(describing: error))")
         #expect(await failure { () async throws(StreamError) in _ = try await plain.input.read(upTo: 1) } != nil)
         plain.close()
         let received = try await server.finished()[0].received.dropFirst(10)

@@ -1,16 +1,17 @@
 internal import Glibc
 
-/// Reads small regular files, whatever the path turns out to name.
+/// Reads small regular files, from any path.
 ///
-/// A path may lead to a FIFO, a device or a file of the kernel that blocks or never ends. None of them is opened, or read beyond a
-/// limit, so that a thread of the cooperative pool may call this.
+/// A path may lead to a FIFO, a device or a kernel file that blocks or never ends. None of them is opened, or read
+/// beyond a limit, so that a thread of the cooperative pool may call this.
 enum RegularFile {
-    /// The whole file, in one allocation: growing would leave copies of secrets behind.
+    /// Returns the whole file in one allocation, because growing an array would leave copies of secrets behind.
     ///
     /// - Throws: `EISDIR` for a directory, `EINVAL` for anything else that is not a regular file, `EFBIG` if it is larger than `limit`,
     ///   another `errno` if it cannot be opened or read.
     static func read(_ path: String, limit: Int) throws(StreamError) -> [UInt8] {
-        // Before opening, which has effects on devices; and again, as the path may lead elsewhere by then.
+        // Before opening, which has side effects on devices; and again afterwards, because the path may lead elsewhere
+        // by then.
         var status = stat()
         guard stat(path, &status) == 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
         try check(status, path, limit)
@@ -19,7 +20,7 @@ enum RegularFile {
         defer { close(descriptor) }
         guard fstat(descriptor, &status) == 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
         try check(status, path, limit)
-        // Files of the kernel name no size. One byte more than the limit tells that there are more.
+        // Kernel files report no size. One byte more than the limit shows that the file is too large.
         let capacity = status.st_size > 0 ? Int(status.st_size) : limit + 1
         var failure: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in

@@ -2,10 +2,10 @@
 internal import Logging
 #endif
 
-// Without the trait `Logging` nobody is told, and nothing is done for it.
+// Without the trait `Logging`, these functions do nothing and cost nothing.
 
 extension Connection {
-    /// Tells the stream's logger of steps that have ended; not under a lock, since what a logger does is not known.
+    /// Logs steps that have ended. Not called under a lock, because a logger may do anything.
     @inline(__always)
     func tellLogger(_ steps: [Int]) {
         #if Logging
@@ -16,7 +16,7 @@ extension Connection {
 }
 
 extension ProxiedOpening {
-    /// The same for what it does itself; the connection to its first proxy tells of its own steps.
+    /// Logs the steps of the opening itself; the connection to the first proxy logs its own steps.
     @inline(__always)
     func tellLogger(_ steps: [Int]) {
         #if Logging

@@ -2,11 +2,11 @@
 public import Logging
 
 extension ConnectionReport.Step {
-    /// Writes the step down: in words, and as metadata `step`, `target`, `outcome`, `milliseconds`, and for a failure
-    /// `error-domain` and `error-code`. With the trait `Logging`.
+    /// Logs the step: a text, and the metadata `step`, `target`, `outcome`, `milliseconds` and, for a failure,
+    /// `error-domain` and `error-code`.
     ///
-    /// A failure has the level `info`, any other outcome `debug`. What follows the `?` of a URL is left out: it may be a secret.
-    /// Streams that have a ``StreamProperty/logger`` do this by themselves.
+    /// A failure has the level `info`, any other outcome `debug`. The query of a URL (after `?`) is omitted, because it
+    /// may be a secret. Streams with a ``StreamProperty/logger`` call this themselves. Requires the trait `Logging`.
     public func log(to logger: Logger) {
         logger.log(level: isFailure ? .info : .debug, "\(kind.name) \(kind.target): \(outcome)", metadata: metadata)
     }

@@ -2,7 +2,7 @@
 public import Logging
 
 extension StreamProperty where Value == Logger {
-    /// Who is told of each step of opening as it ends: lookups, addresses tried, proxies, TLS. With the trait `Logging`.
+    /// The logger of each step of opening as it ends: lookups, addresses tried, proxies, TLS.
     ///
     /// ```swift
     /// var logger = Logger(label: "mail")
@@ -12,10 +12,12 @@ extension StreamProperty where Value == Logger {
     /// // debug mail: connect 192.0.2.7:993: connected  step=connect target=192.0.2.7:993 outcome=succeeded milliseconds=11.8
     /// ```
     ///
-    /// Failures are told at the level `info`, since a connection may succeed by another address; all else at `debug`. User
-    /// names, passwords, what is sent and what is received are never told. HTTP, FTP and sessions hand it on to each connection.
+    /// Failures have the level `info`, since a connection may succeed with another address; everything else has
+    /// `debug`. User names, passwords, and data sent or received are never logged. HTTP, FTP and sessions pass the
+    /// logger on to each connection.
     ///
-    /// The logger is called on the threads that open the stream, and should not use that stream itself.
+    /// The logger is called on the threads that open the stream, and should not use that stream itself. Requires the
+    /// trait `Logging`.
     public static var logger: Self { .init(setting: "StreamKit.logger", access: .beforeOpen) }
 }
 #endif

@@ -3,8 +3,7 @@ internal import HostResolver
 
 /// An open connection as the transport below a layer.
 ///
-/// Every call goes through the connection's own entry and exit, so that its descriptor cannot go away, or be another's,
-/// while a call is under way.
+/// Every call enters and leaves the connection, so that its descriptor cannot be closed or reused during a call.
 final class ConnectionTransport: StreamTransport {
     private let connection: Connection
 
@@ -37,7 +36,7 @@ final class ConnectionTransport: StreamTransport {
         connection.close(.reader)
     }
 
-    /// What is true of the descriptor is true above; the rest is about the proxy, and its own business.
+    /// Only what describes the descriptor holds above it. The connection's other properties describe the proxy.
     func property(named name: String) -> (any Sendable)? {
         ConnectionTransport.passedOn.contains(name) ? connection.value(named: name) : nil
     }

@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// What opening through proxies tells, and the transport that it is once open.
+/// The report and properties of an opening through proxies, and its transport once it is open.
 extension ProxiedOpening {
     func end(_ step: Int, _ outcome: ConnectionReport.Outcome) {
         if state.withLock({ $0.recorder.end(step, outcome, now: .now) }) { tellLogger([step]) }
@@ -32,7 +32,7 @@ extension ProxiedOpening {
         try engine?.transport.setProperty(value, named: name) ?? false
     }
 
-    // MARK: Once open, for who has no engine
+    // MARK: The open transport, for callers without the engine
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         guard let engine else { throw .closed }
@@ -56,13 +56,13 @@ extension ProxiedOpening {
 }
 
 extension ProxiedOpening.State {
-    /// Takes the steps of the present try's connection into the report, once.
+    /// Adds the steps of the current attempt's connection to the report, once.
     mutating func joinFirst() {
         guard let first, let began = firstBegan.take() else { return }
         recorder.join(first.report.steps, begun: began)
     }
 
-    /// Takes the present try's connection out, and its steps into the report.
+    /// Removes the current attempt's connection, and adds its steps to the report.
     mutating func takeFirst() -> Connection? {
         joinFirst()
         return first.take()

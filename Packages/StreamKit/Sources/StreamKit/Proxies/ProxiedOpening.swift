@@ -2,18 +2,19 @@ internal import EventLoops
 internal import Glibc
 internal import HostResolver
 
-/// Opens a connection through proxies: to the first one, through each, and TLS to the target at the end.
+/// Opens a connection through proxies: to the first one, through each of them, and TLS to the target at the end.
 ///
-/// Theory of operation. ``ProxyRouteMachine`` says which way to go; this one goes it. Each try has a connection of its own
-/// to its first proxy, opened like any other (addresses raced, TLS to the proxy), so that a try that fails leaves nothing
-/// behind. The layers grow on top of that connection, one for each proxy; the last one is what the stream reads and writes.
-/// Every way has an equal share of the time that is left, so that a proxy that does not answer leaves some for the others.
+/// Theory of operation. ``ProxyRouteMachine`` chooses the route, and this type performs it. Each attempt has a
+/// connection of its own to its first proxy, opened like any other (addresses raced, TLS to the proxy), so that a
+/// failed attempt leaves nothing behind. The layers are stacked on that connection, one for each proxy; the stream
+/// reads and writes the last one. Every route has an equal share of the remaining time, so that a proxy that does not
+/// answer leaves time for the others.
 final class ProxiedOpening: StreamTransport {
     enum Phase {
         case deciding
         case lookingUp(LookupToken, step: Int)
         case connecting(ProxyRouteMachine.Way)
-        /// TLS to the proxy of this number, through those before it.
+        /// TLS to the proxy with this index, through those before it.
         case securing(ProxyRouteMachine.Way, hop: Int, TLSTransport, step: Int)
         case conversing(ProxyRouteMachine.Way, hop: Int, TunnelTransport, step: Int)
         case securingTarget(ProxyRouteMachine.Way, TLSTransport, step: Int)
@@ -25,18 +26,18 @@ final class ProxiedOpening: StreamTransport {
         var machine: ProxyRouteMachine
         var phase = Phase.deciding
         var recorder = ReportRecorder()
-        /// The connection of the present try.
+        /// The connection of the current attempt.
         var first: Connection?
-        /// When it began, while its steps are not in the report yet.
+        /// When it began; nil once its steps are in the report.
         var firstBegan: Moment?
-        /// The top layer so far.
+        /// The topmost layer so far.
         var engine: Engine?
-        /// What a lookup gave, put there by its handler.
+        /// The result of a lookup, set by its handler.
         var news: Result<[IPAddress], ResolverError>?
-        /// When the present way must be open.
+        /// When the current route must be open.
         var deadline: Moment?
         var timer: LoopTimer?
-        /// What the conversations left to be asked for.
+        /// The properties that the conversations with proxies provide.
         var told = StreamProperties()
     }
 
@@ -52,7 +53,7 @@ final class ProxiedOpening: StreamTransport {
     /// - Parameters:
     ///   - endpoint: the target.
     ///   - routes: at least one.
-    ///   - properties: of the stream.
+    ///   - properties: those of the stream.
     init(to endpoint: Endpoint, through routes: [ProxyRoute], _ properties: StreamProperties, loop: EventLoop)
         throws(StreamError)
     {
@@ -62,7 +63,7 @@ final class ProxiedOpening: StreamTransport {
         case .addresses(let addresses, let name):
             known = addresses.compactMap(\.ipAddress)
             guard let first = known.first, let port = endpoint.port else {
-                throw StreamError(posix: EINVAL, .targetNotForProxies(name ?? "it", "it is no TCP address"))
+                throw StreamError(posix: EINVAL, .targetNotForProxies(name ?? "the target", "it is not a TCP address"))
             }
             (host, self.port) = (name ?? first.description, port)
         }
@@ -75,7 +76,7 @@ final class ProxiedOpening: StreamTransport {
         state = Locked(State(machine: ProxyRouteMachine(routes, host: host, port: port, addresses: known)))
     }
 
-    /// What the stream reads and writes, once open.
+    /// The engine that the stream reads and writes, once open.
     var engine: Engine? { state.withLock { $0.engine } }
 
     var waitPoint: WaitPoint {
@@ -83,7 +84,7 @@ final class ProxiedOpening: StreamTransport {
             switch state.phase {
             case .deciding, .lookingUp, .failed: (bell, state.news != nil)
             case .connecting:
-                // It may have opened since it said that it would not; then no signal comes any more.
+                // It may have opened since the last check. In that case no further signal arrives.
                 (state.first?.placeForLayers(.reader) ?? bell, state.first?.settledStatus(.reader) != .opening)
             case .securing(_, _, let tls, _): (tls.waitPoint, false)
             case .conversing(_, _, let tunnel, _): (tunnel.waitPoint, false)
@@ -116,7 +117,7 @@ final class ProxiedOpening: StreamTransport {
         }
     }
 
-    /// Takes the next way, or looks up what it needs.
+    /// Begins the next route, or the lookup that it needs.
     private func decide() throws(StreamError) -> Interest? {
         switch state.withLock({ $0.machine.next() }) {
         case .failed(let error):
@@ -148,7 +149,7 @@ final class ProxiedOpening: StreamTransport {
             state.firstBegan = .now
             state.phase = .connecting(way)
         }
-        // A failure at once is seen by whoever looks at the connection next.
+        // An immediate failure is seen by the next check of the connection.
         do throws(StreamError) {
             try connection.open(.reader)
             try connection.open(.writer)
@@ -170,7 +171,7 @@ final class ProxiedOpening: StreamTransport {
         return nil
     }
 
-    /// The next layer: the conversation with a proxy, TLS to it before that, or what comes after the last one.
+    /// Adds the next layer: TLS to a proxy, then the conversation with it; after the last proxy, TLS to the target.
     private func climb(_ way: ProxyRouteMachine.Way, to hop: Int, isSecured: Bool = false) throws(StreamError) {
         guard let engine = state.withLock({ $0.engine }) else { throw .closed }
         let route = way.route.isDirect ? nil : way.route.description
@@ -216,7 +217,7 @@ final class ProxiedOpening: StreamTransport {
         do throws(StreamError) {
             defer { remember(tunnel.properties) }
             if case .wouldBlock(let interest) = try tunnel.tryOpen() {
-                return try interestInTime(interest, "waiting for the answer of \(way.route.hops[hop].place)")
+                return try interestInTime(interest, "waiting for the proxy \(way.route.hops[hop].place)")
             }
         } catch {
             end(step, .failed(error))
@@ -234,7 +235,7 @@ final class ProxiedOpening: StreamTransport {
     ) throws(StreamError) -> Interest? {
         do throws(StreamError) {
             if case .wouldBlock(let interest) = try tls.tryOpen() {
-                return try interestInTime(interest, "waiting for TLS with \(way.route.hops[hop].place)")
+                return try interestInTime(interest, "waiting for the TLS handshake with \(way.route.hops[hop].place)")
             }
         } catch {
             end(step, .failed(error))
@@ -247,7 +248,7 @@ final class ProxiedOpening: StreamTransport {
         return nil
     }
 
-    /// A target that cannot be trusted is no better on another way.
+    /// A target that cannot be trusted is not tried over another route.
     private func secureTarget(
         _ way: ProxyRouteMachine.Way, _ tls: TLSTransport, _ step: Int
     ) throws(StreamError) -> Interest? {
@@ -266,7 +267,7 @@ final class ProxiedOpening: StreamTransport {
         return nil
     }
 
-    // MARK: Giving up and coming to an end
+    // MARK: Failing and closing
 
     private func giveUp(_ error: StreamError, at hop: Int?, _ refusal: TunnelRefusal?) {
         let connection = state.withLock { state -> Connection? in
@@ -315,7 +316,7 @@ final class ProxiedOpening: StreamTransport {
 
     // MARK: Time
 
-    /// Begins a way's share of the time.
+    /// Starts a route's share of the time.
     private func startTimer() {
         guard let limit else { return }
         let now = Moment.now

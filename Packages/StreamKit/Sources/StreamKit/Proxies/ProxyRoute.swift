@@ -1,32 +1,32 @@
-/// A way to a target: through these proxies, or none.
+/// A route to a target: through any number of proxies, or direct.
 ///
 /// ```swift
 /// let route = ProxyRoute(SOCKSProxy(host: "bastion.example"), SOCKSProxy(host: "10.0.0.1"))
-/// try stream.set(.proxies, to: [route, .direct])       // the second way if the first proxy cannot be reached
+/// try stream.set(.proxies, to: [route, .direct])       // direct if the first proxy cannot be reached
 /// ```
 public struct ProxyRoute: Sendable {
-    /// The proxies in the order in which they are gone through: the nearest first, each reached through those before it.
+    /// The proxies in order: the nearest first, each reached through those before it.
     public let hops: [any StreamProxy]
 
-    /// No proxy.
+    /// The route without proxies.
     public static let direct = ProxyRoute(hops: [])
 
-    /// A way through proxies, the nearest first.
+    /// Makes a route through proxies, the nearest first.
     public init(hops: [any StreamProxy]) {
         self.hops = hops
     }
 
-    /// A way through proxies, the nearest first.
+    /// Makes a route through proxies, the nearest first.
     public init(_ hops: any StreamProxy...) {
         self.hops = hops
     }
 
-    /// True without proxies.
+    /// Whether the route has no proxies.
     public var isDirect: Bool { hops.isEmpty }
 }
 
 extension ProxyRoute: Hashable {
-    /// Equal if every proxy is, by all that makes it up: credentials and TLS, too.
+    /// Whether all proxies are equal, including their credentials and TLS configurations.
     public static func == (left: ProxyRoute, right: ProxyRoute) -> Bool {
         left.hops.count == right.hops.count && zip(left.hops, right.hops).allSatisfy { $0.isSame(as: $1) }
     }
@@ -45,7 +45,7 @@ extension ProxyRoute: CustomStringConvertible {
 }
 
 extension StreamProxy {
-    /// `host:port`, IPv6 in brackets: for reports and messages.
+    /// `host:port`, with IPv6 in brackets, for reports and messages.
     var place: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     fileprivate func isSame(as other: any StreamProxy) -> Bool { other as? Self == self }

@@ -1,30 +1,31 @@
 internal import HostResolver
 
-/// Decides which way to try next, what must be looked up for it, and what a failure means. No I/O.
+/// Decides which route to try next, what must be looked up for it, and what a failure means. No I/O.
 ///
-/// Theory of operation. A way fails in one of three manners. A proxy that cannot be reached, or that makes no sense, is
-/// passed by: the next way is tried. A proxy that refuses the address it was told may like another one of the same host,
-/// where names are looked up here. Anything else that a proxy says is its decision, and final: were another way taken then,
-/// a rule would be got around, or a wrong password told to one more proxy.
+/// Theory of operation. A route fails in one of three ways. If a proxy cannot be reached, or its answers are invalid,
+/// the next route is tried. If a proxy refuses the address it was given, and names are looked up here, another address
+/// of the same host is tried. Any other refusal is the proxy's decision, and final: trying another route would bypass a
+/// rule, or send a wrong password to one more proxy.
 struct ProxyRouteMachine {
     enum Action {
-        /// Look up this name, for these families, and tell what came of it.
+        /// Look up this name for these families, and report the result.
         case lookUp(String, AddressFamilies)
-        /// Go this way, and tell if it failed.
+        /// Take this route, and report if it fails.
         case go(Way)
         case failed(StreamError)
     }
 
-    /// A way with the conversation for each of its proxies.
+    /// A route with the conversation for each of its proxies.
     struct Way {
         let route: ProxyRoute
         let machines: [any TunnelMachine]
     }
 
-    /// Most addresses of one target that one proxy is asked for.
+    /// The maximum number of addresses of one target that one proxy is asked for.
     static let mostAddresses = 8
 
-    /// How many more connections one way gets because its proxies refused the connection and not the request.
+    /// The maximum number of additional connections for one route whose proxies refuse the connection and not the
+    /// request.
     static let mostRepeats = 4
 
     private struct Query: Hashable {
@@ -34,23 +35,23 @@ struct ProxyRouteMachine {
 
     private let host: String
     private let port: UInt16
-    /// The target's addresses, as far as they are known already.
+    /// The target's addresses, if they are known already.
     private let addresses: [IPAddress]
     private var routes: ArraySlice<ProxyRoute>
-    /// What lookups gave; empty means that the proxy is asked by name.
+    /// The results of lookups. An empty result means that the proxy is asked by name.
     private var answers: [Query: [IPAddress]] = [:]
     private var pending: Query?
-    /// Which of the target's addresses the last proxy is told.
+    /// The index of the target's address that the last proxy is asked for.
     private var candidate = 0
     private var candidates = 1
-    /// How many more connections the present way has had.
+    /// The number of additional connections that the current route has had.
     private var repeats = 0
     private var failure: StreamError?
 
     /// - Parameters:
     ///   - routes: at least one.
     ///   - host: the target's name, or its address.
-    ///   - addresses: what is known of its addresses; then nothing is looked up for it.
+    ///   - addresses: the target's known addresses; if there are any, its name is not looked up.
     init(_ routes: [ProxyRoute], host: String, port: UInt16, addresses: [IPAddress] = []) {
         self.routes = routes[...]
         self.host = host
@@ -58,7 +59,7 @@ struct ProxyRouteMachine {
         self.addresses = addresses
     }
 
-    /// How many ways have not been given up, the present one among them.
+    /// The number of routes that have not failed, including the current one.
     var remainingRoutes: Int { routes.count }
 
     mutating func next() -> Action {
@@ -94,24 +95,25 @@ struct ProxyRouteMachine {
         }
     }
 
-    /// The lookup's answer.
+    /// Processes the result of the lookup.
     mutating func found(_ addresses: [IPAddress]) {
         guard let query = pending else { return }
         answers[query] = addresses.filter { query.families.contains($0.family) }
         pending = nil
     }
 
-    /// The lookup failed. A host that merely has no address of the right kind is asked for by its name (SOCKS 4a).
+    /// Processes the failure of the lookup. A host that only lacks an address of the right family is asked for by name
+    /// (SOCKS 4a).
     mutating func lookupFailed(_ error: StreamError, hasNoData: Bool) {
         guard let query = pending else { return }
         if hasNoData, query.families != .all { answers[query] = [] } else { failure = error }
         pending = nil
     }
 
-    /// The way last given did not lead to the target.
+    /// Processes the failure of the last route returned.
     ///
     /// - Parameters:
-    ///   - hop: the proxy whose conversation failed; nil if it was not a conversation.
+    ///   - hop: the index of the proxy whose conversation failed; nil if it was not a conversation.
     ///   - refusal: what that proxy refused.
     mutating func failed(_ error: StreamError, at hop: Int?, _ refusal: TunnelRefusal?) {
         guard let route = routes.first else { return }

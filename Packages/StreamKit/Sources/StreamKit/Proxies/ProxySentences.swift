@@ -1,22 +1,23 @@
-/// The catalogue of sentences about proxies: what happened, where, and what to do.
+/// The catalogue of messages about proxies: what failed, where, and what to do.
 extension Sentence {
     static func targetNotForProxies(_ target: String, _ reason: String) -> Sentence {
-        Sentence("proxy.target", "A proxy cannot be asked for %1: %2.", readable(target), reason)
+        Sentence("proxy.target", "A proxy cannot connect to %1: %2.", readable(target), reason)
     }
 
     static func proxyFieldTooLong(_ what: String, _ length: Int, _ limit: Int) -> Sentence {
         Sentence(
-            "proxy.tooLong", "%1 has %2 bytes, and SOCKS carries at most %3; nothing was sent to the proxy.", what,
+            "proxy.tooLong", "%1 is too long: %2 bytes, and SOCKS allows at most %3. Nothing was sent to the proxy.",
+            what,
             String(length), String(limit))
     }
 
     static func proxyFieldUnsendable(_ what: String) -> Sentence {
-        Sentence("proxy.unsendable", "%1 is empty or has a NUL in it, which SOCKS cannot carry.", what)
+        Sentence("proxy.unsendable", "%1 is empty or contains a NUL byte, which SOCKS cannot carry.", what)
     }
 
     static func proxyNeedsIPv4(_ target: String) -> Sentence {
         Sentence(
-            "socks.needsIPv4", "SOCKS 4 knows no IPv6 addresses, so it cannot lead to %1; use version 5.", target)
+            "socks.needsIPv4", "SOCKS 4 cannot connect to the IPv6 address %1; use version 5.", target)
     }
 
     static func proxyWrongVersion(_ proxy: String, _ expected: Int, _ found: UInt8) -> Sentence {
@@ -27,40 +28,41 @@ extension Sentence {
         }
         return Sentence(
             "socks.version",
-            "%1 answered with version %3 where %2 was expected: it does not speak this version of SOCKS.",
+            "%1 answered with version %3 instead of %2: it does not speak this version of SOCKS.",
             proxy, String(expected), String(found))
     }
 
     static func proxyNoMethod(_ proxy: String, offersPassword: Bool) -> Sentence {
         offersPassword
             ? Sentence(
-                "socks.noMethod", "%1 takes neither anonymous clients nor user and password; it may want GSSAPI.", proxy
+                "socks.noMethod",
+                "%1 accepts neither anonymous clients nor user name and password; it may require GSSAPI.", proxy
             )
-            : Sentence("socks.needsUser", "%1 does not take anonymous clients; give a user and a password.", proxy)
+            : Sentence("socks.needsUser", "%1 requires a login: set a user name and password.", proxy)
     }
 
     static func proxyStrangeMethod(_ proxy: String, _ method: UInt8) -> Sentence {
         Sentence(
-            "socks.method", "%1 chose authentication method %2, which was not offered to it.", proxy, String(method))
+            "socks.method", "%1 chose authentication method %2, which was not offered.", proxy, String(method))
     }
 
     static func proxyBadCredentials(_ proxy: String) -> Sentence {
-        Sentence("socks.credentials", "%1 refused the user or the password.", proxy)
+        Sentence("socks.credentials", "%1 rejected the user name or password.", proxy)
     }
 
     static func proxyRefused(_ proxy: String, _ target: String, code: UInt8) -> Sentence {
         switch code {
-        case 1: Sentence("socks.general", "%1 failed on the way to %2, without saying why.", proxy, target)
-        case 2: Sentence("socks.rules", "The rules of %1 forbid a connection to %2.", proxy, target)
+        case 1: Sentence("socks.general", "%1 failed to connect to %2, without giving a reason.", proxy, target)
+        case 2: Sentence("socks.rules", "%1 does not allow connections to %2.", proxy, target)
         case 3: Sentence("socks.network", "%1 has no route to the network of %2.", proxy, target)
         case 4: Sentence("socks.host", "%1 cannot reach the host of %2, or does not know its name.", proxy, target)
         case 5: Sentence("socks.refused", "%2 refused the connection from %1: nothing listens there.", proxy, target)
-        case 6: Sentence("socks.ttl", "Packets from %1 to %2 were on the way for too long.", proxy, target)
-        case 7: Sentence("socks.command", "%1 does not know the command to connect.", proxy)
-        case 8: Sentence("socks.address", "%1 does not know the kind of address that %2 is.", proxy, target)
+        case 6: Sentence("socks.ttl", "The time to live of packets from %1 to %2 expired.", proxy, target)
+        case 7: Sentence("socks.command", "%1 does not support the CONNECT command.", proxy)
+        case 8: Sentence("socks.address", "%1 does not support the address type of %2.", proxy, target)
         default:
             Sentence(
-                "socks.code", "%1 did not connect to %2, for a reason that has no name: %3.", proxy, target,
+                "socks.code", "%1 did not connect to %2, with the unknown reply code %3.", proxy, target,
                 String(code))
         }
     }
@@ -70,26 +72,28 @@ extension Sentence {
         case 91: Sentence("socks4.failed", "%1 refused or failed to connect to %2.", proxy, target)
         case 92:
             Sentence(
-                "socks4.identd", "%1 wants to ask an identd on this machine who the user is, and none answers.", proxy)
+                "socks4.identd", "%1 requires an identd on this machine that identifies the user, and none answers.",
+                proxy)
         case 93:
             Sentence(
-                "socks4.conflict", "%1 was told another user by this machine's identd than by this program.", proxy)
+                "socks4.conflict", "%1 got a different user ID from this machine's identd than from this program.",
+                proxy)
         default:
             Sentence(
-                "socks4.code", "%1 did not connect to %2, for a reason that has no name: %3.", proxy, target,
+                "socks4.code", "%1 did not connect to %2, with the unknown reply code %3.", proxy, target,
                 String(code))
         }
     }
 
     static func proxyBadBoundAddress(_ proxy: String, _ kind: UInt8) -> Sentence {
-        Sentence("socks.bound", "%1 answered with an address of unknown kind (%2).", proxy, String(kind))
+        Sentence("socks.bound", "%1 answered with an unknown address type (%2).", proxy, String(kind))
     }
 
     static func proxyBrokeOff(_ proxy: String, _ step: String) -> Sentence {
         Sentence("socks.brokeOff", "%1 closed the connection %2; it may not speak this version of SOCKS.", proxy, step)
     }
 
-    /// What a person can read of a text that came from outside: at most 80 characters, none of them control characters.
+    /// The readable beginning of a text from outside: at most 80 characters, without control characters.
     private static func readable(_ text: String) -> String {
         let start = text.unicodeScalars.prefix(80).map { $0.properties.generalCategory == .control ? "?" : String($0) }
         return start.joined() + (text.unicodeScalars.count > 80 ? "…" : "")
@@ -101,17 +105,17 @@ extension Sentence {
 extension Sentence {
     static func proxyUnreadable(_ reason: String) -> Sentence {
         Sentence(
-            "proxy.unreadable", "The proxy cannot be read: %1. It is written kind://user:password@host:port.", reason)
+            "proxy.unreadable", "Invalid proxy: %1. The form is kind://user:password@host:port.", reason)
     }
 
     static func proxyVariable(_ name: String, _ reason: String) -> Sentence {
-        Sentence("proxy.variable", "The environment variable %1 is wrong. %2", name, reason)
+        Sentence("proxy.variable", "The environment variable %1 is invalid. %2", name, reason)
     }
 }
 
 extension Sentence {
     static func settingsLine(_ number: Int, _ reason: String) -> Sentence {
-        Sentence("proxy.line", "Line %1 of the proxy settings is wrong. %2", String(number), reason)
+        Sentence("proxy.line", "Line %1 of the proxy settings is invalid. %2", String(number), reason)
     }
 
     static func settingsUnreadable(_ reason: String) -> Sentence {

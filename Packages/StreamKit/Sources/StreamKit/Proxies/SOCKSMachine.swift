@@ -1,14 +1,16 @@
 internal import Glibc
 internal import HostResolver
 
-/// The conversation with a SOCKS proxy: version 4 and 4a, or 5 (RFC 1928) with user and password (RFC 1929).
+/// The conversation with a SOCKS proxy: version 4 and 4a, or version 5 (RFC 1928) with user name and password (RFC
+/// 1929).
 ///
-/// Theory of operation. A list of turns: each sends something, then receives a part whose length is known, which may ask for
-/// one more part. It never asks for a byte more than the part has, so that nothing from the target is ever taken; and no
-/// part is longer than 262 bytes. A refusal is told as soon as its code has come, whatever is wrong with the rest of it.
+/// Theory of operation. The conversation is a list of turns. Each turn sends bytes and then receives a part of known
+/// length, which may require one more part. The machine never asks for more bytes than the part has, so no byte from
+/// the target is ever taken. No part is longer than 262 bytes. A refusal is reported as soon as its code has arrived,
+/// even if the rest of the reply is invalid.
 struct SOCKSMachine: TunnelMachine {
     private enum Part {
-        /// Version 4: the whole answer.
+        /// Version 4: the whole reply.
         case reply4
         /// Version and method (RFC 1928 §3).
         case method
@@ -37,7 +39,7 @@ struct SOCKSMachine: TunnelMachine {
     private var boundAddress: SocketAddress?
     private(set) var refusal: TunnelRefusal?
 
-    /// - Throws: `EINVAL` for what the protocol cannot carry.
+    /// - Throws: `EINVAL` for values that the protocol cannot carry.
     init(_ proxy: SOCKSProxy, _ target: TunnelTarget) throws(StreamError) {
         self.proxy = proxy
         self.target = target
@@ -46,10 +48,10 @@ struct SOCKSMachine: TunnelMachine {
             request = try SOCKSMachine.request4(proxy, target)
             state = .sends(request, .reply4)
         case .v5:
-            try SOCKSMachine.check(proxy.user, "The user", isOptional: false)
+            try SOCKSMachine.check(proxy.user, "The user name", isOptional: false)
             try SOCKSMachine.check(proxy.password, "The password", isOptional: true)
             request = try SOCKSMachine.request5(target)
-            // Without a user only "no authentication" is offered: a proxy that wants more says so at once.
+            // Without a user, only "no authentication" is offered: a proxy that requires a login refuses at once.
             state = .sends(proxy.user == nil ? [5, 1, 0] : [5, 2, 0, 2], .method)
         }
     }
@@ -68,7 +70,7 @@ struct SOCKSMachine: TunnelMachine {
 
     mutating func receive(_ bytes: [UInt8]) throws(StreamError) {
         guard case .receives(let part, let length) = state, received.count + bytes.count <= length else {
-            throw StreamError(.badState, .proxyBrokeOff(name, "in the middle of its answer"))
+            throw StreamError(.badState, .proxyBrokeOff(name, "in the middle of its reply"))
         }
         received += bytes
         do throws(StreamError) {
@@ -86,9 +88,9 @@ struct SOCKSMachine: TunnelMachine {
     mutating func receiveEnd() throws(StreamError) {
         let step =
             switch state {
-            case .receives(.method, _): "when it was told which ways to log in there are"
-            case .receives(.authentication, _): "when it was told user and password"
-            default: received.isEmpty ? "without an answer" : "in the middle of its answer"
+            case .receives(.method, _): "when it was offered the login methods"
+            case .receives(.authentication, _): "when it was sent the user name and password"
+            default: received.isEmpty ? "without a reply" : "in the middle of its reply"
             }
         throw StreamError(.badState, .proxyBrokeOff(name, step))
     }
@@ -113,7 +115,7 @@ struct SOCKSMachine: TunnelMachine {
         state = .receives(part, length: length ?? known)
     }
 
-    /// What the first bytes tell, before the rest has come: a refusing proxy may send no more than these.
+    /// Evaluates the first bytes before the rest has arrived: a proxy that refuses may send no more than these.
     private func checkEarly(_ part: Part) throws(StreamError) {
         switch part {
         case .reply4:
@@ -187,7 +189,7 @@ struct SOCKSMachine: TunnelMachine {
         }
     }
 
-    /// An address of 4 or 16 bytes, then the port.
+    /// Sets the bound address from 4 or 16 bytes and the port.
     private mutating func setBoundAddress(_ bytes: ArraySlice<UInt8>) {
         let port = UInt16(bytes[bytes.endIndex - 2]) << 8 | UInt16(bytes[bytes.endIndex - 1])
         let octets = bytes.dropLast(2)
@@ -195,7 +197,7 @@ struct SOCKSMachine: TunnelMachine {
             octets.count == 4
             ? .v4(IPv4Address(rawValue: octets.reduce(0) { $0 << 8 | UInt32($1) }))
             : .v6(IPv6Address(rawValue: octets.reduce(0) { $0 << 8 | UInt128($1) }))
-        // Many proxies do not tell, and say 0.0.0.0:0.
+        // Many proxies do not report it, and send 0.0.0.0:0.
         boundAddress = address.isAny && port == 0 ? nil : .ip(address, port: port)
     }
 
@@ -203,12 +205,12 @@ struct SOCKSMachine: TunnelMachine {
 
     // MARK: Requests
 
-    /// CONNECT in version 4; with a name, the invalid address 0.0.0.1 and the name behind the user (4a).
+    /// CONNECT in version 4. A name is sent as the invalid address 0.0.0.1, with the name after the user (4a).
     private static func request4(_ proxy: SOCKSProxy, _ target: TunnelTarget) throws(StreamError) -> [UInt8] {
         let user = Array((proxy.user ?? "").utf8)
-        if user.contains(0) { throw StreamError(posix: EINVAL, .proxyFieldUnsendable("The user")) }
+        if user.contains(0) { throw StreamError(posix: EINVAL, .proxyFieldUnsendable("The user name")) }
         if user.count > SOCKSProxy.longestUserID {
-            throw StreamError(posix: EINVAL, .proxyFieldTooLong("The user", user.count, SOCKSProxy.longestUserID))
+            throw StreamError(posix: EINVAL, .proxyFieldTooLong("The user name", user.count, SOCKSProxy.longestUserID))
         }
         let port = [UInt8(target.port >> 8), UInt8(target.port & 255)]
         switch target.address {
@@ -230,12 +232,12 @@ struct SOCKSMachine: TunnelMachine {
         }
     }
 
-    /// A longer name is refused; looking it up here instead would tell others what only the proxy should know, and was
-    /// the way into a heap overflow elsewhere (CVE-2023-38545).
+    /// Refuses a longer name. Looking it up here instead would disclose a name that only the proxy should know, and led
+    /// to a heap overflow elsewhere (CVE-2023-38545).
     private static func nameBytes(_ target: TunnelTarget) throws(StreamError) -> [UInt8] {
         let name = Array(target.host.utf8)
         guard name.count <= SOCKSProxy.longestField else {
-            throw StreamError(posix: EINVAL, .proxyFieldTooLong("The name", name.count, SOCKSProxy.longestField))
+            throw StreamError(posix: EINVAL, .proxyFieldTooLong("The host name", name.count, SOCKSProxy.longestField))
         }
         return name
     }
@@ -246,7 +248,7 @@ struct SOCKSMachine: TunnelMachine {
         if count > SOCKSProxy.longestField {
             throw StreamError(posix: EINVAL, .proxyFieldTooLong(what, count, SOCKSProxy.longestField))
         }
-        // RFC 1929 §2: 1 to 255; an empty password is what some proxies are set up with.
+        // RFC 1929 §2 requires 1 to 255 bytes, but some proxies are configured with an empty password.
         if !isOptional, count == 0 { throw StreamError(posix: EINVAL, .proxyFieldUnsendable(what)) }
     }
 }

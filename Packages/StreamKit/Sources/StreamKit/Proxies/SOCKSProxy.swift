@@ -1,6 +1,6 @@
 internal import HostResolver
 
-/// A SOCKS proxy: version 4, 4a or 5 (RFC 1928), with or without user and password (RFC 1929).
+/// A SOCKS proxy: version 4, 4a or 5 (RFC 1928), with or without user name and password (RFC 1929).
 ///
 /// ```swift
 /// let pair = StreamPair(host: "www.example.org", port: 443)
@@ -8,39 +8,40 @@ internal import HostResolver
 /// try pair.set(.socksProxy, to: SOCKSProxy(host: "p.example", user: "me", password: "…"))
 /// ```
 ///
-/// Replaces the dictionary of `kCFStreamPropertySOCKSProxy`. The password goes over the wire as it is: that is how the
-/// protocol works, so trust the network up to the proxy, or reach it through TLS or another tunnel.
+/// The protocol sends the password unencrypted. Use it only if the network up to the proxy is trusted, or reach the
+/// proxy through TLS or another tunnel. Replaces the dictionary of `kCFStreamPropertySOCKSProxy`.
 public struct SOCKSProxy: StreamProxy {
-    /// Which protocol to speak. Replaces `kCFStreamSocketSOCKSVersion4` and `kCFStreamSocketSOCKSVersion5`.
+    /// The protocol to speak. Replaces `kCFStreamSocketSOCKSVersion4` and `kCFStreamSocketSOCKSVersion5`.
     public enum Version: Sendable, Hashable {
-        /// IPv4 addresses; with 4a also names, for a proxy that knows that extension.
+        /// IPv4 addresses; as 4a also names, for a proxy that supports this extension.
         case v4
-        /// Names, IPv4 and IPv6 addresses; user and password.
+        /// Names, IPv4 and IPv6 addresses; user name and password.
         case v5
     }
 
-    /// Longest name, user and password of version 5 in bytes (RFC 1928 §5, RFC 1929 §2).
+    /// The longest name, user name and password of version 5, in bytes (RFC 1928 §5, RFC 1929 §2).
     public static let longestField = 255
 
-    /// Longest user id of version 4 in bytes: ours, as the protocol names none.
+    /// The longest user ID of version 4, in bytes. The limit is ours, as the protocol has none.
     public static let longestUserID = 512
 
     /// The proxy's name or address. Replaces `kCFStreamPropertySOCKSProxyHost`.
     public var host: String
     /// The proxy's port. Replaces `kCFStreamPropertySOCKSProxyPort`.
     public var port: UInt16
-    /// Which protocol to speak. Replaces `kCFStreamPropertySOCKSVersion`.
+    /// The protocol to speak. Replaces `kCFStreamPropertySOCKSVersion`.
     public var version: Version
-    /// The user; for version 4 the user id. Replaces `kCFStreamPropertySOCKSUser`.
+    /// The user name; for version 4, the user ID. Replaces `kCFStreamPropertySOCKSUser`.
     public var user: String?
-    /// The password; version 5 only. Never in descriptions or errors. Replaces `kCFStreamPropertySOCKSPassword`.
+    /// The password, for version 5 only. Descriptions and errors never contain it. Replaces
+    /// `kCFStreamPropertySOCKSPassword`.
     public var password: String?
-    /// Look up the target's name here and tell the proxy an address.
+    /// Whether to look up the target's name here and send the proxy an address.
     ///
-    /// By default true for version 4, which has no names before 4a, and false for version 5.
+    /// The default is true for version 4, which has no names before 4a, and false for version 5.
     public var resolvesNamesHere: Bool
 
-    /// Names a proxy.
+    /// Makes a proxy from its name and port.
     public init(
         host: String, port: UInt16 = 1080, version: Version = .v5, user: String? = nil, password: String? = nil,
         resolvesNamesHere: Bool? = nil
@@ -61,16 +62,16 @@ public struct SOCKSProxy: StreamProxy {
         }
     }
 
-    /// As ``resolvesNamesHere`` says.
+    /// The lookup that ``resolvesNamesHere`` selects.
     public var nameLookup: ProxyNameLookup {
         guard resolvesNamesHere else { return .byProxy }
         return .here(version == .v4 ? .v4 : .all)
     }
 
-    /// The conversation that asks for a connection to `target`.
+    /// Returns the conversation that requests a connection to `target`.
     ///
-    /// - Throws: `EINVAL` for what the protocol cannot carry: a name, user or password that is too long, and an IPv6 address
-    ///   in version 4.
+    /// - Throws: `EINVAL` for values that the protocol cannot carry: a name, user name or password that is too long,
+    ///   and an IPv6 address in version 4.
     public func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine {
         try SOCKSMachine(self, target)
     }
@@ -83,7 +84,7 @@ extension SOCKSProxy: CustomStringConvertible, CustomDebugStringConvertible, Cus
     /// Kind, host and port.
     public var debugDescription: String { description }
 
-    /// No password here either.
+    /// The properties without the password.
     public var customMirror: Mirror {
         Mirror(self, children: ["host": host, "port": port, "version": version, "user": user ?? "none"])
     }

@@ -1,8 +1,8 @@
 public import HostResolver
 
-/// Somebody on the way who leads a connection on to its target.
+/// A proxy that forwards a connection to its target.
 ///
-/// ``SOCKSProxy`` is one; NetKit's `HTTPProxy` is another. One of your own says where it is and how to talk with it:
+/// ``SOCKSProxy`` is one; NetKit's `HTTPProxy` is another. A proxy of your own provides its address and its protocol:
 ///
 /// ```swift
 /// struct Doorkeeper: StreamProxy {
@@ -12,9 +12,9 @@ public import HostResolver
 /// try stream.set(.proxies, to: [ProxyRoute(Doorkeeper())])
 /// ```
 ///
-/// Values that differ are different ways: two proxies that are equal may share connections.
+/// Unequal proxies make different routes: only proxies that are equal may share connections.
 public protocol StreamProxy: Hashable, Sendable {
-    /// What it is, in a word for reports and messages: `SOCKS5`.
+    /// The kind of proxy in one word, for reports and messages: `SOCKS5`.
     var kind: String { get }
 
     /// Its name or address.
@@ -23,31 +23,32 @@ public protocol StreamProxy: Hashable, Sendable {
     /// Its port.
     var port: UInt16 { get }
 
-    /// TLS on the connection to the proxy itself; nil for none. The name to verify is ``host`` unless it has another.
+    /// TLS on the connection to the proxy itself; nil for none. The name to verify is ``host``, unless the
+    /// configuration has one.
     var tls: TLSConfiguration? { get }
 
-    /// Who looks up the target's name.
+    /// Where the target's name is looked up.
     var nameLookup: ProxyNameLookup { get }
 
-    /// The conversation that asks for a connection to `target`. Called before anything is sent to the proxy.
+    /// Returns the conversation that requests a connection to `target`. Called before anything is sent to the proxy.
     ///
-    /// - Throws: if this proxy cannot be asked for that target.
+    /// - Throws: if this proxy cannot connect to that target.
     func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine
 }
 
 extension StreamProxy {
-    /// None.
+    /// No TLS.
     public var tls: TLSConfiguration? { nil }
 
-    /// The proxy.
+    /// By the proxy.
     public var nameLookup: ProxyNameLookup { .byProxy }
 }
 
-/// Who looks up the name of a target behind a proxy.
+/// Where the name of a target behind a proxy is looked up.
 public enum ProxyNameLookup: Sendable, Hashable {
-    /// The proxy is told the name. Nothing about it is sent to a name server here.
+    /// By the proxy, which receives the name. Nothing about the name is sent to a name server here.
     case byProxy
 
-    /// It is looked up here, for these families, and the proxy is told an address. Addresses are tried in turn.
+    /// Here, for these families. The proxy receives an address; the addresses are tried in turn.
     case here(AddressFamilies)
 }

@@ -1,7 +1,7 @@
-/// The conversation with a proxy up to the point where bytes go through to the target. No I/O: bytes in, actions out.
+/// The conversation with a proxy up to the point where bytes pass through to the target. No I/O: bytes in, actions out.
 ///
-/// StreamKit's own machine speaks SOCKS; other packages bring theirs, as NetKit does for HTTP's CONNECT. Whoever drives it
-/// asks for the ``next()`` action, does it, and asks again:
+/// StreamKit's own machine speaks SOCKS; other packages provide theirs, such as NetKit for HTTP's CONNECT. The driver
+/// asks for the ``next()`` action, performs it, and asks again:
 ///
 /// ```swift
 /// struct Knock: TunnelMachine {
@@ -16,38 +16,39 @@
 /// }
 /// ```
 ///
-/// What a proxy can make a machine remember must be bounded by the machine.
+/// The machine must bound what a proxy can make it store.
 public protocol TunnelMachine: Sendable {
-    /// Called once, before ``next()``: what ties an authentication to the TLS connection with the proxy
-    /// (`tls-server-end-point`, RFC 5929); nil if that connection has no TLS.
+    /// Provides the binding of an authentication to the TLS connection with the proxy (`tls-server-end-point`, RFC
+    /// 5929); nil if that connection has no TLS. Called once, before ``next()``.
     mutating func begin(overTLSBoundBy binding: [UInt8]?)
 
-    /// What to do now. Once it has thrown or said `.established`, it is not asked again.
+    /// Returns the next action. It is not called again once it has thrown or returned `.established`.
     mutating func next() throws(StreamError) -> TunnelAction
 
-    /// Takes what the proxy sent: at least one byte, and no more than the last action asked for.
+    /// Processes bytes from the proxy: at least one, and no more than the last action asked for.
     mutating func receive(_ bytes: [UInt8]) throws(StreamError)
 
-    /// The proxy ended the connection; only asked after `.receive`. Throws unless that is an answer, too.
+    /// Processes the end of the connection, which occurs only after `.receive`. Throws unless the end is a valid
+    /// answer.
     mutating func receiveEnd() throws(StreamError)
 
-    /// Once it has thrown: what the proxy refused, if it understood and answered. Nil if it did not get that far; then
-    /// another way to the target is tried, if there is one.
+    /// After an error: what the proxy refused, if it understood the request and answered. Nil if it did not get that
+    /// far; then the next route to the target is tried, if there is one.
     var refusal: TunnelRefusal? { get }
 
-    /// What streams can be asked about the conversation, during it and after it, also if it failed.
+    /// The stream properties that the conversation provides, during it and after it, also if it failed.
     var properties: StreamProperties { get }
 }
 
 extension TunnelMachine {
-    /// Ignores it.
+    /// Ignores the binding.
     public mutating func begin(overTLSBoundBy binding: [UInt8]?) {}
 
-    /// Nothing.
+    /// No properties.
     public var properties: StreamProperties { StreamProperties() }
 }
 
-/// What a ``TunnelMachine`` wants done.
+/// The next step of a ``TunnelMachine``.
 public enum TunnelAction: Sendable, Hashable {
     /// Send all of these bytes.
     case send([UInt8])
@@ -55,21 +56,21 @@ public enum TunnelAction: Sendable, Hashable {
     /// Read once, at most this many bytes, which is at least 1.
     case receive(upTo: Int)
 
-    /// Have this done, which may take a while, and ask for the ``TunnelMachine/next()`` action when it is done.
+    /// Perform this work, which may take a while, and then ask for the ``TunnelMachine/next()`` action.
     case work(TunnelWork)
 
-    /// From here on bytes go through. In a few words for the report; and what was received behind the conversation's end:
-    /// the first bytes from the target.
+    /// From now on bytes pass through. The text summarizes the conversation for the report. The surplus is what was
+    /// received after its end: the first bytes from the target.
     case established(String, surplus: [UInt8] = [])
 }
 
-/// What a proxy that answered has refused.
+/// What a proxy refused in its answer.
 public enum TunnelRefusal: Sendable, Hashable {
-    /// This address: it could not be reached from there. Another address of the same target may do better.
+    /// This address: the proxy could not reach it. Another address of the same target may work.
     case address
-    /// The request: because of rules or credentials, or because it failed in its own way. Nobody else is asked.
+    /// The request: because of rules or credentials, or a failure of the proxy. No other proxy is asked.
     case request
-    /// This connection: another machine for the same proxy, on a new connection, knows what this one has learned, such as
-    /// how the proxy wants the client to log in. A limited number of times, then as `request`.
+    /// This connection. A new machine for the same proxy, on a new connection, uses what this one has learned, such as
+    /// the login that the proxy requires. A limited number of times; then as `request`.
     case connection
 }

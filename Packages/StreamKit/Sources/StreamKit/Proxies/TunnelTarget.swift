@@ -1,10 +1,10 @@
 internal import Glibc
 public import HostResolver
 
-/// Where a proxy is asked to connect to: a name or an address, and a port.
+/// The target that a proxy is asked to connect to: a name or an address, and a port.
 ///
-/// Made from what the stream was made with. Names are in the form that goes over the wire: ASCII, with international
-/// labels converted (RFC 5890 §2.3.2.1). A name is never looked up here.
+/// Made from the target of the stream. A name is in the form sent to the proxy: ASCII, with international labels
+/// converted (RFC 5890 §2.3.2.1). It is never looked up here.
 public struct TunnelTarget: Sendable, Hashable {
     /// The name, or the address in its text form (IPv6 without brackets).
     public let host: String
@@ -13,24 +13,25 @@ public struct TunnelTarget: Sendable, Hashable {
     /// The address, if the target is one.
     public let address: IPAddress?
 
-    /// An address and a port.
+    /// Makes a target from an address and a port.
     ///
-    /// - Throws: `EINVAL` for an IPv6 address with a zone, which means something on this machine only.
+    /// - Throws: `EINVAL` for an IPv6 address with a zone, which is valid only on this machine.
     public init(_ address: IPAddress, port: UInt16) throws(StreamError) {
         if case .v6(let address) = address, address.zone != nil {
-            throw StreamError(posix: EINVAL, .targetNotForProxies(address.description, "its zone is known here only"))
+            throw StreamError(
+                posix: EINVAL, .targetNotForProxies(address.description, "its zone is valid only on this machine"))
         }
         self.address = address
         host = address.description
         self.port = port
     }
 
-    /// A name, or an address in text form, and a port.
+    /// Makes a target from a name, or from an address in text form, and a port.
     ///
-    /// A name may be longer than the DNS allows, as a proxy may know others than the DNS does; what a proxy's protocol
-    /// cannot carry it refuses itself.
+    /// A name may be longer than the DNS allows, because a proxy may know names from elsewhere. The proxy's protocol
+    /// refuses a name that it cannot carry.
     ///
-    /// - Throws: `EINVAL` for a name with bytes that no name has (control characters, spaces, `:`, `/`, `@`, …), and for one
+    /// - Throws: `EINVAL` for a name with invalid bytes (control characters, spaces, `:`, `/`, `@`, …), and for one
     ///   that cannot be converted.
     public init(host: String, port: UInt16) throws(StreamError) {
         if let address = IPAddress(host) {
@@ -52,7 +53,7 @@ public struct TunnelTarget: Sendable, Hashable {
         }
         guard !name.isEmpty, name.utf8.allSatisfy(TunnelTarget.isNameByte) else {
             throw StreamError(
-                posix: EINVAL, .targetNotForProxies(host, "it has characters that host names do not have"))
+                posix: EINVAL, .targetNotForProxies(host, "it contains characters that are invalid in host names"))
         }
         self.init(host: name, address: nil, port: port)
     }
@@ -63,7 +64,7 @@ public struct TunnelTarget: Sendable, Hashable {
         self.port = port
     }
 
-    /// Letters, digits, `-`, `.` and `_`: nothing that could end a line, a field or a name early.
+    /// Letters, digits, `-`, `.` and `_`: no byte that could end a line, a field or a name early.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -76,7 +77,7 @@ public struct TunnelTarget: Sendable, Hashable {
 }
 
 extension TunnelTarget: CustomStringConvertible {
-    /// `host:port`, IPv6 in brackets.
+    /// `host:port`, with IPv6 in brackets.
     public var description: String {
         if case .v6 = address { "[\(host)]:\(port)" } else { "\(host):\(port)" }
     }

@@ -3,15 +3,16 @@ internal import Glibc
 
 /// Carries a ``TunnelMachine``'s conversation over the transport below, and then the target's bytes.
 ///
-/// Once open it adds nothing but what the machine received too much; without that the one below can be used directly.
+/// Once open, it adds only the surplus that the machine received. Without a surplus, the transport below can be used
+/// directly.
 final class TunnelTransport: StreamTransport {
     private struct State {
         var machine: any TunnelMachine
         var outgoing: [UInt8] = []
         var sent = 0
-        /// What the machine has asked to receive and has not got yet.
+        /// The size of the read that the machine requested and that has not been satisfied yet.
         var wanted: Int?
-        /// Where to wait while work is done that the machine has asked for.
+        /// The wait point during work that the machine requested.
         var bell: WaitPoint?
         var isWorkDone = false
         var surplus: [UInt8] = []
@@ -20,7 +21,7 @@ final class TunnelTransport: StreamTransport {
         var failure: StreamError?
     }
 
-    /// Most bytes that one read of the conversation takes, whatever the machine asks for.
+    /// The most bytes that one read of the conversation takes, even if the machine asks for more.
     private static let largestRead = 16 << 10
 
     private let lower: Engine
@@ -37,21 +38,21 @@ final class TunnelTransport: StreamTransport {
     var waitPoint: WaitPoint {
         let (bell, isDone) = state.withLock { ($0.bell, $0.isWorkDone) }
         guard let bell else { return lower.waitPoint }
-        // It may have been done before anybody waited.
+        // The work may have ended before the wait began.
         if isDone { bell.signal(.readable) }
         return bell
     }
 
-    /// What came of the conversation, in words; nil before its end.
+    /// The summary of the conversation; nil before its end.
     var summary: String? { state.withLock { $0.summary } }
 
-    /// What can be asked about the conversation, also if it failed.
+    /// The stream properties that the conversation provides, also if it failed.
     var properties: StreamProperties { state.withLock { $0.machine.properties } }
 
-    /// What the proxy refused, if that is why it failed.
+    /// What the proxy refused, if that is why the conversation failed.
     var refusal: TunnelRefusal? { state.withLock { $0.machine.refusal } }
 
-    /// True if bytes of the target came together with the proxy's answer.
+    /// Whether bytes from the target arrived together with the proxy's answer.
     var hasSurplus: Bool { state.withLock { $0.surplus.count > $0.taken } }
 
     func tryOpen() throws(StreamError) -> OpenAttempt {
@@ -68,7 +69,7 @@ final class TunnelTransport: StreamTransport {
                 }
             }
             guard let work else { return attempt }
-            // Without the lock: it may be done at once.
+            // Without the lock, because the work may end at once.
             work.begin { [weak self] in self?.finishWork() }
         }
     }
@@ -122,7 +123,7 @@ final class TunnelTransport: StreamTransport {
         }
     }
 
-    /// Sends what is outgoing, down to the bottom; the interest to wait for if it does not all go.
+    /// Sends the outgoing bytes and flushes them through all layers. Returns the interest to wait for if some remain.
     private func send(_ state: inout State) throws(StreamError) -> Interest? {
         while state.sent < state.outgoing.count {
             switch try lower.tryWrite(state.outgoing.span.bytes.extracting(droppingFirst: state.sent)) {

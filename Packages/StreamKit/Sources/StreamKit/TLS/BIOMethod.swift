@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// The owner of a table of BIO callbacks.
+/// Owns a table of BIO callbacks.
 final class BIOMethod {
     let pointer: OpaquePointer
 
-    /// Nil if OpenSSL has no memory.
+    /// Returns nil if OpenSSL is out of memory.
     init?(name: String, _ setUp: (OpaquePointer) -> Void) {
         guard let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, name) else { return nil }
         setUp(method)
@@ -16,5 +16,5 @@ final class BIOMethod {
     }
 }
 
-// Never changed after init; OpenSSL only reads it.
+// OpenSSL only reads the table, and nothing changes it after init.
 extension BIOMethod: @unchecked Sendable {}

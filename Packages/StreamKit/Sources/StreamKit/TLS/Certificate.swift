@@ -9,39 +9,39 @@ internal import EventLoops
 /// }
 /// ```
 ///
-/// That a certificate can be read says nothing about its truth. Two are equal if their bytes are. Replaces
-/// `SecCertificateRef`.
+/// A certificate that can be parsed is not necessarily genuine. Two certificates are equal if their DER encodings are.
+/// Replaces `SecCertificateRef`.
 public struct Certificate: Sendable, Hashable {
     private let content: Content
 
-    /// The encoded certificate.
+    /// The DER encoding of the certificate.
     public var der: [UInt8] { content.parts.der }
 
-    /// Whom it is for, as RFC 4514 writes names: `CN=www.example.org,O=Example`. May be empty.
+    /// The subject in the notation of RFC 4514: `CN=www.example.org,O=Example`. May be empty.
     public var subject: String { content.parts.subject }
 
-    /// Who signed it.
+    /// The issuer in the same notation.
     public var issuer: String { content.parts.issuer }
 
-    /// The names it is good for: its subject alternative names (RFC 5280 §4.2.1.6).
+    /// The names that the certificate is valid for: its subject alternative names (RFC 5280 §4.2.1.6).
     public var names: [CertificateName] { content.parts.names }
 
     /// The serial number, big-endian.
     public var serialNumber: [UInt8] { content.parts.serialNumber }
 
-    /// The first moment it is valid, in seconds since 1970-01-01 00:00 UTC.
+    /// The beginning of the validity period, in seconds since 1970-01-01 00:00 UTC.
     public var notBefore: Int64 { content.parts.notBefore }
 
-    /// The last moment it is valid, in seconds since 1970-01-01 00:00 UTC.
+    /// The end of the validity period, in seconds since 1970-01-01 00:00 UTC.
     public var notAfter: Int64 { content.parts.notAfter }
 
     /// The fingerprint: SHA-256 of ``der``.
     public var sha256: [UInt8] { content.parts.sha256 }
 
-    /// SHA-256 of the public key (its SubjectPublicKeyInfo), which is what a ``TLSPin`` holds.
+    /// SHA-256 of the public key (its SubjectPublicKeyInfo): the value of a ``TLSPin``.
     public var publicKeySHA256: [UInt8] { content.parts.publicKeySHA256 }
 
-    /// Issuer and subject are the same: a root, or signed by itself.
+    /// Whether issuer and subject are equal, as in a root or any self-signed certificate.
     public var isSelfIssued: Bool {
         content.handle.withPointer { X509_NAME_cmp(X509_get_subject_name($0), X509_get_issuer_name($0)) == 0 }
     }
@@ -51,14 +51,15 @@ public struct Certificate: Sendable, Hashable {
     /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``.
     public init(der: [UInt8]) throws(StreamError) {
         guard let handle = X509Handle(der: der) else {
-            throw StreamError(.badConfiguration, .certificateUnreadable("the given bytes", reason: "not in DER"))
+            throw StreamError(.badConfiguration, .certificateUnreadable("the given bytes", reason: "expected DER"))
         }
         self.init(handle)
     }
 
-    /// Reads all certificates in PEM text, in their order, or one in DER.
+    /// Reads all certificates in PEM text, in order, or one in DER.
     ///
-    /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``, also if there is none.
+    /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``, also if there is no
+    ///   certificate.
     public static func all(in bytes: [UInt8]) throws(StreamError) -> [Certificate] {
         try all(in: bytes, source: "the given bytes")
     }
@@ -77,17 +78,17 @@ public struct Certificate: Sendable, Hashable {
         let found = PEMReader.certificates(in: bytes)
         if found.isEmpty {
             throw StreamError(
-                .badConfiguration, .certificateUnreadable(source, reason: "neither PEM nor DER with a certificate"))
+                .badConfiguration, .certificateUnreadable(source, reason: "found neither PEM nor DER certificates"))
         }
         return found
     }
 
-    /// What OpenSSL has parsed.
+    /// Wraps a certificate that OpenSSL has parsed.
     init(_ handle: X509Handle) {
         content = Content(handle)
     }
 
-    /// Compares the encoded forms.
+    /// Compares the DER encodings.
     public static func == (left: Certificate, right: Certificate) -> Bool {
         left.content.handle == right.content.handle || left.der == right.der
     }
@@ -99,35 +100,36 @@ public struct Certificate: Sendable, Hashable {
 }
 
 extension Certificate: CustomStringConvertible {
-    /// The subject, or the first name if there is none.
+    /// The subject; if it is empty, the first name.
     public var description: String {
         subject.isEmpty ? names.first?.description ?? "a certificate without a subject" : subject
     }
 
-    /// Issuer and subject are the same, and so are the keys that they name; the signature itself is not looked at.
+    /// Whether the certificate names itself as its issuer, by subject and by key identifier. The signature itself is
+    /// not verified.
     var isSelfSigned: Bool {
         content.handle.withPointer { X509_self_signed($0, 0) == 1 }
     }
 
-    /// False if ``subject`` is empty. Reads nothing else, as every handshake asks.
+    /// Whether ``subject`` is not empty. Decodes nothing else, because every handshake asks for it.
     var hasSubject: Bool {
         content.handle.withPointer { X509_NAME_entry_count(X509_get_subject_name($0)) > 0 }
     }
 
-    /// The mail addresses among the names. Reads nothing else, as every handshake asks.
+    /// The mail addresses among the names. Decodes nothing else, because every handshake asks for it.
     var mailNames: [String] {
         content.handle.withPointer { CertificateName.all(of: $0, type: GEN_EMAIL) }.map(\.description)
     }
 
-    /// The names of hosts, for sentences.
+    /// The first eight host names and addresses, for messages.
     var hostNames: String {
         names.filter(\.isHost).prefix(8).map(\.description).joined(separator: ", ")
     }
 }
 
 extension Certificate {
-    /// The certificate, and what is in it: read once, but not before anybody asks. Of most certificates nobody does, and
-    /// reading takes as long as a tenth of a handshake.
+    /// The parsed certificate and its decoded fields. The fields are decoded on first use: most certificates are never
+    /// inspected, and decoding takes up to a tenth of the time of a handshake.
     private final class Content: Sendable {
         let handle: X509Handle
         private let read = Locked<Parts?>(nil)

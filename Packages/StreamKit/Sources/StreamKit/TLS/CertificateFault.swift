@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What can be wrong with one certificate besides its dates, name and root: a table of OpenSSL's errors in our words.
+/// A fault of one certificate other than its dates, name and root: a table from OpenSSL's error codes to our messages.
 enum CertificateFault: String {
     case purpose
     case shortKey
@@ -13,7 +13,7 @@ enum CertificateFault: String {
     case signature
     case chainLength
 
-    /// Nil for what OpenSSL must say itself.
+    /// Returns nil for an error that only OpenSSL's own text describes.
     init?(x509Error error: CInt) {
         switch error {
         case X509_V_ERR_INVALID_PURPOSE: self = .purpose
@@ -30,7 +30,7 @@ enum CertificateFault: String {
         }
     }
 
-    /// Whose fault that is: the certificate's own, or the chain's.
+    /// The code of the error: for a fault of the certificate itself, or of its chain.
     var failure: TLSFailure {
         switch self {
         case .shortKey, .weakSignature, .signature: .badCertificate
@@ -39,7 +39,7 @@ enum CertificateFault: String {
         }
     }
 
-    /// The rest of a sentence about a certificate.
+    /// The end of a message about a certificate.
     var text: String {
         switch self {
         case .purpose: "its extended key usage does not allow this use (a server needs serverAuth, a client clientAuth)"

@@ -1,9 +1,9 @@
 internal import COpenSSL
 public import HostResolver
 
-/// One of the names that a certificate is good for (RFC 5280 §4.2.1.6).
+/// A name that a certificate is valid for (RFC 5280 §4.2.1.6).
 public enum CertificateName: Sendable, Hashable, CustomStringConvertible {
-    /// A host name, perhaps with `*` as its first label.
+    /// A host name. Its first label may be `*`.
     case host(String)
     /// An IP address.
     case address(IPAddress)
@@ -12,7 +12,7 @@ public enum CertificateName: Sendable, Hashable, CustomStringConvertible {
     /// A URI.
     case uri(String)
 
-    /// The bare name.
+    /// The name without its kind.
     public var description: String {
         switch self {
         case .host(let name), .mail(let name), .uri(let name): name
@@ -27,7 +27,7 @@ public enum CertificateName: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Other kinds of names are left out; with a type (`GEN_EMAIL`, …), all kinds but that one.
+    /// Returns the names of these kinds, or only those of one type (`GEN_EMAIL`, …). Names of other kinds are skipped.
     static func all(of certificate: OpaquePointer, type: CInt? = nil) -> [CertificateName] {
         guard let found = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else {
             ERR_clear_error()
@@ -60,7 +60,7 @@ public enum CertificateName: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A NUL or another control character stays visible: it is what forged names hide behind.
+    /// Escapes every byte that is not printable ASCII: forged names hide behind NUL and other control characters.
     private static func text(_ string: UnsafePointer<ASN1_STRING>?) -> String {
         X509Text.bytes(string).reduce(into: "") { text, byte in
             if (0x20..<0x7F).contains(byte) {

@@ -1,9 +1,10 @@
 internal import COpenSSL
 
-/// What ties an authentication to the TLS connection it runs over, so that nobody can pass it on through another one.
+/// Values that tie an authentication to its TLS connection, so that it cannot be forwarded over another one.
 enum ChannelBinding {
-    /// `tls-server-end-point` (RFC 5929 §4): the hash of the server's certificate with the function of its signature, but
-    /// SHA-256 in place of MD5 and SHA-1. Nil for signatures without such a function, as Ed25519.
+    /// `tls-server-end-point` (RFC 5929 §4): the server's certificate, hashed with the hash function of its signature,
+    /// or with SHA-256 in place of MD5 and SHA-1. Nil for a signature without a separate hash function, such as
+    /// Ed25519.
     static func serverEndPoint(_ ssl: OpaquePointer, isServer: Bool) -> [UInt8]? {
         guard let certificate = isServer ? SSL_get_certificate(ssl) : SSL_get0_peer_certificate(ssl) else { return nil }
         var function: CInt = 0
@@ -16,7 +17,8 @@ enum ChannelBinding {
         return hash.isEmpty ? nil : hash
     }
 
-    /// `tls-exporter` (RFC 9266 §4). Nil with a TLS 1.2 connection that is not safe against the triple handshake attack.
+    /// `tls-exporter` (RFC 9266 §4). Nil for a TLS 1.2 connection without protection against the triple handshake
+    /// attack.
     static func exporter(_ ssl: OpaquePointer) -> [UInt8]? {
         guard SSL_version(ssl) >= CInt(TLSVersion.tls13.rawValue) || netkit_SSL_get_extms_support(ssl) == 1 else {
             return nil
@@ -32,11 +34,12 @@ enum ChannelBinding {
 }
 
 extension StreamProperty where Value == [UInt8] {
-    /// The channel binding `tls-server-end-point` (RFC 5929 §4), once TLS is up: the hash of the server's certificate.
+    /// The channel binding `tls-server-end-point` (RFC 5929 §4), available once TLS is open: a hash of the server's
+    /// certificate.
     public static var serverEndPointBinding: Self {
         .init(setting: "StreamKit.serverEndPointBinding", access: .readOnly)
     }
 
-    /// The channel binding `tls-exporter` (RFC 9266), once TLS is up: a value that only the two ends know.
+    /// The channel binding `tls-exporter` (RFC 9266), available once TLS is open: a value that only the two ends know.
     public static var exporterBinding: Self { .init(setting: "StreamKit.exporterBinding", access: .readOnly) }
 }

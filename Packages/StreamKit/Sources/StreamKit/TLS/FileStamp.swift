@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What tells whether a file is still the one that was read: `make` looks at less.
+/// Identifies the state of a file, to detect changes. It covers more than the time stamp that `make` compares.
 struct FileStamp: Sendable, Hashable {
     let path: String
     let device: UInt
@@ -10,7 +10,7 @@ struct FileStamp: Sendable, Hashable {
     let nanoseconds: Int
     let isDirectory: Bool
 
-    /// Nil if there is no such file.
+    /// Returns nil if the file does not exist.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -1,4 +1,4 @@
-/// A value that can't be compared, compared by who holds it.
+/// Makes a value that cannot be compared comparable by the identity of this object.
 final class Identity<Value: Sendable>: Sendable, Hashable {
     let value: Value
 

@@ -1,27 +1,27 @@
 internal import COpenSSL
 internal import Glibc
 
-/// An authority's answer about one certificate, as a server sent it along.
+/// An OCSP response about one certificate, as stapled by a server.
 struct OCSPResponse {
     enum Verdict: Equatable {
         case good
         case revoked
-        /// Why it says nothing that can be believed.
+        /// Why the response proves nothing.
         case worthless(String)
     }
 
-    /// How much a clock may be wrong, in seconds.
+    /// The accepted error of a clock, in seconds.
     static let tolerance: Int64 = 300
 
     let der: [UInt8]
 
-    /// Judges it.
+    /// Evaluates the response.
     ///
     /// - Parameters:
-    ///   - certificate: whom it is to be about, and `issuer`, who signed that one.
-    ///   - chain: where the answer's signer may be found.
-    ///   - store: whom to trust.
-    ///   - moment: when it must hold, in seconds since 1970.
+    ///   - certificate: the certificate in question, and `issuer`, the certificate of its issuer.
+    ///   - chain: certificates among which the signer of the response may be found.
+    ///   - store: the trusted certificates.
+    ///   - moment: the time at which the response must be valid, in seconds since 1970.
     func verdict(
         about certificate: OpaquePointer, issuer: OpaquePointer, chain: OpaquePointer?, store: OpaquePointer?,
         at moment: Int64
@@ -31,16 +31,16 @@ struct OCSPResponse {
             var position = bytes.baseAddress
             return d2i_OCSP_RESPONSE(nil, &position, bytes.count)
         }
-        guard let parsed else { return .worthless("it cannot be read") }
+        guard let parsed else { return .worthless("it is malformed") }
         defer { OCSP_RESPONSE_free(parsed) }
         guard OCSP_response_status(parsed) == OCSP_RESPONSE_STATUS_SUCCESSFUL,
             let basic = OCSP_response_get1_basic(parsed)
-        else { return .worthless("the authority could not answer") }
+        else { return .worthless("the authority reports an error") }
         defer { OCSP_BASICRESP_free(basic) }
         guard OCSP_basic_verify(basic, chain, store, 0) > 0 else {
-            return .worthless("nobody who may has signed it: \(OpenSSLErrors.take().text)")
+            return .worthless("it is not signed by an authorized responder: \(OpenSSLErrors.take().text)")
         }
-        // The answer names the certificate by hashes of the authority's choice.
+        // The response identifies the certificate by hashes, and the authority chooses the hash function.
         for digest in [EVP_sha1(), EVP_sha256()] {
             guard let name = OCSP_cert_to_id(digest, certificate, issuer) else { continue }
             defer { OCSP_CERTID_free(name) }
@@ -58,13 +58,13 @@ struct OCSPResponse {
         return .worthless("it is about another certificate")
     }
 
-    /// Whether a moment lies between two others; without an end, whether it lies after the first (RFC 6960 §4.2.2.1).
+    /// Whether a time lies between two others or, without an end, after the first one (RFC 6960 §4.2.2.1).
     private static func holds(
         _ from: UnsafePointer<ASN1_GENERALIZEDTIME>?, _ until: UnsafePointer<ASN1_GENERALIZEDTIME>?, at moment: Int64
     ) -> Bool {
         var latest = time_t(moment &+ tolerance)
         var earliest = time_t(moment &- tolerance)
-        // -1 for not after, 1 for after, 0 for what is no time.
+        // X509_cmp_time returns -1 for "not after", 1 for "after" and 0 for an invalid time.
         guard X509_cmp_time(from, &latest) == -1 else { return false }
         guard let until else { return true }
         return X509_cmp_time(until, &earliest) == 1 && ASN1_TIME_compare(from, until) <= 0

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// What OpenSSL's error queue of this thread held, oldest first. Taking it empties it.
+/// The entries of OpenSSL's error queue of this thread, oldest first. Taking them empties the queue.
 ///
-/// The queue belongs to the thread, not to a connection: it is cleared before each call whose failure is looked at.
+/// The queue belongs to the thread, not to a connection: it is cleared before each call whose failure is examined.
 struct OpenSSLErrors {
     struct Entry {
         let library: CInt
@@ -10,12 +10,12 @@ struct OpenSSLErrors {
         let text: String
     }
 
-    /// SSL reasons from here on are alerts that the peer sent (`SSL_AD_REASON_OFFSET`).
+    /// SSL reasons from this number on are alerts from the peer (`SSL_AD_REASON_OFFSET`).
     private static let alertOffset: CInt = 1000
 
     let entries: [Entry]
 
-    /// Most entries looked at; OpenSSL keeps no more than 16.
+    /// The maximum number of entries taken; OpenSSL keeps no more than 16.
     private static let most = 16
 
     static func take() -> OpenSSLErrors {
@@ -30,14 +30,14 @@ struct OpenSSLErrors {
         return OpenSSLErrors(entries: entries)
     }
 
-    /// The alert the peer sent, if that is what went wrong.
+    /// The alert that the peer sent, if that is the failure.
     var alert: CInt? {
         entries.first { $0.library == ERR_LIB_SSL && $0.reason >= Self.alertOffset }.map {
             $0.reason - Self.alertOffset
         }
     }
 
-    /// Empties the queue. Looking first is twenty times as fast as clearing what is empty already.
+    /// Empties the queue. Checking first is twenty times as fast as clearing an empty queue.
     @inline(__always)
     static func forget() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
@@ -47,7 +47,7 @@ struct OpenSSLErrors {
         entries.contains { $0.library == library && $0.reason == reason }
     }
 
-    /// OpenSSL's words, for people.
+    /// OpenSSL's own text, for messages.
     var text: String {
         entries.isEmpty ? "no reason given" : entries.map(\.text).joined(separator: ", ")
     }

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// Finds certificates and keys in PEM text (RFC 7468).
 enum PEMReader {
-    /// Why there is no key.
+    /// Why no key could be read.
     enum KeyFault: Error {
         case absent
         case passwordNeeded
@@ -10,11 +10,11 @@ enum PEMReader {
         case unreadable(String)
     }
 
-    /// All certificates that can be read, in their order.
+    /// Returns all readable certificates, in order.
     static func certificates(in bytes: [UInt8]) -> [Certificate] {
         withMemory(bytes) { bio in
             var found: [Certificate] = []
-            // Never asks for a password on the terminal: the callback refuses.
+            // The callback refuses, so that OpenSSL never asks for a password on the terminal.
             while let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil) {
                 found.append(Certificate(X509Handle(owning: certificate)))
             }
@@ -23,7 +23,8 @@ enum PEMReader {
         }
     }
 
-    /// The first private key: PKCS#8, encrypted or not, or one of the older forms; else the same in DER.
+    /// Returns the first private key in PEM text: PKCS#8, encrypted or not, or one of the older forms. Reads bytes that
+    /// begin like DER as one key in DER.
     static func privateKey(in bytes: [UInt8], password: String?) throws(KeyFault) -> PrivateKey {
         ERR_clear_error()
         let key = withMemory(bytes) { bio -> OpaquePointer? in
@@ -53,7 +54,7 @@ enum PEMReader {
             return PrivateKey(owning: key)
         }
         let errors = OpenSSLErrors.take()
-        // OpenSSL calls a text without any key "unsupported", as it does a key that is garbled.
+        // OpenSSL reports "unsupported" both for text without any key and for a garbled key.
         if !holdsKey(bytes) { throw .absent }
         if errors.contains(PEM_R_BAD_PASSWORD_READ, of: ERR_LIB_PEM)
             || errors.contains(PEM_R_PROBLEMS_GETTING_PASSWORD, of: ERR_LIB_PEM)

@@ -1,11 +1,11 @@
 internal import COpenSSL
 internal import Glibc
 
-/// The judgement of one peer's certificates: OpenSSL's, with the relaxations, pins and rules of a configuration.
+/// Verifies one peer's certificates: OpenSSL's verification with the relaxations, pins and verifier of a configuration.
 final class PeerVerification {
-    /// Why the peer was refused.
+    /// Why the peer was rejected.
     private(set) var failure: StreamError?
-    /// What would have been refused without the relaxations.
+    /// The failures that the configuration's relaxations allowed.
     private(set) var overlooked: [TLSFailure] = []
 
     private let context: TLSContext
@@ -16,7 +16,7 @@ final class PeerVerification {
         self.peer = peer
     }
 
-    /// Judges the chain that the peer sent. Called by OpenSSL once in a full handshake.
+    /// Verifies the chain that the peer sent. OpenSSL calls it once in each full handshake.
     func verify(_ store: OpaquePointer) -> Bool {
         let isChecked = context.configuration.verification != .insecureNone
         if isChecked, X509_verify_cert(store) != 1 {
@@ -29,12 +29,12 @@ final class PeerVerification {
             X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
             return false
         }
-        // A relaxation may have left an older error behind, which a session would carry on.
+        // A relaxation may leave an earlier error in the store, and the session would keep it.
         X509_STORE_CTX_set_error(store, X509_V_OK)
         return true
     }
 
-    /// Called for each fault that OpenSSL finds: whether to go on nevertheless.
+    /// Returns whether to continue after an error. OpenSSL calls it for each error that it finds.
     func goesOn(after store: OpaquePointer) -> Bool {
         let error = X509_STORE_CTX_get_error(store)
         let found = describe(store)
@@ -47,7 +47,7 @@ final class PeerVerification {
         return true
     }
 
-    /// Notes a reason to refuse the peer that lies beside its chain.
+    /// Records a reason to reject the peer that is not its chain.
     func refuse(_ error: StreamError) {
         if failure == nil { failure = error }
     }
@@ -71,8 +71,8 @@ final class PeerVerification {
         }
     }
 
-    /// The chain that counts: what was verified, or what was sent. In the latter only the first is proven to be the
-    /// peer's own.
+    /// The chain to judge: the verified one or, without verification, the one that was sent. Only the first certificate
+    /// of the latter is proven to be the peer's own.
     private func chain(_ store: OpaquePointer, isChecked: Bool) -> [Certificate] {
         let verified = isChecked ? X509Handle.values(of: X509_STORE_CTX_get0_chain(store)) : []
         if !verified.isEmpty { return verified }
@@ -95,7 +95,7 @@ final class PeerVerification {
         let candidates = isChecked ? chain[...] : chain.prefix(1)
         if candidates.contains(where: { context.configuration.pins.contains(TLSPin($0)) }) { return true }
         failure = StreamError(
-            .invalidChain, .pinMissing(peer.name, found: chain.first.map { TLSPin($0).description } ?? "none"))
+            .invalidChain, .pinMissing(peer.name, found: chain.first.map { TLSPin($0).description } ?? "unknown"))
         return false
     }
 
@@ -106,7 +106,7 @@ final class PeerVerification {
         return false
     }
 
-    // MARK: Sentences
+    // MARK: Messages
 
     private func describe(_ store: OpaquePointer) -> StreamError {
         let error = X509_STORE_CTX_get_error(store)
@@ -154,7 +154,7 @@ final class PeerVerification {
 }
 
 extension TLSFailure {
-    /// The remaining faults: of one certificate, or of how the chain hangs together.
+    /// The code of an error that has no code of its own: of one certificate, or of the chain.
     fileprivate init(x509Error error: CInt) {
         switch error {
         case X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY, X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD,

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// The owner of a private key of OpenSSL's, which wipes it when it is freed.
+/// Owns a private key of OpenSSL, which wipes the key when it is freed.
 final class PrivateKey {
     private let pointer: OpaquePointer
 
-    /// Takes over one reference.
+    /// Takes ownership of one reference.
     init(owning pointer: OpaquePointer) {
         self.pointer = pointer
     }
@@ -13,12 +13,13 @@ final class PrivateKey {
         EVP_PKEY_free(pointer)
     }
 
-    /// Lends the pointer. It is good only inside: a bare copy would outlive the last use of this object.
+    /// Calls `body` with the pointer, which is valid only during the call: outside of it, Swift may release this object
+    /// before the pointer's last use.
     func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         withExtendedLifetime(self) { body(pointer) }
     }
 
-    /// True if this is the key of the certificate.
+    /// Whether this is the private key of the certificate.
     func belongs(to certificate: Certificate) -> Bool {
         guard let handle = X509Handle(der: certificate.der) else { return false }
         defer { ERR_clear_error() }
@@ -26,5 +27,5 @@ final class PrivateKey {
     }
 }
 
-// The key is never changed after it was read, and OpenSSL locks the caches inside it and counts references atomically.
+// The key does not change after it is read. OpenSSL locks the caches inside it and counts references atomically.
 extension PrivateKey: @unchecked Sendable {}

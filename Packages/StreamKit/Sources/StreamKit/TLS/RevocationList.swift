@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Reads lists of revoked certificates (RFC 5280 §5) into a store.
+/// Reads certificate revocation lists (RFC 5280 §5) into a store.
 enum RevocationList {
-    /// Adds all lists in PEM text, or one in DER; gives how many.
+    /// Adds all lists in PEM text, or one in DER. Returns how many were added.
     static func add(_ bytes: [UInt8], to store: OpaquePointer) -> Int {
         defer { ERR_clear_error() }
         return bytes.withUnsafeBytes { memory in

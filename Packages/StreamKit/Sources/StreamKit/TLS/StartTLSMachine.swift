@@ -1,21 +1,21 @@
-/// The dialogue up to the point where TLS begins: bytes in, one action out.
+/// The dialogue before TLS begins: bytes in, one action out.
 ///
-/// Nothing may come behind the line by which the server agrees: whoever is on the way could put commands there that would
-/// be taken for what came under TLS (CVE-2011-0411 and its like).
+/// No byte may follow the line with the server's consent. An attacker on the network could inject data there that would
+/// be taken for data received over TLS (CVE-2011-0411 and similar).
 struct StartTLSMachine {
-    /// What to do next.
+    /// The next step.
     enum Action: Equatable {
-        /// Read, and call ``receive(_:)``.
+        /// Read, then call ``receive(_:)``.
         case read
-        /// Send these bytes, then ask again.
+        /// Send these bytes, then call ``next()`` again.
         case send([UInt8])
-        /// Shake hands.
+        /// Start the TLS handshake.
         case secure
     }
 
-    /// Longest line, in bytes.
+    /// The longest line, in bytes.
     static let longestLine = 8192
-    /// Most lines.
+    /// The maximum number of lines.
     static let mostLines = 256
 
     private enum State {
@@ -42,12 +42,12 @@ struct StartTLSMachine {
         return .read
     }
 
-    /// Takes what came.
+    /// Processes received bytes.
     ///
-    /// - Throws: `EPROTO` if the server refuses, speaks something else, or said more than it may.
+    /// - Throws: `EPROTO` if the server refuses, speaks another protocol, or exceeds a limit.
     mutating func receive(_ bytes: ArraySlice<UInt8>) throws(StreamError) {
         for byte in bytes {
-            // Nor may an answer come before the question was sent.
+            // An answer must not arrive before the question was sent, either.
             if case .agreed = state { throw .startTLS(.startTLSInjected) }
             if unsent != nil { throw .startTLS(.startTLSInjected) }
             if byte != UInt8(ascii: "\n") {
@@ -69,7 +69,7 @@ struct StartTLSMachine {
         }
     }
 
-    /// The end of the stream.
+    /// The error for the end of the stream.
     func end() -> StreamError { .startTLS(.startTLSEnded) }
 
     private mutating func send(_ command: String, then next: State) {
@@ -84,7 +84,7 @@ struct StartTLSMachine {
         }
     }
 
-    // MARK: Replies of three digits
+    // MARK: Replies with three digits (FTP and SMTP)
 
     /// The code of a reply's last line; nil for a line that others follow.
     private static func code(_ text: String) -> String? {
@@ -94,7 +94,8 @@ struct StartTLSMachine {
     }
 
     private mutating func takeFTP(_ text: String) throws(StreamError) {
-        // Lines within a reply need not begin with its code (RFC 959 §4.2); no last line of another reply stands there.
+        // Lines within a reply need not begin with its code (RFC 959 §4.2). The last line of another reply cannot occur
+        // there.
         guard let code = StartTLSMachine.code(text) else { return }
         switch (state, code) {
         case (.greeting, "120"): break  // ready in some minutes
@@ -109,7 +110,7 @@ struct StartTLSMachine {
             hasFeature = true
         }
         guard let code = StartTLSMachine.code(text) else {
-            // Every line of a reply has its code (RFC 5321 §4.2).
+            // Every line of a reply begins with its code (RFC 5321 §4.2).
             let head = text.prefix(4)
             guard head.last == "-", StartTLSMachine.code(String(head.dropLast())) != nil else { throw refused(text) }
             return
@@ -129,7 +130,7 @@ struct StartTLSMachine {
     private mutating func takeIMAP(_ text: String) throws(StreamError) {
         let upper = text.uppercased()
         switch state {
-        // A session that begins authenticated cannot go over to TLS (RFC 3501 §6.2.1).
+        // A session that begins authenticated cannot start TLS (RFC 3501 §6.2.1).
         case .greeting where upper.hasPrefix("* OK"): send("a STARTTLS", then: .consent)
         case .consent where upper.hasPrefix("A OK"): state = .agreed
         case .consent where text.hasPrefix("* ") && !upper.hasPrefix("* BYE"): break

@@ -1,9 +1,9 @@
-/// A protocol that begins in the clear and goes over to TLS when the client asks: what `openssl s_client -starttls` speaks.
+/// A protocol that begins without TLS and starts it at the client's request, as in `openssl s_client -starttls`.
 ///
 /// ```swift
 /// let pair = StreamPair(host: "mail.example.org", port: 25)
 /// try pair.open()
-/// let secure = try await pair.startingTLS(by: .smtp)      // the greeting is read, TLS is on
+/// let secure = try await pair.startingTLS(by: .smtp)      // reads the greeting, starts TLS
 /// try await secure.output.writeAll(Array("EHLO me\r\n".utf8))
 /// ```
 public enum StartTLSProtocol: String, Sendable, Hashable, CaseIterable {

@@ -2,25 +2,28 @@ internal import EventLoops
 internal import Glibc
 
 extension StreamPair {
-    /// The connection below TLS, once TLS has ended in both directions: what protocols call clearing the channel (FTP's CCC).
+    /// Makes a pair of the connection below TLS, after TLS has ended in both directions. Protocols call this clearing
+    /// the channel (FTP's CCC).
     ///
     /// ```swift
     /// var configuration = TLSConfiguration()
     /// configuration.returnsToPlain = true
     /// let secured = try StreamPair(securing: plain, with: configuration, peerName: "ftp.example.org", port: 21)
     /// …
-    /// try await secured.output.finish()                     // our farewell
-    /// while try await secured.input.read(into: &buffer) > 0 {} // whatever is left, up to the peer's
+    /// try await secured.output.finish()                        // sends close_notify
+    /// while try await secured.input.read(into: &buffer) > 0 {} // reads up to the peer's close_notify
     /// let again = try StreamPair(afterTLSOf: secured)
     /// ```
     ///
-    /// The new pair is open. It takes the old one over: closing it closes both. Both halves share the old pair's descriptor, so
-    /// do not close that one first. See ``endingTLS(within:)`` for the three steps as one. There is no such call in CFNetwork.
+    /// The new pair is open and takes over the old one: closing it closes both. It uses the old pair's descriptor, so
+    /// do not close the old pair first. ``endingTLS(within:)`` performs the three steps in one call. CFNetwork has no
+    /// such call.
     ///
-    /// - Parameter pair: an open pair with TLS, made with ``TLSConfiguration/returnsToPlain``, at its end both ways.
-    /// - Throws: ``TLSFailure/badConfiguration`` without that property, `EBUSY` before the end, also for a peer that cut the
-    ///   connection off where ``TLSConfiguration/allowsTruncation`` lets that pass for an end of data, `ENOTSUP` if there is no
-    ///   TLS; the pair is as it was.
+    /// - Parameter pair: an open pair with TLS, made with ``TLSConfiguration/returnsToPlain``, that has reached its end
+    ///   in both directions.
+    /// - Throws: ``TLSFailure/badConfiguration`` without that property; `EBUSY` before the end, also if the peer cut
+    ///   the connection off and ``TLSConfiguration/allowsTruncation`` accepted that as the end of data; `ENOTSUP` if
+    ///   there is no TLS. The pair is unchanged.
     public init(afterTLSOf pair: StreamPair) throws(StreamError) {
         guard let tls = pair.input.connection.engine?.transport as? TLSTransport else {
             throw StreamError(posix: ENOTSUP)
@@ -30,15 +33,15 @@ extension StreamPair {
         try open()
     }
 
-    /// Ends TLS as its standard says (RFC 8446 §6.1), and gives the connection back in plain.
+    /// Ends TLS as RFC 8446 §6.1 describes, and returns the plain connection.
     ///
-    /// Tells the peer, and waits until it has said the same. Both sides must agree that TLS ends here: data that the peer still
-    /// sends is an error.
+    /// Sends close_notify and waits for the peer's. Both sides must agree that TLS ends here: further data from the
+    /// peer is an error.
     ///
-    /// - Parameter limit: how long it may wait in all; ``StreamProperty/readLimit`` and ``StreamProperty/writeLimit`` do not count
-    ///   meanwhile.
-    /// - Throws: as ``init(afterTLSOf:)``, as `finish` and `read`, and ``TLSFailure/protocolViolation`` for data. The pair
-    ///   remains the caller's to close.
+    /// - Parameter limit: the time limit of the whole call. ``StreamProperty/readLimit`` and
+    ///   ``StreamProperty/writeLimit`` do not apply meanwhile.
+    /// - Throws: the errors of ``init(afterTLSOf:)``, `finish` and `read`, and ``TLSFailure/protocolViolation`` for
+    ///   further data. The caller still has to close the pair.
     public nonisolated(nonsending) func endingTLS(
         within limit: Duration = StreamPair.farewellLimit
     ) async throws(StreamError) -> StreamPair {
@@ -56,11 +59,11 @@ extension StreamPair {
         return try StreamPair(afterTLSOf: self)
     }
 
-    /// How long ``endingTLS(within:)`` waits for the peer, unless told otherwise: as long as opening may take by default.
+    /// The default limit of ``endingTLS(within:)``: 75 seconds, the default limit of opening.
     public static let farewellLimit: Duration = .seconds(75)
 }
 
-/// What lies below a pair's TLS, entered through that pair so that its descriptor stays while it is used.
+/// The transport below a pair's TLS. Every call enters that pair, so that its descriptor stays open during the call.
 private final class PlainAgain: StreamTransport {
     private let pair: StreamPair
     private let lower: Engine
@@ -86,7 +89,7 @@ private final class PlainAgain: StreamTransport {
         return try lower.tryWrite(bytes)
     }
 
-    // Looking goes on beside a transfer of another thread's, so it enters neither half.
+    // These calls may run beside a transfer on another thread, so they enter neither half.
 
     func peek() throws(StreamError) -> Attempt {
         guard let attempt = try connection.point.whileOpen({ () throws(StreamError) in try lower.peek() }) else {
@@ -120,14 +123,14 @@ private final class PlainAgain: StreamTransport {
 
     var kind: StreamKind { .layer }
 
-    /// The descriptor is the lower pair's.
+    /// The descriptor belongs to the lower pair.
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
         try pair.input.setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
         return true
     }
 
-    /// As the old pair's, but for what was so only with TLS.
+    /// The old pair's properties, except for those that describe TLS.
     func property(named name: String) -> (any Sendable)? {
         switch name {
         case StreamProperty<TLSConfiguration>.tls.name, StreamProperty<TLSInformation>.tlsInformation.name,

@@ -1,15 +1,16 @@
 extension StreamPair {
-    /// Speaks with the server up to the point where TLS begins, and shakes hands.
+    /// Performs the protocol's dialogue up to the point where TLS begins, and then the handshake.
     ///
-    /// The pair must be open, and nothing may have been read from it. The pair that is given back takes it over. The dialogue and
+    /// The pair must be open, and nothing may have been read from it. The returned pair takes it over. The dialogue and
     /// the handshake may each take as long as ``StreamProperty/openLimit`` allows.
     ///
     /// - Parameters:
-    ///   - dialogue: which protocol the server speaks.
-    ///   - configuration: as for ``StreamProperty/tls``. A `peerName` of its own counts before the pair's host name.
-    /// - Returns: the open pair with TLS; the server has nothing to say before it is asked.
-    /// - Throws: `EPROTO` if the server refuses, does not speak that protocol, or sent anything between its consent and the
-    ///   handshake; as `read` and `opened()` otherwise. The pair is then closed.
+    ///   - dialogue: the protocol that the server speaks.
+    ///   - configuration: as for ``StreamProperty/tls``. Its `peerName`, if set, takes precedence over the pair's host
+    ///     name.
+    /// - Returns: the open pair with TLS. The server sends nothing before it is asked.
+    /// - Throws: `EPROTO` if the server refuses, does not speak that protocol, or sends data between its consent and
+    ///   the handshake; otherwise the errors of `read` and `opened()`. The pair is then closed.
     public nonisolated(nonsending) func startingTLS(
         by dialogue: StartTLSProtocol, with configuration: TLSConfiguration = TLSConfiguration()
     ) async throws(StreamError) -> StreamPair {

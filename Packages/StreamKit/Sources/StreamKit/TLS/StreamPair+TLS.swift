@@ -1,5 +1,5 @@
 extension StreamPair {
-    /// TLS over a connection that is in use already: what protocols call STARTTLS or AUTH TLS.
+    /// Starts TLS over a connection that is in use already, as with STARTTLS or AUTH TLS.
     ///
     /// ```swift
     /// // "234 Proceed" has been read from `plain`, and nothing after it.
@@ -8,23 +8,24 @@ extension StreamPair {
     /// try await pair.output.writeAll(Array("USER ann\r\n".utf8))
     /// ```
     ///
-    /// The new pair, still to be opened, takes the old one over: opening shakes hands, closing closes both. Read nothing from
-    /// the old pair meanwhile; and trust nothing that was read from it after the peer agreed and before the handshake: it may
-    /// have been put in on the way. A client that finds such bytes still unread closes the connection. Replaces setting `kCFStreamPropertySSLSettings` on an open stream.
+    /// The new pair takes over the old one and is not yet open: opening it performs the handshake, closing it closes
+    /// both. Read nothing from the old pair meanwhile. Do not trust bytes that were read from it between the peer's
+    /// consent and the handshake: an attacker on the network may have injected them. A client that finds such bytes
+    /// unread closes the connection. Replaces setting `kCFStreamPropertySSLSettings` on an open stream.
     ///
     /// - Parameters:
     ///   - pair: an open connection.
     ///   - configuration: as for ``StreamProperty/tls``.
-    ///   - peerName: the name that the certificate must have, unless the configuration says another.
-    ///   - port: with the name, tells whose sessions can be resumed.
-    /// - Throws: ``TLSFailure/badConfiguration``, and the old pair is as it was; ``TLSFailure/protocolViolation`` if the server
-    ///   sent something though it is the client that begins, and the old pair is closed.
+    ///   - peerName: the name that the certificate must have, unless the configuration has one.
+    ///   - port: with the name, determines which sessions can be resumed.
+    /// - Throws: ``TLSFailure/badConfiguration``, and the old pair is unchanged; ``TLSFailure/protocolViolation`` if
+    ///   the server sent data although the client begins, and the old pair is closed.
     public init(
         securing pair: StreamPair, with configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil
     ) throws(StreamError) {
         let lower = Engine.other(PairLayer(pair))
         let transport = try TLSTransport(configuration, peerName: peerName, port: port, over: lower)
-        // What comes later is read as TLS, and fails as such.
+        // Data that arrives later is read as TLS, and fails as such.
         if configuration.role == .client, case .moved = try? pair.input.connection.poll(.reader) {
             pair.close()
             throw StreamError(.protocolViolation, .bytesBeforeHandshake(peerName ?? "The peer"))
@@ -33,7 +34,7 @@ extension StreamPair {
     }
 }
 
-/// An open pair as what another layer stands on.
+/// An open pair as the transport below another layer.
 private final class PairLayer: StreamTransport {
     private let pair: StreamPair
 
@@ -75,7 +76,7 @@ private final class PairLayer: StreamTransport {
 
     var kind: StreamKind { .layer }
 
-    /// The descriptor is the lower pair's.
+    /// The descriptor belongs to the lower pair.
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
         try pair.input.setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)

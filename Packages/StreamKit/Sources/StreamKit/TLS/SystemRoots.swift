@@ -2,9 +2,10 @@ internal import COpenSSL
 internal import EventLoops
 internal import Glibc
 
-/// Where this machine keeps the roots it trusts.
+/// The trusted roots of this machine.
 enum SystemRoots {
-    /// Bundles of the distributions, for an OpenSSL whose own default places hold nothing, as one built elsewhere.
+    /// The bundles of distributions, used if OpenSSL's default locations are empty, as with an OpenSSL that was built
+    /// elsewhere.
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine, Gentoo
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // Fedora, RHEL
@@ -13,10 +14,10 @@ enum SystemRoots {
         "/etc/ssl/cert.pem",  // Alpine, OpenBSD
     ]
 
-    /// OpenSSL's own places, as they were when something was last found there.
+    /// The state of OpenSSL's own locations when they last contained something.
     private static let filled = Locked<[FileStamp?]>([])
 
-    /// What tells whether the roots are still those that were read. Asked for each connection, so a directory that has not
+    /// The state of the files that the roots are read from. Every connection asks for it, so a directory that has not
     /// changed is not read again.
     static func stamps() -> [FileStamp?] {
         let own = ownPlaces()
@@ -28,7 +29,7 @@ enum SystemRoots {
         return stamps
     }
 
-    /// The places that count now: OpenSSL's, or the first bundle there is, or none.
+    /// The locations in effect: OpenSSL's own, or the first bundle that exists, or none.
     private static func places() -> [String] {
         let own = ownPlaces()
         if own.contains(where: holdsSomething) { return own }
@@ -41,7 +42,7 @@ enum SystemRoots {
         return [file] + directory.split(separator: ":").map(String.init)
     }
 
-    /// Adds the roots to a store; false if there are none.
+    /// Adds the roots to a store. Returns false if there are none.
     static func load(into store: OpaquePointer) -> Bool {
         let places = places()
         if let bundle = places.first, bundles.contains(bundle), X509_STORE_load_file(store, bundle) == 1 { return true }
@@ -54,7 +55,7 @@ enum SystemRoots {
         return String(cString: value)
     }
 
-    /// As OpenSSL itself does, in programs with raised privileges whoever started them has no say.
+    /// As in OpenSSL itself: in a program with raised privileges, the user who started it must not choose the roots.
     private static let obeysEnvironment = getuid() == geteuid() && getgid() == getegid()
 
     private static func holdsSomething(_ path: String) -> Bool {

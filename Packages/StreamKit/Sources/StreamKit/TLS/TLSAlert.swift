@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What the alerts of TLS (RFC 8446 §6, RFC 5246 §7.2) mean to the one who receives them.
+/// The meaning of a TLS alert (RFC 8446 §6, RFC 5246 §7.2) for the side that receives it.
 struct TLSAlert {
     let number: CInt
 
@@ -45,7 +45,7 @@ struct TLSAlert {
         SSL_alert_desc_string_long(number).map { String(cString: $0) } ?? "number \(number)"
     }
 
-    /// What one can do about it; empty if there is nothing to say.
+    /// A probable cause; empty if there is nothing to add.
     func advice(hasIdentity: Bool) -> String {
         switch number {
         case 40 where !hasIdentity:

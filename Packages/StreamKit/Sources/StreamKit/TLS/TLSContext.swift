@@ -2,20 +2,21 @@ internal import COpenSSL
 internal import EventLoops
 internal import Glibc
 
-/// The owner of an `SSL_CTX`: what all connections of one configuration share, and the sessions they can resume.
+/// The owner of an `SSL_CTX`: the state that all connections of one configuration share, and the sessions that they can
+/// resume.
 ///
-/// That the sessions are here is a matter of safety: whatever differs in trust, verification or identity is another
+/// Keeping the sessions here is a matter of security: any difference in trust, verification or identity makes another
 /// configuration, hence another context, hence other sessions.
 final class TLSContext {
     let pointer: OpaquePointer
     let configuration: TLSConfiguration
-    /// False if roots of the system are wanted and there are none.
+    /// False if the system's roots are requested and there are none.
     let hasRoots: Bool
     private let sessions = Locked(TLSSessionTable<TLSSession>())
 
-    /// Most bytes that one read from below asks for; OpenSSL's reading buffer has this size while it is in use.
+    /// The most bytes that one read from below asks for: the size of OpenSSL's read buffer while it is in use.
     private static let readBuffer = 64 << 10
-    /// Most sessions that a server keeps for clients of TLS 1.2 without tickets.
+    /// The maximum number of sessions that a server keeps for TLS 1.2 clients without tickets.
     private static let serverSessions = 1024
 
     init(_ configuration: TLSConfiguration) throws(StreamError) {
@@ -57,18 +58,18 @@ final class TLSContext {
         return key.isShared ? session.copy() : session
     }
 
-    /// True of clients that look at the server's certificates.
+    /// Whether this is a client that verifies the server's certificates.
     var judgesServers: Bool { configuration.role == .client && configuration.verification != .insecureNone }
 
-    /// How many sessions can be resumed, for tests.
+    /// The number of sessions that can be resumed, for tests.
     var sessionCount: Int { sessions.withLock { $0.count } }
 }
 
-// OpenSSL's own rule: a context may be used by any number of threads once it is set up, and it is set up in init. The
-// trust store and the server's sessions in it have locks of OpenSSL's.
+// OpenSSL allows any number of threads to use a context that is set up, and init sets it up. OpenSSL locks the trust
+// store and the server's sessions inside it.
 extension TLSContext: @unchecked Sendable {}
 
-// MARK: - Setting up
+// MARK: - Setup
 
 extension TLSContext {
     private static func setProtocol(_ configuration: TLSConfiguration, of context: OpaquePointer) throws(StreamError) {
@@ -79,14 +80,14 @@ extension TLSContext {
             netkit_SSL_CTX_set_max_proto_version(context, CInt(configuration.maximumVersion.rawValue)) == 1
         else { throw StreamError(.badConfiguration, .internalFailure(OpenSSLErrors.take().text)) }
         SSL_CTX_set_options(context, netkit_SSL_OP_NO_RENEGOTIATION | netkit_SSL_OP_NO_COMPRESSION)
-        // One record per write, from wherever the caller's bytes are; no 80 KiB of buffers held by an idle connection; and
-        // exactly the certificates that were given are sent, none that OpenSSL finds among the trusted ones.
+        // One record per write, from wherever the caller's bytes are. No 80 KiB of buffers held by an idle connection.
+        // Exactly the given certificates are sent, without others that OpenSSL finds among the trusted ones.
         netkit_SSL_CTX_set_mode(
             context,
             Int(
                 SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
                     | SSL_MODE_NO_AUTO_CHAIN))
-        // Fewer system calls: a record's header and body, and the records after it, in one read.
+        // Fewer system calls: one read takes a record's header and body, and the records after it.
         netkit_SSL_CTX_set_read_ahead(context, 1)
         SSL_CTX_set_default_read_buffer_len(context, readBuffer)
         if let list = configuration.cipherList, SSL_CTX_set_cipher_list(context, list) != 1 {
@@ -108,11 +109,11 @@ extension TLSContext {
             case .server: configuration.clientAuthentication != .off
             }
         guard isNeeded, let store = SSL_CTX_get_cert_store(context) else { return true }
-        // What the user named is trusted for what it is, root or not.
+        // A certificate that the user names is trusted, whether or not it is a root.
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         if let time = configuration.verificationTime, let parameters = SSL_CTX_get0_param(context) {
             X509_VERIFY_PARAM_set_time(parameters, time_t(time))
-            // Who signed an OCSP answer is judged by the store's own.
+            // OpenSSL verifies the signer of an OCSP response with the store's own parameters.
             X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(SSL_CTX_get_cert_store(context)), time_t(time))
         }
         let trust = configuration.trust
@@ -127,7 +128,7 @@ extension TLSContext {
         for path in trust.directories {
             guard FileStamp(path)?.isDirectory == true, X509_STORE_load_path(store, path) == 1 else {
                 ERR_clear_error()
-                throw StreamError(.badConfiguration, .rootsUnreadable(path, reason: "it is no directory"))
+                throw StreamError(.badConfiguration, .rootsUnreadable(path, reason: "it is not a directory"))
             }
         }
         for path in trust.revocationLists {
@@ -147,7 +148,7 @@ extension TLSContext {
         _ role: TLSConfiguration.Role
     ) throws(StreamError) {
         let isAdded = X509Handle(der: root.der)?.withPointer { pointer in
-            // A server tells its clients whose certificates it takes (RFC 8446 §4.2.4).
+            // A server tells its clients which authorities it accepts (RFC 8446 §4.2.4).
             if role == .server { SSL_CTX_add_client_CA(context, pointer) }
             return X509_STORE_add_cert(store, pointer) == 1
         }
@@ -215,7 +216,7 @@ extension TLSContext {
         } else {
             netkit_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_SERVER))
             netkit_SSL_CTX_sess_set_cache_size(context, serverSessions)
-            // Needed where clients are verified; each context has keys and sessions of its own, so any value will do.
+            // Required where clients are verified. Each context has keys and sessions of its own, so any value will do.
             let name = Array("StreamKit".utf8)
             SSL_CTX_set_session_id_context(context, name, CUnsignedInt(name.count))
         }
@@ -259,7 +260,7 @@ extension TLSContext {
         }
     }
 
-    /// The place of the protocol that both speak and the server likes best (RFC 7301 §3.2).
+    /// The position of the protocol that both sides support and the server prefers (RFC 7301 §3.2).
     private func choose(from offer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         for name in configuration.applicationProtocols {
             var place = 0

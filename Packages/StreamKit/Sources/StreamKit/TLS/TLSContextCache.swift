@@ -2,9 +2,10 @@ internal import EventLoops
 
 /// The contexts in use, one for each distinct configuration.
 ///
-/// Making a context reads the trust store; doing that for each connection makes a handshake half as dear again.
+/// Making a context reads the trust store. Doing that for each connection would add half to the cost of a handshake.
 final class TLSContextCache: Sendable {
-    /// What a context depends on: the configuration without what is told to each connection, and the files it names.
+    /// What a context depends on: the configuration without its settings for single connections, and the files that it
+    /// names.
     struct Key: Sendable, Hashable {
         let configuration: TLSConfiguration
         let files: [FileStamp?]
@@ -20,7 +21,7 @@ final class TLSContextCache: Sendable {
             self.configuration = shared
         }
 
-        /// The files that a configuration names, as they are now.
+        /// The present state of the files that a configuration names.
         static func files(of trust: TLSTrust) -> [FileStamp?] {
             var stamps = trust.includesSystemRoots ? SystemRoots.stamps() : []
             stamps.reserveCapacity(
@@ -35,7 +36,7 @@ final class TLSContextCache: Sendable {
     private final class Entry {
         let key: Key
         let context: TLSContext
-        /// With what it was last asked for. Most connections have just that, whole, and need no key to be made.
+        /// The configuration of the last request. Most connections have exactly this one, and then no key need be made.
         let latest: TLSConfiguration
 
         init(_ key: Key, _ context: TLSContext, latest: TLSConfiguration) {
@@ -48,17 +49,19 @@ final class TLSContextCache: Sendable {
     /// The cache of this process.
     static let shared = TLSContextCache()
 
-    /// Most contexts kept; the one that was used longest ago goes first. Connections keep theirs alive beyond that.
+    /// The maximum number of contexts kept. The least recently used one is dropped first; connections keep theirs
+    /// alive.
     let capacity: Int
 
-    /// The one used last is first. Nearly always it is that one, and to compare two keys costs a fifth of hashing one.
+    /// The most recently used context comes first. It nearly always matches, and comparing two keys costs a fifth of
+    /// hashing one.
     private let entries = Locked<[Entry]>([])
 
     init(capacity: Int = 32) {
         self.capacity = max(1, capacity)
     }
 
-    /// The context for a configuration, made if there is none.
+    /// Returns the context for a configuration, and makes it if there is none.
     func context(for configuration: TLSConfiguration) throws(StreamError) -> TLSContext {
         let files = Key.files(of: configuration.trust)
         let latest = entries.withLock { entries -> TLSContext? in
@@ -68,7 +71,8 @@ final class TLSContextCache: Sendable {
         if let latest { return latest }
         let key = Key(configuration, files: files)
         if let context = entries.withLock({ TLSContextCache.use(key, of: &$0, for: configuration) }) { return context }
-        // Made without the lock, because it reads files. Two at once: the first one in wins, so that sessions are shared.
+        // Made without the lock, because it reads files. If two are made at once, the first one to arrive is used by
+        // both, so that sessions are shared.
         let made = try TLSContext(key.configuration)
         return entries.withLock { entries in
             if let other = TLSContextCache.use(key, of: &entries, for: configuration) { return other }

@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// Finds out why OpenSSL gave up, and says it in terms of the peer.
+/// Determines why OpenSSL failed, and describes the failure in terms of the peer.
 struct TLSDiagnosis {
     let errors: OpenSSLErrors
     let peer: TLSPeer
     let configuration: TLSConfiguration
-    /// The first bytes the peer sent.
+    /// The first bytes that the peer sent.
     let beginning: [UInt8]
     let isHandshake: Bool
 
@@ -27,7 +27,8 @@ struct TLSDiagnosis {
             : StreamError(.protocolViolation, .protocolBroken(peer.place, reason: errors.text))
     }
 
-    /// What OpenSSL found here, as opposed to alerts, which the peer sent. All else is a broken protocol.
+    /// Errors that OpenSSL found here; alerts from the peer are handled above. Every other error is a protocol
+    /// violation.
     private static let reasons: [(CInt, TLSFailure)] = [
         (SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC, .badRecordMAC),
         (SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE, .certificateRequired),
@@ -63,7 +64,7 @@ struct TLSDiagnosis {
         }
     }
 
-    /// What the peer speaks if its first bytes are not the beginning of a TLS record (RFC 8446 §5.1); else nil.
+    /// The protocol that the peer speaks, if its first bytes do not begin a TLS record (RFC 8446 §5.1); otherwise nil.
     private var foreignBeginning: String? {
         guard let first = beginning.first else { return nil }
         if (20...23).contains(first), beginning.count < 2 || beginning[1] == 3 { return nil }
@@ -72,11 +73,11 @@ struct TLSDiagnosis {
         for method in ["GET ", "POST ", "HEAD ", "PUT ", "OPTIONS ", "CONNECT "] where begins(with: method) {
             return "a plain HTTP request"
         }
-        if begins(with: "220") { return "an FTP or mail server's greeting" }
+        if begins(with: "220") { return "the greeting of an FTP or mail server" }
         if begins(with: "SSH-") { return "SSH" }
-        if begins(with: "* OK") { return "an IMAP server's greeting" }
-        if begins(with: "+OK") { return "a POP3 server's greeting" }
+        if begins(with: "* OK") { return "the greeting of an IMAP server" }
+        if begins(with: "+OK") { return "the greeting of a POP3 server" }
         let text = beginning.prefix { (0x20..<0x7F).contains($0) }
-        return text.count >= 4 ? "“\(String(decoding: text, as: UTF8.self))”" : "bytes that are no TLS record"
+        return text.count >= 4 ? "“\(String(decoding: text, as: UTF8.self))”" : "bytes that are not a TLS record"
     }
 }

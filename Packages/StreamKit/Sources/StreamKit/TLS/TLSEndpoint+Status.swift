@@ -1,15 +1,15 @@
 internal import COpenSSL
 internal import Glibc
 
-/// OCSP answers that servers send along.
+/// OCSP responses that servers staple to the handshake.
 extension TLSEndpoint {
-    /// Asks for one, if the configuration wants it.
+    /// Requests a response, if the configuration says so.
     func requestStatus() {
         guard context.judgesServers, context.configuration.ocspStapling != .off else { return }
         netkit_SSL_request_ocsp(ssl)
     }
 
-    /// Called by OpenSSL on a client, after the certificates have been verified: whether to go on.
+    /// Returns whether to continue. OpenSSL calls it on a client, after verifying the certificates.
     func judgeStatus() -> Bool {
         let configuration = context.configuration
         guard configuration.ocspStapling != .off, configuration.verification != .insecureNone else { return true }
@@ -23,7 +23,7 @@ extension TLSEndpoint {
         guard let own = chain.flatMap({ OPENSSL_sk_value($0, 0) }),
             let issuer = chain.flatMap({ OPENSSL_sk_value($0, 1) })
         else {
-            // Trusted by itself: there is no authority whose word would count.
+            // The certificate is trusted by itself: there is no issuer whose response would count.
             return configuration.ocspStapling == .checked || refuse(.badCertificateStatus, .statusMissing(peer.name))
         }
         switch response.verdict(
@@ -42,7 +42,8 @@ extension TLSEndpoint {
         return false
     }
 
-    /// Called by OpenSSL on a server whose client asked: false if there is no answer to send.
+    /// Staples the response. OpenSSL calls it on a server whose client asked for one. Returns false if there is none to
+    /// send.
     func stapleStatus() -> Bool {
         guard let response = context.configuration.ocspResponse, !response.isEmpty else { return false }
         return netkit_SSL_staple_ocsp(ssl, response, response.count) == 1

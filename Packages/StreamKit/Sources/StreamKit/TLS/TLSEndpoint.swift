@@ -2,14 +2,14 @@ internal import COpenSSL
 internal import EventLoops
 internal import Glibc
 
-/// One side of a TLS connection: the owner of an `SSL`, and everything that is done with it. Knows no locks and no waiting.
+/// One side of a TLS connection: owns an `SSL` and performs all operations on it. It takes no lock and never waits.
 ///
-/// Theory of operation. OpenSSL calls ``TLSLower`` for bytes, which never fails it (see there); so whenever OpenSSL wants
-/// to be called again, the reason is found in `lower`: it would block, it ended, or it threw. All other failures of
-/// OpenSSL's are for good, and every later call gives the same error.
+/// Theory of operation. OpenSSL calls ``TLSLower`` for bytes, which never reports a failure to it (see there). Whenever
+/// OpenSSL asks to be called again, the reason is therefore found in `lower`: it would block, it ended, or it threw.
+/// All other failures of OpenSSL are final, and every later call throws the same error.
 ///
-/// A peer can send messages that carry no data (tickets, key updates, empty records) for as long as it likes, and OpenSSL
-/// goes on reading them. ``mostOverhead`` bounds them in all, ``bytesPerTurn`` what one call takes of them.
+/// A peer can send messages that carry no data (tickets, key updates, empty records) for as long as it likes, and
+/// OpenSSL continues to read them. ``mostOverhead`` bounds their total, ``bytesPerTurn`` what one call takes of them.
 final class TLSEndpoint {
     private enum Phase {
         case handshake
@@ -17,17 +17,18 @@ final class TLSEndpoint {
         case failed(StreamError)
     }
 
-    /// Most bytes that may come without any data among them, be it the handshake or later.
+    /// The maximum number of bytes received without any data among them, in the handshake or later.
     static let mostOverhead = 1 << 20
 
-    /// Most bytes that one call takes from the transport below. A call that has reached it gives "would block" and is woken in the
-    /// loop's next turn, so that neither the loop nor a thread that waits for the lock is held up by a peer that sends nothing but
-    /// overhead. Enough for the largest record (RFC 5246 §6.2.3: 18,437 bytes) after a few tickets, so data is not delayed.
+    /// The maximum number of bytes that one call takes from the transport below. A call that reaches it would block,
+    /// and is signalled in the loop's next turn, so that a peer that sends only overhead holds up neither the loop nor
+    /// a thread that waits for the lock. Enough for the largest record (RFC 5246 §6.2.3: 18,437 bytes) after a few
+    /// tickets, so data is not delayed.
     static let bytesPerTurn = 20 << 10
 
     let context: TLSContext
     let peer: TLSPeer
-    /// The pointer of ``TLSInformation`` and the channel bindings, too.
+    /// Also read for ``TLSInformation`` and the channel bindings.
     let ssl: OpaquePointer
     private let lower: TLSLower
     private let verification: PeerVerification
@@ -81,7 +82,7 @@ final class TLSEndpoint {
             case nil: break
             }
         }
-        // Were this ignored, the name would go unchecked.
+        // If a failure were ignored here, the name would not be verified.
         guard isSet else { throw StreamError(.internalFailure, .internalFailure(OpenSSLErrors.take().text)) }
     }
 }
@@ -89,7 +90,7 @@ final class TLSEndpoint {
 // MARK: - Opening
 
 extension TLSEndpoint {
-    /// One step of the handshake.
+    /// Performs one step of the handshake.
     func handshake() throws(StreamError) -> OpenAttempt {
         switch phase {
         case .open: return .opened
@@ -98,7 +99,7 @@ extension TLSEndpoint {
         }
         if !hasBegun {
             hasBegun = true
-            // As late as possible: the newest ticket, and none is used up by a connection that never came about.
+            // As late as possible: this takes the newest ticket, and a connection that never came about uses none up.
             if let key = peer.sessionKey, let session = context.takeSession(for: key) {
                 _ = session.withPointer { SSL_set_session(ssl, $0) }
             }
@@ -123,12 +124,12 @@ extension TLSEndpoint {
         do throws(StreamError) {
             return try lower.flush()
         } catch {
-            // The peer may have said why before it went: that is the better error, so read on.
+            // The peer may have sent the reason before it disconnected. That is the better error, so continue to read.
             return nil
         }
     }
 
-    /// OpenSSL has judged already; this makes sure that it did.
+    /// Makes sure that OpenSSL has verified the peer.
     private func acceptPeer() throws(StreamError) {
         guard context.judgesServers else { return }
         guard SSL_get_verify_result(ssl) == Int(X509_V_OK), SSL_get0_peer_certificate(ssl) != nil else {
@@ -136,23 +137,23 @@ extension TLSEndpoint {
         }
     }
 
-    /// Called by OpenSSL with the certificates of the peer.
+    /// Verifies the peer's certificates. Called by OpenSSL.
     func verifyPeer(_ store: OpaquePointer?) -> Bool {
         store.map(verification.verify) ?? false
     }
 
-    /// Called by OpenSSL for each certificate and each fault.
+    /// Returns whether to continue. Called by OpenSSL for each certificate and each error.
     func noteFinding(isAccepted: Bool, _ store: OpaquePointer?) -> Bool {
         if isAccepted { return true }
         return store.map(verification.goesOn(after:)) ?? false
     }
 
-    /// Notes why the handshake is broken off, when it is not because of the certificates.
+    /// Records why the handshake is aborted, if the certificates are not the reason.
     func refusePeer(_ error: StreamError) {
         verification.refuse(error)
     }
 
-    /// Called by OpenSSL with a session to resume later.
+    /// Keeps a session to resume later. Called by OpenSSL.
     func keep(_ session: TLSSession) {
         guard let key = peer.sessionKey, verification.failure == nil, verification.overlooked.isEmpty else { return }
         context.store(session, for: key)
@@ -206,7 +207,8 @@ extension TLSEndpoint {
         return try lower.engine.writability()
     }
 
-    /// Sends what an earlier write took over and the lower transport did not; the interest to wait for if it still does not.
+    /// Sends what remains of earlier writes. Returns the interest to wait for if the lower transport does not take all
+    /// of it.
     func flush() throws(StreamError) -> Interest? {
         if let error = lower.writeFailure { throw error }
         return lower.hasUnsent ? try lower.flush() : nil
@@ -219,26 +221,26 @@ extension TLSEndpoint {
             if let interest = try flush() { return .wouldBlock(interest) }
             hasFinished = true
             OpenSSLErrors.forget()
-            // 0 says that the peer's own farewell is missing, which is none of our business here.
+            // 0 means that the peer's close_notify has not arrived, which does not matter here.
             if SSL_shutdown(ssl) < 0 { throw fail(diagnose(isHandshake: false)) }
-            // OpenSSL answers a peer that asks for new keys (RFC 8446 §4.6.3) even now.
+            // OpenSSL answers a peer's request for new keys (RFC 8446 §4.6.3) even after close_notify.
             lower.isFinished = true
         }
         if let interest = try flush() { return .wouldBlock(interest) }
         return .ended
     }
 
-    /// Throws unless both sides have said farewell, and nothing of what follows was read.
+    /// Throws unless both sides have sent close_notify and none of the bytes after it was read.
     func checkEnded() throws(StreamError) {
         try checkOpen()
         guard returnsToPlain else { throw StreamError(.badConfiguration, .doesNotReturnToPlain) }
-        // An end that was allowed to be a truncation is nobody's farewell.
+        // An end that `allowsTruncation` accepted is not a close_notify.
         guard hasFinished, hasReadEnd, !lower.hasUnsent, SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN != 0 else {
             throw StreamError(posix: EBUSY, .notAtEndOfTLS)
         }
     }
 
-    /// Sends close_notify if that takes no waiting.
+    /// Sends close_notify if that is possible without waiting.
     func close() {
         guard case .open = phase, !hasFinished else { return }
         hasFinished = true
@@ -257,11 +259,12 @@ extension TLSEndpoint {
         }
     }
 
-    /// What is known before asking OpenSSL.
+    /// Returns the result if it is known without OpenSSL; otherwise prepares a call of OpenSSL.
     private func beginReading() throws(StreamError) -> Attempt? {
         if hasReadEnd { return .ended }
         try checkOpen()
-        // Somebody who only reads waits for an answer to what may still lie here. Failing is the writer's business.
+        // A caller that only reads may wait for the answer to bytes that are still unsent here. If sending fails, the
+        // writer reports it.
         if lower.hasUnsent { _ = try? lower.flush() }
         OpenSSLErrors.forget()
         lower.beginTurn()
@@ -289,7 +292,7 @@ extension TLSEndpoint {
         return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE
     }
 
-    /// Why OpenSSL wants to be called again: what to wait for, or why that would be in vain.
+    /// Returns what to wait for when OpenSSL wants to be called again. Throws if waiting would be in vain.
     private func interest(inHandshake: Bool) throws(StreamError) -> Interest {
         if let error = lower.readFailure { throw inHandshake ? fail(error) : error }
         if lower.isEnded {
@@ -302,7 +305,7 @@ extension TLSEndpoint {
         }
         if SSL_want(ssl) == SSL_WRITING { return lower.writeInterest }
         if lower.isTurnSpent {
-            // The edge of what is still below has been used up.
+            // The readiness edge of the bytes that are still below has been consumed.
             lower.engine.waitPoint.signalNextTurn(.readable)
             return .readable
         }
@@ -319,17 +322,17 @@ extension TLSEndpoint {
     }
 
     private func fail(_ error: StreamError) -> StreamError {
-        // An alert that tells the peer why; it had its chance.
+        // This may be an alert that tells the peer the reason. It is tried only once.
         if lower.hasUnsent { _ = try? lower.flush() }
         phase = .failed(error)
         return error
     }
 }
 
-// MARK: - What was agreed
+// MARK: - Negotiated parameters
 
 extension TLSEndpoint {
-    /// Nil before the handshake is over.
+    /// Nil before the handshake is complete.
     var information: TLSInformation? {
         if let cachedInformation { return cachedInformation }
         guard case .open = phase, let version = TLSVersion(rawValue: Int(SSL_version(ssl))) else { return nil }
@@ -355,7 +358,7 @@ extension TLSEndpoint {
         SSL_get_current_cipher(ssl).flatMap { SSL_CIPHER_standard_name($0) }.map { String(cString: $0) } ?? "unknown"
     }
 
-    /// `TLS 1.3, TLS_AES_128_GCM_SHA256`. Made for each connection's report, so it does not read any certificate.
+    /// `TLS 1.3, TLS_AES_128_GCM_SHA256`. Every connection's report contains it, so it decodes no certificate.
     var summary: String {
         guard case .open = phase, let version = TLSVersion(rawValue: Int(SSL_version(ssl))) else { return "not open" }
         var summary = ""
@@ -367,7 +370,7 @@ extension TLSEndpoint {
         return summary
     }
 
-    /// OpenSSL leaves a client's own certificate out of its chain, and a server's in.
+    /// OpenSSL's chain includes a server's own certificate, but not a client's.
     private var peerCertificates: [Certificate] {
         guard let own = SSL_get0_peer_certificate(ssl) else { return [] }
         return X509Handle.values(of: SSL_get_peer_cert_chain(ssl), after: own)
@@ -377,7 +380,7 @@ extension TLSEndpoint {
 // MARK: - Finding the endpoint in callbacks
 
 extension TLSEndpoint {
-    /// The endpoint is alive whenever OpenSSL calls back: it is in one of its methods.
+    /// The endpoint is alive in every callback, because OpenSSL calls back only from within its methods.
     static func of(_ ssl: OpaquePointer?) -> TLSEndpoint? {
         guard let ssl else { return nil }
         return SSL_get_ex_data(ssl, 0).map { Unmanaged<TLSEndpoint>.fromOpaque($0).takeUnretainedValue() }

@@ -1,17 +1,18 @@
-/// What went wrong with TLS: the codes of errors whose domain is ``StreamErrorDomain/ssl``. The numbers are SecureTransport's.
+/// The cause of a TLS failure: the code of an error whose domain is ``StreamErrorDomain/ssl``. The numbers are
+/// SecureTransport's.
 ///
 /// ```swift
 /// do {
 ///     try await stream.opened()
 /// } catch where error.tlsFailure == .hostNameMismatch {
-///     print(error)     // The certificate is not for www.example.org: it names example.com, *.example.com.
+///     print(error)     // The server's certificate is not for www.example.org: it names example.com, *.example.com. …
 /// }
 /// ```
 public struct TLSFailure: RawRepresentable, Sendable, Hashable {
     /// SecureTransport's number.
     public let rawValue: Int
 
-    /// Any number, also one that has no name here.
+    /// Makes a value of any number, including one without a name here.
     public init(rawValue: Int) {
         self.rawValue = rawValue
     }
@@ -20,7 +21,7 @@ public struct TLSFailure: RawRepresentable, Sendable, Hashable {
         rawValue = number
     }
 
-    /// The peer does not speak TLS, or broke its rules (errSSLProtocol).
+    /// The peer does not speak TLS, or violated its rules (errSSLProtocol).
     public static let protocolViolation = TLSFailure(-9800)
     /// No version, cipher or protocol in common (errSSLNegotiation).
     public static let negotiation = TLSFailure(-9801)
@@ -30,27 +31,27 @@ public struct TLSFailure: RawRepresentable, Sendable, Hashable {
     public static let closedGracefully = TLSFailure(-9805)
     /// The connection ended during the handshake (errSSLClosedAbort).
     public static let closedAbruptly = TLSFailure(-9806)
-    /// The chain is not valid, or a pin or a rule refused it (errSSLXCertChainInvalid).
+    /// The chain is not valid, or a pin or a verifier rejected it (errSSLXCertChainInvalid).
     public static let invalidChain = TLSFailure(-9807)
-    /// A certificate is malformed, wrongly signed or too weak (errSSLBadCert).
+    /// A certificate is malformed, has an invalid signature, or is too weak (errSSLBadCert).
     public static let badCertificate = TLSFailure(-9808)
-    /// A cryptographic operation failed here (errSSLCrypto).
+    /// A cryptographic operation failed on this side (errSSLCrypto).
     public static let cryptography = TLSFailure(-9809)
-    /// OpenSSL failed here (errSSLInternal).
+    /// OpenSSL failed on this side (errSSLInternal).
     public static let internalFailure = TLSFailure(-9810)
     /// The chain ends at a root that is not trusted (errSSLUnknownRootCert).
     public static let unknownRoot = TLSFailure(-9812)
-    /// The certificate is signed by itself and not trusted (errSSLNoRootCert).
+    /// The certificate is self-signed and not trusted (errSSLNoRootCert).
     public static let noRoot = TLSFailure(-9813)
-    /// A certificate's dates are over (errSSLCertExpired).
+    /// A certificate has expired (errSSLCertExpired).
     public static let certificateExpired = TLSFailure(-9814)
-    /// A certificate's dates have not begun (errSSLCertNotYetValid).
+    /// A certificate is not valid yet (errSSLCertNotYetValid).
     public static let certificateNotYetValid = TLSFailure(-9815)
-    /// The connection ended without TLS's farewell: the data may be cut short (errSSLClosedNoNotify).
+    /// The connection ended without close_notify: the data may be truncated (errSSLClosedNoNotify).
     public static let closedWithoutNotify = TLSFailure(-9816)
     /// The cipher is not one of those offered (errSSLBadCipherSuite).
     public static let badCipherSuite = TLSFailure(-9818)
-    /// Alert: a message came at the wrong time (errSSLPeerUnexpectedMsg).
+    /// Alert: a message arrived at the wrong time (errSSLPeerUnexpectedMsg).
     public static let peerUnexpectedMessage = TLSFailure(-9819)
     /// Alert: a record's authentication failed (errSSLPeerBadRecordMac).
     public static let peerBadRecordMAC = TLSFailure(-9820)
@@ -60,35 +61,35 @@ public struct TLSFailure: RawRepresentable, Sendable, Hashable {
     public static let peerRecordOverflow = TLSFailure(-9822)
     /// Alert: decompression failed (errSSLPeerDecompressFail).
     public static let peerDecompressionFailed = TLSFailure(-9823)
-    /// Alert: no common ground (errSSLPeerHandshakeFail).
+    /// Alert: no common parameters (errSSLPeerHandshakeFail).
     public static let peerHandshakeFailure = TLSFailure(-9824)
     /// Alert: our certificate is bad (errSSLPeerBadCert).
     public static let peerBadCertificate = TLSFailure(-9825)
-    /// Alert: our certificate is of a kind it does not take (errSSLPeerUnsupportedCert).
+    /// Alert: our certificate is of an unsupported kind (errSSLPeerUnsupportedCert).
     public static let peerUnsupportedCertificate = TLSFailure(-9826)
-    /// A certificate was revoked; from the peer or found here (errSSLPeerCertRevoked).
+    /// A certificate was revoked, according to the peer's alert or to a check on this side (errSSLPeerCertRevoked).
     public static let certificateRevoked = TLSFailure(-9827)
     /// Alert: our certificate has expired (errSSLPeerCertExpired).
     public static let peerCertificateExpired = TLSFailure(-9828)
-    /// Alert: something else about our certificate (errSSLPeerCertUnknown).
+    /// Alert: another fault of our certificate (errSSLPeerCertUnknown).
     public static let peerCertificateUnknown = TLSFailure(-9829)
-    /// Alert: a field made no sense (errSSLIllegalParam).
+    /// Alert: a field has an invalid value (errSSLIllegalParam).
     public static let illegalParameter = TLSFailure(-9830)
-    /// Alert: it does not know our certificate's authority (errSSLPeerUnknownCA).
+    /// Alert: the issuer of our certificate is unknown (errSSLPeerUnknownCA).
     public static let peerUnknownAuthority = TLSFailure(-9831)
-    /// Alert: our certificate is fine, but has no access (errSSLPeerAccessDenied).
+    /// Alert: our certificate is valid, but does not grant access (errSSLPeerAccessDenied).
     public static let peerAccessDenied = TLSFailure(-9832)
     /// Alert: a message could not be decoded (errSSLPeerDecodeError).
     public static let peerDecodeError = TLSFailure(-9833)
     /// Alert: a cryptographic step of the handshake failed (errSSLPeerDecryptError).
     public static let peerDecryptError = TLSFailure(-9834)
-    /// A version that one side does not speak (errSSLPeerProtocolVersion).
+    /// One side does not support the other's version (errSSLPeerProtocolVersion).
     public static let protocolVersion = TLSFailure(-9836)
-    /// Alert: our ciphers are too weak for it (errSSLPeerInsufficientSecurity).
+    /// Alert: our ciphers are too weak (errSSLPeerInsufficientSecurity).
     public static let peerInsufficientSecurity = TLSFailure(-9837)
-    /// Alert: it failed inside (errSSLPeerInternalError).
+    /// Alert: an internal error of the peer (errSSLPeerInternalError).
     public static let peerInternalError = TLSFailure(-9838)
-    /// Alert: cancelled by a person (errSSLPeerUserCancelled).
+    /// Alert: cancelled by the user (errSSLPeerUserCancelled).
     public static let peerUserCancelled = TLSFailure(-9839)
     /// Alert: no renegotiation (errSSLPeerNoRenegotiation).
     public static let peerNoRenegotiation = TLSFailure(-9840)
@@ -96,7 +97,7 @@ public struct TLSFailure: RawRepresentable, Sendable, Hashable {
     public static let hostNameMismatch = TLSFailure(-9843)
     /// The peer refused the connection (errSSLConnectionRefused).
     public static let connectionRefused = TLSFailure(-9844)
-    /// A record was changed on its way (errSSLBadRecordMac).
+    /// A record was modified in transit (errSSLBadRecordMac).
     public static let badRecordMAC = TLSFailure(-9846)
     /// A record is too long (errSSLRecordOverflow).
     public static let recordOverflow = TLSFailure(-9847)
@@ -104,24 +105,24 @@ public struct TLSFailure: RawRepresentable, Sendable, Hashable {
     public static let badConfiguration = TLSFailure(-9848)
     /// The peer's key exchange is too weak (errSSLWeakPeerEphemeralDHKey).
     public static let weakKeyExchange = TLSFailure(-9850)
-    /// An extension that was not asked for (errSSLUnsupportedExtension).
+    /// An extension that was not requested (errSSLUnsupportedExtension).
     public static let unsupportedExtension = TLSFailure(-9855)
-    /// Alert: a version rollback was noticed (errSSLInappropriateFallback).
+    /// Alert: the peer noticed a version rollback (errSSLInappropriateFallback).
     public static let inappropriateFallback = TLSFailure(-9860)
     /// Alert: a required extension is missing (errSSLMissingExtension).
     public static let missingExtension = TLSFailure(-9861)
-    /// A stapled OCSP answer is no good (errSSLBadCertificateStatusResponse).
+    /// A stapled OCSP response is not acceptable (errSSLBadCertificateStatusResponse).
     public static let badCertificateStatus = TLSFailure(-9862)
-    /// The peer must show a certificate and has none (errSSLCertificateRequired).
+    /// The peer must send a certificate and has none (errSSLCertificateRequired).
     public static let certificateRequired = TLSFailure(-9863)
     /// Alert: an unknown pre-shared key (errSSLUnknownPSKIdentity).
     public static let unknownKeyIdentity = TLSFailure(-9864)
-    /// Alert: the server does not know the name it was told (errSSLUnrecognizedName).
+    /// Alert: the server does not know the requested name (errSSLUnrecognizedName).
     public static let unrecognizedName = TLSFailure(-9865)
 }
 
 extension StreamError {
-    /// What went wrong with TLS; nil if the error is of another domain.
+    /// The cause of a TLS failure; nil for an error of another domain.
     public var tlsFailure: TLSFailure? {
         domain == .ssl ? TLSFailure(rawValue: code) : nil
     }

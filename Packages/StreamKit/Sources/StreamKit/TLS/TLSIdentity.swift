@@ -1,28 +1,28 @@
 internal import COpenSSL
 
-/// One's own certificates and the private key to the first of them.
+/// This side's certificates, and the private key of the first one.
 ///
 /// ```swift
 /// configuration.identity = try TLSIdentity(file: "client.pem", keyFile: "client.key", password: "…")
 /// ```
 ///
-/// Everything is read and checked here, so that a wrong password or file is told at once; the password is not kept, and the
-/// key never leaves OpenSSL, which wipes it in the end. Two identities are equal if their certificates are. Replaces
-/// `SecIdentityRef` and the array of `kCFStreamSSLCertificates`.
+/// Everything is read and checked at initialization, so that a wrong password or file is reported at once. The password
+/// is not kept. The key never leaves OpenSSL, which wipes it in the end. Two identities are equal if their certificates
+/// are. Replaces `SecIdentityRef` and the array of `kCFStreamSSLCertificates`.
 public struct TLSIdentity: Sendable, Hashable {
-    /// One's own certificate, then those of the authorities between it and the root.
+    /// This side's own certificate, then those of the authorities between it and the root.
     public let certificates: [Certificate]
 
     let key: PrivateKey
 
-    /// Reads PEM text (RFC 7468) with certificates in any order, and a private key in it or beside it.
+    /// Reads PEM text (RFC 7468) with certificates in any order, and a private key in the same text or separately.
     ///
     /// - Parameters:
-    ///   - pem: the certificates, and the key if there is no `key`. One certificate may also be in DER.
+    ///   - pem: the certificates, and the private key unless `key` is given. A single certificate may also be in DER.
     ///   - key: the private key, in PEM or DER.
-    ///   - password: decrypts the key if it is encrypted.
-    /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``: nothing readable, a wrong or missing
-    ///   password, or a key that belongs to none of the certificates.
+    ///   - password: the password of an encrypted key.
+    /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``: nothing readable, a wrong or
+    ///   missing password, or a key that matches none of the certificates.
     public init(pem: [UInt8], key: [UInt8]? = nil, password: String? = nil) throws(StreamError) {
         try self.init(
             certificates: Certificate.all(in: pem), keyBytes: key ?? pem, source: "the given bytes", password: password)
@@ -30,7 +30,7 @@ public struct TLSIdentity: Sendable, Hashable {
 
     /// Reads files, as ``init(pem:key:password:)`` reads bytes.
     ///
-    /// - Throws: as there; domain ``StreamErrorDomain/posix`` if a file cannot be read.
+    /// - Throws: the same errors; domain ``StreamErrorDomain/posix`` if a file cannot be read.
     public init(file path: String, keyFile: String? = nil, password: String? = nil) throws(StreamError) {
         var bytes = try SecretFile.read(path)
         defer { SecretFile.wipe(&bytes) }
@@ -44,8 +44,8 @@ public struct TLSIdentity: Sendable, Hashable {
 
     /// Reads a PKCS#12 bundle (`.p12`, `.pfx`; RFC 7292).
     ///
-    /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``. Bundles that older programs encrypted
-    ///   with RC2 or RC4 need OpenSSL's legacy provider; without it they cannot be read.
+    /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``. Bundles that older programs
+    ///   encrypted with RC2 or RC4 can be read only with OpenSSL's legacy provider.
     public init(pkcs12: [UInt8], password: String) throws(StreamError) {
         var key: OpaquePointer?
         var leaf: OpaquePointer?
@@ -69,7 +69,8 @@ public struct TLSIdentity: Sendable, Hashable {
                 .badConfiguration,
                 .keyUnreadable(
                     "the PKCS#12 bundle",
-                    reason: isPassword ? "the password is wrong" : isRead ? "there is none" : errors.text))
+                    reason: isPassword
+                        ? "the password is wrong" : isRead ? "it has no private key, or no certificate" : errors.text))
         }
         try self.init(certificates: certificates, key: privateKey)
     }
@@ -83,8 +84,8 @@ public struct TLSIdentity: Sendable, Hashable {
         } catch {
             let reason =
                 switch error {
-                case .absent: "there is none"
-                case .passwordNeeded: "it is encrypted, and no password was given"
+                case .absent: "no private key found"
+                case .passwordNeeded: "it is encrypted and no password was given"
                 case .passwordWrong: "the password is wrong"
                 case .unreadable(let text): text
                 }
@@ -103,7 +104,7 @@ public struct TLSIdentity: Sendable, Hashable {
         self.key = key
     }
 
-    /// Compares the certificates; the key to the first is then the same.
+    /// Compares the certificates. The key of the first one is then the same.
     public static func == (left: TLSIdentity, right: TLSIdentity) -> Bool {
         left.certificates == right.certificates
     }
@@ -115,10 +116,10 @@ public struct TLSIdentity: Sendable, Hashable {
 }
 
 extension TLSIdentity: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The name of the first certificate.
+    /// The description of the first certificate.
     public var description: String { certificates.first?.description ?? "" }
 
-    /// The name of the first certificate.
+    /// The description of the first certificate.
     public var debugDescription: String { description }
 
     /// The certificates, never the key.

@@ -1,4 +1,4 @@
-/// What a TLS handshake agreed on.
+/// The result of a TLS handshake.
 ///
 /// ```swift
 /// if let tls = stream[.tlsInformation] {
@@ -12,25 +12,25 @@ public struct TLSInformation: Sendable, Hashable {
     /// The cipher suite, by its name in IANA's registry: `TLS_AES_128_GCM_SHA256`.
     public let cipher: String
 
-    /// The application protocol chosen by ALPN; nil if none was.
+    /// The application protocol that ALPN selected; nil if none was.
     public let applicationProtocol: String?
 
-    /// The name that SNI carried; on a server, what the client asked for.
+    /// The name sent as SNI; on a server, the name that the client requested.
     public let serverName: String?
 
-    /// An earlier session was resumed; its certificates were verified when it began.
+    /// Whether an earlier session was resumed. Its certificates were verified when it began.
     public let isResumed: Bool
 
-    /// What the peer sent, its own certificate first. Empty for a client without one.
+    /// The certificates that the peer sent, its own first. Empty for a client without one.
     public let peerCertificates: [Certificate]
 
-    /// How much was checked.
+    /// How much of the peer's certificate was verified.
     public let verification: TLSVerification
 
-    /// What a full check would have refused, and a relaxation of the configuration let pass.
+    /// Failures that a full verification would report, and that the configuration's relaxations allowed.
     public let overlooked: [TLSFailure]
 
-    /// The peer has proven who it is, without any relaxation.
+    /// Whether the peer has proven its identity without any relaxation.
     public var isVerified: Bool {
         verification == .full && overlooked.isEmpty && !peerCertificates.isEmpty
     }

@@ -2,44 +2,46 @@ internal import COpenSSL
 internal import EventLoops
 internal import Glibc
 
-/// OpenSSL's way to the transport below: a BIO whose callbacks try to read and to write there.
+/// Connects OpenSSL with the transport below: a BIO whose callbacks read and write that transport.
 ///
-/// Theory of operation. A BIO can only say "failed" or "try again", and after "failed" OpenSSL takes the whole connection for
-/// dead. So this one never fails: for a lower transport that would block, has ended or threw, it says "try again" and
-/// remembers what happened, and ``TLSEndpoint`` looks here for the true reason. An end in one direction thus leaves
-/// the other one usable, and an ECONNRESET comes out as what it is.
+/// Theory of operation. A BIO can only report "failed" or "try again", and after "failed" OpenSSL considers the whole
+/// connection dead. Therefore this BIO never fails. If the lower transport would block, has ended or threw, it reports
+/// "try again" and records what happened, and ``TLSEndpoint`` reads the true reason here. Thus an end in one direction
+/// leaves the other one usable, and an ECONNRESET is reported as such.
 ///
-/// Writing always succeeds: what the lower transport does not take at once is kept in ``unsent``. OpenSSL encrypts a record
-/// before it offers it here, and could not take it back; in this way a record that was made is a record that was written, and the
-/// caller may go on with whatever bytes it likes. The endpoint makes no new record while there is something unsent, so
-/// what is kept is one record, or one flight of the handshake.
+/// Writing always succeeds: bytes that the lower transport does not take at once are kept in ``unsent``. OpenSSL
+/// encrypts a record before it offers it here and could not take it back. A record that was made counts as written, so
+/// the caller may continue with any bytes. The endpoint makes no new record while bytes are unsent, so they are at most
+/// one record, or one flight of the handshake.
 final class TLSLower {
     let engine: Engine
 
-    /// What the last read that would block waits for.
+    /// The interest of the last read that would block.
     private(set) var readInterest = Interest.readable
-    /// What the unsent bytes wait for.
+    /// The interest that the unsent bytes wait for.
     private(set) var writeInterest = Interest.writable
-    /// The lower transport is at its end.
+    /// Whether the lower transport is at its end.
     private(set) var isEnded = false
     private(set) var readFailure: StreamError?
     private(set) var writeFailure: StreamError?
-    /// How many bytes came since the last time anything useful did; see ``TLSEndpoint``.
+    /// The number of bytes received since the last useful message; see ``TLSEndpoint``.
     var received = 0
-    /// How many bytes the call under way may still take; see ``TLSEndpoint/bytesPerTurn``.
+    /// The number of bytes that the present call may still take; see ``TLSEndpoint/bytesPerTurn``.
     private var budget = TLSEndpoint.bytesPerTurn
-    /// The last read gave nothing because the budget of the call was used up.
+    /// Whether the last read returned nothing because the call had used up its budget.
     private(set) var isTurnSpent = false
-    /// How the peer began to speak, to tell people what it is if it is not TLS.
+    /// The first bytes from the peer, to describe a peer that does not speak TLS.
     private(set) var beginning: [UInt8] = []
 
-    /// Nothing that OpenSSL writes is sent any more: our farewell was the last, and what follows it may not be TLS.
+    /// Whether to drop everything that OpenSSL writes: close_notify was the last message, and the bytes after it may
+    /// not be TLS.
     var isFinished = false
 
     private var unsent: [UInt8] = []
     private var sent = 0
 
-    /// Most unsent bytes. Reached only by a peer that provokes answers and does not take them; then reading stops.
+    /// The maximum number of unsent bytes. Only a peer that provokes answers and does not read them can reach it; then
+    /// reading stops.
     private static let mostUnsent = 256 << 10
     private static let beginningLength = 24
 
@@ -49,13 +51,13 @@ final class TLSLower {
 
     var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Begins a call that may take ``TLSEndpoint/bytesPerTurn`` bytes.
+    /// Begins a call, which may take ``TLSEndpoint/bytesPerTurn`` bytes.
     func beginTurn() {
         budget = TLSEndpoint.bytesPerTurn
         isTurnSpent = false
     }
 
-    /// Sends what is unsent; the interest to wait for if the lower transport does not take it all.
+    /// Sends the unsent bytes. Returns the interest to wait for if the lower transport does not take all of them.
     func flush() throws(StreamError) -> Interest? {
         if let writeFailure { throw writeFailure }
         while sent < unsent.count {
@@ -88,7 +90,7 @@ final class TLSLower {
 
     // MARK: Callbacks
 
-    /// Makes a BIO that calls here. Whoever gets it must keep this object alive for as long as the BIO is.
+    /// Makes a BIO that calls this object. The caller must keep this object alive for as long as the BIO exists.
     func makeBIO() -> OpaquePointer? {
         guard let method = TLSLower.method?.pointer, let bio = BIO_new(method) else { return nil }
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
@@ -96,7 +98,7 @@ final class TLSLower {
         return bio
     }
 
-    /// Fills the buffer, or gives -1.
+    /// Fills the buffer, or returns -1.
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> CInt {
         if isEnded || readFailure != nil { return -1 }
         if budget == 0 {
@@ -123,7 +125,7 @@ final class TLSLower {
         return -1
     }
 
-    /// Takes all bytes; -1 only beyond ``mostUnsent``.
+    /// Takes all bytes. Returns -1 only beyond ``mostUnsent``.
     fileprivate func write(_ bytes: UnsafeRawBufferPointer) -> CInt {
         if isFinished || writeFailure != nil { return CInt(bytes.count) }
         var count = 0
@@ -167,7 +169,7 @@ final class TLSLower {
             if taken < 0 { BIO_set_flags(bio, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY) }
             return taken
         }
-        // A flush has nothing to do; every other question, kernel TLS among them, is answered with no.
+        // A flush has nothing to do. Every other request, including kernel TLS, is answered with "no".
         BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
     }
 

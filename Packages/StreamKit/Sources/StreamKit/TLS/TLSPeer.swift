@@ -1,8 +1,8 @@
 internal import HostResolver
 
-/// Whom a connection is with: what the certificate is checked for, what SNI says, under what sessions are kept.
+/// The peer of a connection: the subject of its certificate, the name for SNI, and the key of its sessions.
 struct TLSPeer: Sendable, Hashable {
-    /// What a certificate must name.
+    /// The name or address that the certificate must contain.
     enum Subject: Sendable, Hashable {
         case host(String)
         case address(String)
@@ -14,15 +14,15 @@ struct TLSPeer: Sendable, Hashable {
         }
     }
 
-    /// Nil for a server, and for a client that was told no name.
+    /// Nil on a server, and on a client without a name.
     let subject: Subject?
-    /// Nil if none is to be sent.
+    /// Nil if no name is sent.
     let indicatedName: String?
-    /// Nil if nothing can be resumed: without a name nobody knows whom a session is with.
+    /// Nil if no session can be resumed: without a name, the peer of a session is unknown.
     let sessionKey: TLSSessionTable<TLSSession>.Key?
     private let port: UInt16?
 
-    /// - Parameter route: the proxies on the way; sessions are not shared with other ways.
+    /// - Parameter route: the proxies of the connection. Connections over another route do not share its sessions.
     init(
         _ configuration: borrowing TLSConfiguration, streamName: String?, port: UInt16?, through route: String? = nil
     ) throws(StreamError) {
@@ -45,7 +45,7 @@ struct TLSPeer: Sendable, Hashable {
         // An address is never sent (RFC 6066 §3).
         let indicatedName: String? = if case .host(let name) = indicated { name } else { nil }
         self.indicatedName = indicatedName
-        // A group is one whatever way its connections take, and whether or not TLS knows the way that lies below it.
+        // Connections of a group share sessions over every route, and also where TLS does not know the route below it.
         let place = port.map { TLSSessionTable<TLSSession>.Scope.port($0, through: route) }
         let scope = configuration.sessionGroup.map { .group($0) } ?? place
         if configuration.resumesSessions, let subject, let scope {
@@ -55,10 +55,10 @@ struct TLSPeer: Sendable, Hashable {
         }
     }
 
-    /// For sentences about certificates.
+    /// The name for messages about certificates.
     var name: String { subject?.text ?? "the peer" }
 
-    /// For sentences about a connection, at their beginning.
+    /// The peer for messages about a connection, as the first word of a sentence.
     var place: String {
         guard let subject else { return "The peer" }
         return port.map { "\(subject.text) port \($0)" } ?? subject.text
@@ -74,7 +74,7 @@ struct TLSPeer: Sendable, Hashable {
         switch host.address {
         case nil: return .host(host.ascii)
         case .v4(let address): return .address(address.description)
-        // A zone means something on this machine only, and is in no certificate.
+        // A zone is valid only on this machine, and no certificate contains one.
         case .v6(let address): return .address(IPv6Address(rawValue: address.rawValue).description)
         }
     }

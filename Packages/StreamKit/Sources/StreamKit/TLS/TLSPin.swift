@@ -6,8 +6,8 @@ internal import COpenSSL
 /// configuration.pins = [try TLSPin("sha256//YLh1dUR9y6Kja30RrAn7JKnbQG/uEtLMkBgFF2Fuihg=")]
 /// ```
 ///
-/// A key stays the same when its certificate is renewed. Pin two, one of them kept offline: when the only pinned key is
-/// lost, so is the way to the server.
+/// The key stays the same when its certificate is renewed. Pin two keys, and keep one of them offline: if the only
+/// pinned key is lost, no client can connect to the server any more.
 public struct TLSPin: Sendable, Hashable, CustomStringConvertible {
     /// The 32 bytes of the hash.
     public let sha256: [UInt8]
@@ -17,7 +17,7 @@ public struct TLSPin: Sendable, Hashable, CustomStringConvertible {
         sha256 = certificate.publicKeySHA256
     }
 
-    /// Reads `sha256/` or, as curl writes it, `sha256//` and the base64 of the hash.
+    /// Reads `sha256/` or, as in curl, `sha256//`, and then the hash in base64.
     ///
     /// - Throws: an error of domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``.
     public init(_ text: String) throws(StreamError) {
@@ -27,14 +27,15 @@ public struct TLSPin: Sendable, Hashable, CustomStringConvertible {
         sha256 = hash
     }
 
-    /// `sha256//` and the base64 of the hash.
+    /// `sha256//` and the hash in base64.
     public var description: String {
         var text = [UInt8](repeating: 0, count: 45)
         EVP_EncodeBlock(&text, sha256, CInt(sha256.count))
         return "sha256//" + String(decoding: text.dropLast(), as: UTF8.self)
     }
 
-    /// The 32 bytes of 44 letters that end in one `=`. A hash may itself begin with a slash, so length decides.
+    /// Decodes 44 letters, of which the last is `=`, to 32 bytes. The hash itself may begin with a slash, so the length
+    /// decides.
     private static func bytes(base64 text: Substring, double: Bool) -> [UInt8]? {
         let letters = Array((double && text.utf8.count == 45 ? text.dropFirst() : text).utf8)
         guard letters.count == 44, letters.last == UInt8(ascii: "="), letters[42] != UInt8(ascii: "=") else {

@@ -79,7 +79,7 @@ extension Sentence {
     }
 
     static func certificateRevoked(_ subject: String) -> Sentence {
-        Sentence("tls.revoked", "The certificate of %1 was revoked by its issuer: do not trust it.", subject)
+        Sentence("tls.revoked", "The certificate of %1 was revoked by its issuer; do not trust it.", subject)
     }
 
     static func badCertificate(_ subject: String, reason: String) -> Sentence {
@@ -191,7 +191,7 @@ extension Sentence {
     }
 
     static func noVersionLeft() -> Sentence {
-        Sentence("tls.noVersion", "The minimum version of TLS is above the maximum.")
+        Sentence("tls.noVersion", "The minimum TLS version is above the maximum.")
     }
 
     static func badCiphers(_ text: String) -> Sentence {
@@ -225,7 +225,7 @@ extension Sentence {
     }
 }
 
-// MARK: - Before TLS begins
+// MARK: - STARTTLS and the end of TLS
 
 extension Sentence {
     static func startTLSNotGreeted(_ kind: String, _ line: String) -> Sentence {

@@ -1,18 +1,18 @@
-/// Which sessions can be resumed with whom. Knows no OpenSSL and no clock.
+/// The sessions that can be resumed, by peer. Independent of OpenSSL and of clocks.
 ///
-/// Newest first, because servers forget the oldest first. Bounded in peers, in sessions for each and in age, since any
-/// server can send as many as it likes.
+/// The newest session comes first, because servers forget the oldest first. The numbers of peers and of sessions per
+/// peer, and the age of sessions, are bounded, because a server can send any number of sessions.
 struct TLSSessionTable<Session> {
-    /// Which connections to a peer share sessions.
+    /// The connections to a peer that share sessions.
     enum Scope: Sendable, Hashable {
-        /// Those to one port, by one way: nil if there is no proxy.
+        /// Those to one port over one route; nil without a proxy.
         case port(UInt16, through: String?)
-        /// Those that the user says belong together, for all to see: a ticket may then serve more than once.
+        /// Those that the user assigns to one group, openly linked: a ticket may then be used more than once.
         case group(String)
     }
 
-    /// Whom a session may be resumed with. A session says nothing about who vouched for the name, so the table itself
-    /// belongs to one configuration.
+    /// The peer of a session. A session does not record which trust verified the peer's name, so the table belongs to
+    /// one configuration.
     struct Key: Sendable, Hashable {
         let peerName: String
         let indicatedName: String?
@@ -21,11 +21,12 @@ struct TLSSessionTable<Session> {
         var isShared: Bool { if case .group = scope { true } else { false } }
     }
 
-    /// Most peers; the one that was used longest ago goes first.
+    /// The maximum number of peers; the least recently used one is dropped first.
     static var mostPeers: Int { 128 }
-    /// Most sessions for a peer; OpenSSL's servers send two with each full handshake.
+    /// The maximum number of sessions per peer; OpenSSL's servers send two with each full handshake.
     static var mostPerPeer: Int { 4 }
-    /// Oldest session to resume, in seconds: a session skips the check of the chain, so a day is enough trust in advance.
+    /// The maximum age of a session, in seconds. A resumed session skips the verification of the chain, so it is
+    /// limited to a day.
     static var oldest: Int64 { 24 * 60 * 60 }
 
     private struct Entry {
@@ -40,7 +41,7 @@ struct TLSSessionTable<Session> {
 
         mutating func insert(_ entry: Entry, use: UInt64) {
             lastUse = use
-            // A session that is used again and again is replaced by its renewal.
+            // A reusable session is replaced by its renewal.
             if !entry.isSingleUse { entries.removeAll() }
             if entries.count == TLSSessionTable.mostPerPeer { entries.removeLast() }
             entries.insert(entry, at: 0)
@@ -58,12 +59,12 @@ struct TLSSessionTable<Session> {
     private var peers: [Key: Peer] = [:]
     private var uses: UInt64 = 0
 
-    /// How many sessions there are, for tests.
+    /// The number of sessions, for tests.
     var count: Int { peers.values.reduce(0) { $0 + $1.entries.count } }
 
     /// - Parameters:
-    ///   - lifetime: what the server said, in seconds; 0 if it did not.
-    ///   - now: any clock in seconds, always the same.
+    ///   - lifetime: the lifetime that the server announced, in seconds; 0 if it announced none.
+    ///   - now: the time in seconds on any clock, always the same one.
     mutating func insert(_ session: Session, isSingleUse: Bool, lifetime: Int64, for key: Key, now: Int64) {
         uses += 1
         let limit = lifetime > 0 ? min(lifetime, Self.oldest) : Self.oldest
@@ -74,7 +75,7 @@ struct TLSSessionTable<Session> {
         }
     }
 
-    /// The newest session, taken out if it can be used once only.
+    /// Returns the newest session, and removes it if it may be used only once.
     mutating func take(for key: Key, now: Int64) -> Session? {
         guard let index = peers.index(forKey: key) else { return nil }
         uses += 1
@@ -83,7 +84,7 @@ struct TLSSessionTable<Session> {
         return newest
     }
 
-    /// Forgets every session with a peer.
+    /// Removes all sessions of a peer.
     mutating func remove(_ key: Key) {
         peers[key] = nil
     }

@@ -1,22 +1,22 @@
 internal import EventLoops
 
-/// TLS on any other transport: TCP, a tunnel through a proxy, a pair in memory, TLS.
+/// TLS over any other transport: TCP, a tunnel through a proxy, a pair in memory, TLS.
 ///
 /// A thin lock around ``TLSEndpoint``: reading and writing may happen on two threads, and OpenSSL allows one at a time.
 ///
-/// A write may be taken over whole though the lower transport takes only a part of it; the rest, one encrypted record,
-/// is sent by whatever is called next, or by ``tryFlush()``.
+/// A write may be accepted as a whole although the lower transport takes only a part of it. The next call of any kind,
+/// or ``tryFlush()``, sends the rest of the encrypted record.
 final class TLSTransport: StreamTransport {
     let lower: Engine
     private let endpoint: Locked<TLSEndpoint>
 
-    /// Prepares a connection; ``tryOpen()`` does the handshake. `lower` must be open by then.
+    /// Prepares a connection; ``tryOpen()`` performs the handshake. `lower` must be open by then.
     ///
     /// - Parameters:
-    ///   - peerName: the name or address that the stream was made with, if the configuration has no other.
-    ///   - port: with the name, tells whose sessions can be resumed.
-    ///   - route: the proxies on the way; so does this.
-    /// - Throws: ``TLSFailure/badConfiguration`` if this can't work, whatever the peer does.
+    ///   - peerName: the name or address that the stream was made with, used if the configuration has none.
+    ///   - port: with the name and the route, determines which sessions can be resumed.
+    ///   - route: the proxies of the connection.
+    /// - Throws: ``TLSFailure/badConfiguration`` for a configuration that cannot work with any peer.
     init(
         _ configuration: borrowing TLSConfiguration, peerName: String?, port: UInt16? = nil,
         through route: String? = nil, over lower: Engine, contexts: TLSContextCache = .shared
@@ -49,7 +49,7 @@ final class TLSTransport: StreamTransport {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.writability() }
     }
 
-    /// Sends what is left of earlier writes; `.ended` when nothing is.
+    /// Sends the rest of earlier writes. Returns `.ended` when nothing remains.
     func tryFlush() throws(StreamError) -> Attempt {
         let interest = try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.flush() }
         return interest.map(Attempt.wouldBlock) ?? .ended
@@ -59,7 +59,7 @@ final class TLSTransport: StreamTransport {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.finish() }
     }
 
-    /// Throws unless TLS has ended in both directions, so that what comes below belongs to somebody else.
+    /// Throws unless TLS has ended in both directions, so that the following bytes of the lower transport are not TLS.
     func checkEnded() throws(StreamError) {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.checkEnded() }
     }
@@ -69,13 +69,13 @@ final class TLSTransport: StreamTransport {
         lower.close()
     }
 
-    /// What was agreed; nil before the handshake is over.
+    /// The result of the handshake; nil before it is complete.
     var information: TLSInformation? { endpoint.withLock { $0.information } }
 
-    /// What was agreed, in a few words for reports.
+    /// The result of the handshake in a few words, for reports.
     var summary: String { endpoint.withLock { $0.summary } }
 
-    /// That of what it stands on: TLS takes no property away, and is turned on already.
+    /// The kind of the lower transport: TLS removes no property, and is in use already.
     var kind: StreamKind { lower.transport.kind }
 
     func property(named name: String) -> (any Sendable)? {

@@ -1,34 +1,35 @@
-/// Whose word is taken for it that a certificate is genuine: the roots a chain may end at.
+/// The certificates to trust: the roots at which a chain may end.
 ///
 /// ```swift
 /// configuration.trust = .only(file: "/etc/ca/company.pem")       // this authority and no other
-/// configuration.trust.roots += try Certificate.all(in: pem)      // one more, beside those there are
+/// configuration.trust.roots += try Certificate.all(in: pem)      // one more, besides those already trusted
 /// ```
 ///
-/// A certificate that is named here is trusted even if it is no root: trusting an intermediate authority, or one server's
-/// own certificate, needs nothing else. Files and directories are read when the first connection is made, and anew for
-/// later connections once they have changed.
+/// A certificate named here is trusted even if it is not a root. To trust an intermediate authority, or one server's
+/// own certificate, name it. Files and directories are read for the first connection, and again for later connections
+/// after they have changed.
 public struct TLSTrust: Sendable, Hashable {
-    /// The roots that this machine trusts: OpenSSL's default places (which the environment variables `SSL_CERT_FILE` and
-    /// `SSL_CERT_DIR` move), else the bundle of the distribution.
+    /// Whether to trust this machine's roots: those in OpenSSL's default locations (which the environment variables
+    /// `SSL_CERT_FILE` and `SSL_CERT_DIR` override), or else in the bundle of the distribution.
     public var includesSystemRoots: Bool
 
     /// Roots given as values.
     public var roots: [Certificate]
 
-    /// Paths of files with roots: PEM, any number in each, or one in DER.
+    /// Paths of files with roots: any number in PEM, or one in DER.
     public var files: [String]
 
-    /// Paths of directories as `openssl rehash` makes them: a file per root, named after a hash of its subject.
+    /// Paths of directories made by `openssl rehash`: one file per root, named after a hash of its subject.
     public var directories: [String]
 
-    /// Paths of files with lists of revoked certificates (RFC 5280 §5): PEM, any number in each, or one in DER.
+    /// Paths of files with certificate revocation lists (RFC 5280 §5): any number in PEM, or one in DER.
     ///
-    /// Empty (default): what was revoked is not known. Else every certificate of a chain needs a list by its issuer that is
-    /// in date, the peer's own and those of the authorities; one without is refused, as is one that a list names.
+    /// If empty (default), revocation is not checked. Otherwise every certificate of a chain, the peer's own and those
+    /// of the authorities, needs a current list by its issuer. A certificate without one is refused, as is one that a
+    /// list names.
     public var revocationLists: [String]
 
-    /// Makes a set of roots; it may be empty, and then trusts nobody.
+    /// Makes a set of roots. With an empty set, no certificate is trusted.
     public init(
         includesSystemRoots: Bool, roots: [Certificate] = [], files: [String] = [], directories: [String] = [],
         revocationLists: [String] = []
@@ -40,15 +41,15 @@ public struct TLSTrust: Sendable, Hashable {
         self.revocationLists = revocationLists
     }
 
-    /// What this machine trusts.
+    /// The roots that this machine trusts.
     public static let system = TLSTrust(includesSystemRoots: true)
 
-    /// These roots and no others.
+    /// Only these roots.
     public static func only(_ roots: [Certificate]) -> TLSTrust {
         TLSTrust(includesSystemRoots: false, roots: roots)
     }
 
-    /// The roots in a file, and no others.
+    /// Only the roots in a file.
     public static func only(file path: String) -> TLSTrust {
         TLSTrust(includesSystemRoots: false, files: [path])
     }

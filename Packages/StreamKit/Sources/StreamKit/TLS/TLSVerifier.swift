@@ -1,4 +1,4 @@
-/// A rule of your own about a peer's certificates, on top of all others.
+/// A rule of your own about a peer's certificates, in addition to all others.
 ///
 /// ```swift
 /// configuration.verifier = TLSVerifier { chain, name in
@@ -6,17 +6,18 @@
 /// }
 /// ```
 ///
-/// It is asked during each full handshake, after the chain, the name and the pins have passed; with
-/// ``TLSVerification/insecureNone`` it is the only judge. A resumed session was judged when it began. The closure must not
-/// use the stream whose handshake it is part of. Two verifiers are equal if one is a copy of the other: make one and keep it, for
-/// connections with different verifiers share neither trust stores nor sessions.
+/// The rule is called in each full handshake, after the chain, the name and the pins have passed; with
+/// ``TLSVerification/insecureNone``, after the pins. A resumed session is not checked again. The closure must not use
+/// the stream whose handshake it is part of. Two verifiers are equal if one is a copy of the other. Make one and keep
+/// it: connections with different verifiers share neither trust stores nor sessions.
 public struct TLSVerifier: Sendable, Hashable {
-    /// Gets the chain, the peer's own certificate first, and the name that was asked for; says whether to go on.
+    /// Receives the chain, the peer's own certificate first, and the requested name. Returns whether to accept the
+    /// peer.
     public typealias Rule = @Sendable (_ chain: [Certificate], _ name: String?) -> Bool
 
     private let identity: Identity<Rule>
 
-    /// Makes a rule.
+    /// Makes a verifier from a rule.
     public init(_ rule: @escaping Rule) {
         identity = Identity(rule)
     }

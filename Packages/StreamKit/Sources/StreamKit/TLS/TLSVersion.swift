@@ -1,4 +1,4 @@
-/// A version of TLS. The older ones (RFC 8996 forbids them) cannot be expressed, so nothing can fall back to them.
+/// A version of TLS. Older versions, which RFC 8996 forbids, cannot be expressed, so nothing can fall back to them.
 ///
 /// Replaces `kCFStreamSocketSecurityLevelTLSv1` and `kCFStreamSocketSecurityLevelNegotiatedSSL`: the latter is the
 /// default range of a ``TLSConfiguration``.
@@ -8,7 +8,7 @@ public enum TLSVersion: Int, Sendable, Hashable, CaseIterable, Comparable, Custo
     /// TLS 1.3, RFC 8446.
     case tls13 = 0x0304
 
-    /// Older before newer.
+    /// Orders older versions before newer ones.
     public static func < (left: TLSVersion, right: TLSVersion) -> Bool {
         left.rawValue < right.rawValue
     }

@@ -1,21 +1,21 @@
 internal import COpenSSL
 
-/// The owner of a parsed certificate of OpenSSL's.
+/// Owns a certificate that OpenSSL has parsed.
 final class X509Handle {
     private let pointer: OpaquePointer
 
-    /// Takes over one reference.
+    /// Takes ownership of one reference.
     init(owning pointer: OpaquePointer) {
         self.pointer = pointer
     }
 
-    /// Shares a certificate that somebody else owns, too.
+    /// Adds a reference to a certificate that has another owner.
     convenience init(sharing pointer: OpaquePointer) {
         X509_up_ref(pointer)
         self.init(owning: pointer)
     }
 
-    /// Parses DER; nil if it is no certificate, or if something follows it.
+    /// Parses DER. Returns nil if it is not a certificate, or if bytes follow it.
     init?(der: [UInt8]) {
         let parsed = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             var position = bytes.baseAddress
@@ -35,17 +35,18 @@ final class X509Handle {
         X509_free(pointer)
     }
 
-    /// Lends the pointer. It is good only inside: a bare copy would outlive the last use of this object.
+    /// Calls `body` with the pointer, which is valid only during the call: outside of it, Swift may release this object
+    /// before the pointer's last use.
     func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         withExtendedLifetime(self) { body(pointer) }
     }
 
-    /// The encoded form.
+    /// The DER encoding.
     static func der(of certificate: OpaquePointer) -> [UInt8] {
         encoded { i2d_X509(certificate, $0) }
     }
 
-    /// What an `i2d` function writes.
+    /// The output of an `i2d` function.
     static func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt) -> [UInt8] {
         let count = Int(encode(nil))
         guard count > 0 else { return [] }
@@ -55,7 +56,7 @@ final class X509Handle {
         }
     }
 
-    /// The certificates of a stack that somebody else owns; `first` comes first, whether or not it is among them.
+    /// The certificates of a stack that has another owner. `first` comes first, whether or not the stack contains it.
     static func values(of stack: OpaquePointer?, after first: OpaquePointer? = nil) -> [Certificate] {
         var values = first.map { [Certificate(X509Handle(sharing: $0))] } ?? []
         guard let stack else { return values }
@@ -69,10 +70,10 @@ final class X509Handle {
 }
 
 extension X509Handle: Equatable {
-    /// True of the very same certificate; two that were parsed apart differ.
+    /// Whether both are the same OpenSSL object. A certificate that is parsed twice makes two unequal handles.
     static func == (left: X509Handle, right: X509Handle) -> Bool { left.pointer == right.pointer }
 }
 
-// A parsed certificate is only read. OpenSSL allows that from any number of threads: what it caches in it on the way is
-// behind its own lock, and references are counted atomically.
+// A parsed certificate is only read. OpenSSL allows that from any number of threads: it locks the caches inside, and
+// counts references atomically.
 extension X509Handle: @unchecked Sendable {}

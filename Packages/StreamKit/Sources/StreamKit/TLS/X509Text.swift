@@ -1,9 +1,9 @@
 internal import COpenSSL
 internal import Glibc
 
-/// Reads the small ASN.1 values in certificates.
+/// Decodes the small ASN.1 values in certificates.
 enum X509Text {
-    /// A distinguished name as RFC 4514 writes it, with its letters in UTF-8.
+    /// A distinguished name in the notation of RFC 4514, in UTF-8.
     static func name(_ name: OpaquePointer?) -> String {
         guard let name, let bio = BIO_new(BIO_s_mem()) else { return "" }
         defer { BIO_free(bio) }
@@ -14,13 +14,13 @@ enum X509Text {
         return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    /// The content of a string or an integer.
+    /// The content of an ASN.1 string or integer.
     static func bytes(_ string: UnsafePointer<ASN1_STRING>?) -> [UInt8] {
         guard let string, let start = ASN1_STRING_get0_data(string) else { return [] }
         return Array(UnsafeBufferPointer(start: start, count: Int(ASN1_STRING_length(string))))
     }
 
-    /// Seconds since 1970; the far past if the date cannot be read, so that nothing is valid by mistake.
+    /// Seconds since 1970. An unreadable date gives the distant past, so that nothing is valid by mistake.
     static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
         var parts = tm()
         guard let time, ASN1_TIME_to_tm(time, &parts) == 1 else { return .min }
@@ -41,7 +41,7 @@ enum X509Text {
         digest(bytes, EVP_sha256())
     }
 
-    /// Empty if the system's policy does not allow the function.
+    /// Empty if the system's policy forbids the function.
     static func digest(_ bytes: [UInt8], _ function: OpaquePointer?) -> [UInt8] {
         guard let function else { return [] }
         return [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, initialized in
@@ -51,7 +51,7 @@ enum X509Text {
         }
     }
 
-    /// `a1b2…`, as fingerprints are shown.
+    /// Lower-case hexadecimal digits, as in fingerprints: `a1b2…`.
     static func hexadecimal(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

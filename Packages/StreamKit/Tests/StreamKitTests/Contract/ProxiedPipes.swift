@@ -7,7 +7,7 @@ import Testing
 extension PipeKind {
     private static let authority = SharedAuthority()
 
-    /// A connection that is opened through a proxy, which is then itself what it leads to.
+    /// A connection opened through a proxy, which then acts as the target itself.
     func proxied(isSecured: Bool = false) async throws -> BytePipe {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let near = StreamPair(host: "www.example.org", port: 80)

@@ -11,7 +11,7 @@ extension Wire {
         return BytePipe(reader: reader, writer: writer)
     }
 
-    /// The same, with layers below and above that take everything apart.
+    /// The same, with layers below and above that split all data.
     func securedInPieces() throws -> BytePipe {
         let (reader, writer) = try securedPairs()
         let reading = StreamPair(transport: FragmentingTransport(over: PairTransport(reader), pieceSize: 5001))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What a stream tells its logger, with the trait `Logging`.
+/// A stream's log messages, with the trait `Logging`.
 @Suite(.timeLimit(.minutes(1))) struct LoggingTests {
     private let log = InMemoryLogHandler()
 
@@ -17,7 +17,7 @@ import Testing
         return logger
     }
 
-    /// Opens, and gives what was told: level, words.
+    /// Opens the stream, and returns its log messages with their levels.
     private func told(_ pair: StreamPair) async throws -> [String] {
         try pair.set(.logger, to: logger)
         do throws(StreamError) {
@@ -28,7 +28,7 @@ import Testing
         return log.entries.map { "\($0.level) \($0.message)" }
     }
 
-    @Test("an address that refuses is told at info, the one that connects at debug; with metadata for machines")
+    @Test("a refusing address is logged at info, the connected one at debug, with metadata")
     func addresses() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let open = listener.address
@@ -44,7 +44,7 @@ import Testing
         #expect(metadata.allSatisfy { $0["milliseconds"] != nil })
     }
 
-    @Test("a lookup that fails")
+    @Test("a failed lookup")
     func lookup() async throws {
         let resolver = ScriptedResolver()
         resolver.script("nowhere.test", [.fail(.hostNotFound)])
@@ -54,7 +54,7 @@ import Testing
         #expect(lines.count == 1 && lines[0].hasPrefix("info lookup nowhere.test: "), "\(lines)")
     }
 
-    @Test("a proxy and its connection, once each, and no password anywhere")
+    @Test("a proxy and its connection, once each, and never the password")
     func proxy() async throws {
         let proxy = try FakeProxy { connection in
             try connection.expect([5, 2, 0, 2])
@@ -76,7 +76,7 @@ import Testing
         #expect(!"\(log.entries)".contains("hidden") && !"\(log.entries)".contains("joe"))
     }
 
-    @Test("a handshake that does not come about")
+    @Test("a failed handshake")
     func handshake() async throws {
         let server = try FakeProxy { connection in
             _ = connection.readSome()
@@ -90,7 +90,7 @@ import Testing
         await server.finished()
     }
 
-    @Test("nothing below its level, and nothing without a logger")
+    @Test("nothing below the logger's level, and nothing without a logger")
     func levels() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
@@ -106,7 +106,7 @@ import Testing
         #expect(log.entries == [])
     }
 
-    @Test("what follows the ? of a URL may be a secret")
+    @Test("the query of a URL is not logged")
     func queries() {
         let request = ConnectionReport.Kind.request("GET", "https://www.test/a?token=hidden")
         ConnectionReport.Step(kind: request, start: .zero, time: .milliseconds(12), outcome: .succeeded("200"))

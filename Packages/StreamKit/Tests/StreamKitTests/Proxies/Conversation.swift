@@ -1,11 +1,11 @@
 @testable import StreamKit
 
-/// Talks to a machine as a scripted proxy: what it must say, and what it is told.
+/// A scripted proxy in conversation with a machine: the bytes it must send, and the answers it gets.
 struct Conversation: Sendable {
     enum Line: Sendable {
-        /// The machine says exactly this.
+        /// The machine must send exactly these bytes.
         case client([UInt8])
-        /// The proxy says this.
+        /// The proxy sends these bytes.
         case proxy([UInt8])
         /// The proxy closes the connection.
         case end
@@ -14,18 +14,18 @@ struct Conversation: Sendable {
     enum Outcome: Hashable {
         case established(String, surplus: [UInt8])
         case failed(StreamError)
-        /// The script did not fit what the machine did.
+        /// The machine did not follow the script.
         case strayed(String)
     }
 
     var lines: [Line]
 
-    /// How many bytes the proxy says in all.
+    /// The number of bytes that the proxy sends in all.
     var proxyByteCount: Int {
         lines.reduce(0) { if case .proxy(let bytes) = $1 { $0 + bytes.count } else { $0 } }
     }
 
-    /// Runs it. The proxy's bytes arrive in pieces that end at the given offsets, counted over all that it says.
+    /// Runs the script. The proxy's bytes arrive in pieces that end at the given offsets, counted over all of its bytes.
     func run(_ machine: any TunnelMachine, splitAt splits: Set<Int> = []) -> Outcome {
         var machine = machine
         var lines = lines[...]
@@ -38,7 +38,7 @@ struct Conversation: Sendable {
                     guard case .client(let expected)? = lines.popFirst(), expected == bytes else {
                         return .strayed("said \(bytes)")
                     }
-                case .work: return .strayed("wanted work done")
+                case .work: return .strayed("asked for work")
                 case .receive(let limit):
                     guard limit > 0 else { return .strayed("asked for nothing") }
                     if said.isEmpty {
@@ -47,7 +47,7 @@ struct Conversation: Sendable {
                         case .end?:
                             try machine.receiveEnd()
                             continue
-                        default: return .strayed("waits for \(limit) bytes")
+                        default: return .strayed("asked for \(limit) bytes")
                         }
                     }
                     var count = min(limit, said.count)
@@ -59,7 +59,7 @@ struct Conversation: Sendable {
                     said.removeFirst(count)
                     try machine.receive(piece)
                 case .established(let summary, let surplus):
-                    // What the proxy said beyond what was asked for is the target's, and still there to read.
+                    // Bytes of the proxy beyond those asked for are the target's, and remain to be read.
                     guard lines.isEmpty else { return .strayed("ended before \(lines)") }
                     return .established(summary, surplus: surplus + said)
                 }
@@ -69,7 +69,7 @@ struct Conversation: Sendable {
         }
     }
 
-    /// Runs it whole, at every single split, and byte by byte; gives the outcomes that occurred.
+    /// Runs the script whole, at every single split, and byte by byte. Returns the outcomes that occurred.
     func outcomes(_ machine: any TunnelMachine) -> Set<Outcome> {
         let count = proxyByteCount
         var outcomes: Set = [run(machine), run(machine, splitAt: Set(0...count))]

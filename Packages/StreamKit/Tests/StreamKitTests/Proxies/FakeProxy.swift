@@ -5,7 +5,7 @@ import HostResolver
 import StreamKit
 import Testing
 
-/// A server in this process that does what a script says, a thread for each connection.
+/// A server in this process that runs a script per connection, each on a thread.
 final class FakeProxy: Sendable {
     let listener: Listener
     private let done: Done
@@ -22,7 +22,7 @@ final class FakeProxy: Sendable {
 
     var port: UInt16 { listener.address.port ?? 0 }
 
-    /// Takes as many connections as there are scripts, in order. A script's connection is closed when it returns.
+    /// Accepts one connection for each script, in order. A connection is closed when its script returns.
     init(_ scripts: (@Sendable (FakeConnection) throws -> Void)...) throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let done = Done()
@@ -77,7 +77,7 @@ final class FakeConnection: Sendable {
         }
     }
 
-    /// Reads exactly as many bytes as these, and they must be these.
+    /// Reads as many bytes as these, which must be equal.
     func expect(_ bytes: [UInt8]) throws {
         let found = try read(bytes.count)
         guard found == bytes else { throw FakeFailure("expected \(bytes), got \(found)") }
@@ -99,7 +99,7 @@ final class FakeConnection: Sendable {
         return Array(buffer[..<max(0, count)])
     }
 
-    /// SOCKS 5 without a password, up to the answer; gives what was asked for, without version, command and reserved byte.
+    /// SOCKS 5 without a password, up to the reply. Returns the request without version, command and reserved byte.
     @discardableResult
     func acceptSOCKS(reply: [UInt8] = [5, 0, 0, 1, 127, 0, 0, 1, 0, 9]) throws -> [UInt8] {
         try expect([5, 1, 0])
@@ -118,7 +118,7 @@ final class FakeConnection: Sendable {
         return [head[3]] + asked
     }
 
-    /// Carries bytes to a port of 127.0.0.1 and back, until either end has enough.
+    /// Forwards bytes to a port of 127.0.0.1 and back, until either end closes.
     func relay(to port: UInt16) throws {
         let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { Glibc.close(other) }
@@ -142,7 +142,7 @@ final class FakeConnection: Sendable {
         shutdown(other.descriptor, Int32(SHUT_WR))
     }
 
-    /// Gives the descriptor away.
+    /// Returns the descriptor, which the caller then owns.
     func duplicate() -> Int32 { dup(descriptor) }
 
     func close() { Glibc.close(descriptor) }
@@ -156,7 +156,7 @@ struct FakeFailure: Error, CustomStringConvertible {
     }
 }
 
-/// A queue of its own has a thread of its own while it blocks.
+/// A queue of its own, which has its own thread while it blocks.
 private func onOwnThread(_ body: @escaping @Sendable () -> Void) {
     DispatchQueue(label: "fake proxy").async(execute: body)
 }

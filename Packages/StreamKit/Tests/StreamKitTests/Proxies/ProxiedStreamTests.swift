@@ -25,7 +25,7 @@ import Testing
         SOCKSProxy(host: "127.0.0.1", port: proxy.port, resolvesNamesHere: here)
     }
 
-    @Test("SK-110, SK-111: the name goes to the proxy, the target's first bytes are there")
+    @Test("SK-110, SK-111: the proxy gets the name, and the target's first bytes arrive")
     func opens() async throws {
         let proxy = try FakeProxy { connection in
             let asked = try connection.acceptSOCKS(reply: [5, 0, 0, 1, 192, 0, 2, 9, 4, 56] + Array("220 hello".utf8))
@@ -57,7 +57,7 @@ import Testing
         await proxy.finished()
     }
 
-    @Test("SK-123: without being set, no proxy is used; set before open only")
+    @Test("SK-123: no proxy is used unless set, and it can be set only before opening")
     func notByItself() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
@@ -94,7 +94,7 @@ import Testing
         await proxy.finished()
     }
 
-    @Test("SK-124: the next way when a proxy cannot be reached, breaks off, or speaks something else")
+    @Test("SK-124: the next route when a proxy cannot be reached, disconnects, or speaks another protocol")
     func fallsBack() async throws {
         let dead = try DeadEnd()
         let breaking = try FakeProxy { try $0.expect([5, 1, 0]) }
@@ -124,7 +124,7 @@ import Testing
         await good.finished()
     }
 
-    @Test("a refusal is told, and no other way is taken")
+    @Test("a refusal is reported, and no other route is tried")
     func refused() async throws {
         let proxy = try FakeProxy { try $0.acceptSOCKS(reply: [5, 2]) }
         let other = try FakeProxy()
@@ -135,14 +135,14 @@ import Testing
         #expect(error?.socksFailure == .notAllowed)
         #expect(
             "\(try #require(error))"
-                == "The rules of SOCKS5 127.0.0.1:\(proxy.port) forbid a connection to www.test:80.")
+                == "SOCKS5 127.0.0.1:\(proxy.port) does not allow connections to www.test:80.")
         #expect(pair.report.failure?.kind == .proxy("SOCKS5", "127.0.0.1:\(proxy.port)"))
         #expect(pair.input.status == .error)
         await #expect(throws: StreamError(.notAllowed, .closed)) { try await pair.output.opened() }
         await proxy.finished()
     }
 
-    @Test("curl#17222: looked up here, the next address on a new connection")
+    @Test("curl#17222: with names looked up here, the next address is tried on a new connection")
     func nextAddress() async throws {
         resolver.script("www.test", addresses: ["::1", "192.0.2.1"])
         let proxy = try FakeProxy(
@@ -165,7 +165,7 @@ import Testing
         await proxy.finished()
     }
 
-    @Test("a name that cannot be looked up here is told to nobody")
+    @Test("a name that cannot be looked up here is sent to no proxy")
     func unknownName() async throws {
         let proxy = try FakeProxy()
         let pair = StreamPair(
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(
-        "CVE-2023-38545: a name over 255 bytes, whoever would look it up: no query, no connection",
+        "CVE-2023-38545: a name over 255 bytes causes no query and no connection",
         arguments: [256, 65_536])
     func longName(_ length: Int) async throws {
         let proxy = try FakeProxy()
@@ -220,7 +220,7 @@ import Testing
         await first.finished()
     }
 
-    @Test("a proxy that says nothing: the time is shared among the ways, and the step is named")
+    @Test("a silent proxy: the time is shared among the routes, and the error names the step")
     func silent() async throws {
         let silent = try FakeProxy(
             {
@@ -236,7 +236,7 @@ import Testing
             properties: properties(ProxyRoute(socks(silent))) { $0[.openLimit] = .milliseconds(20) })
         let error = await failure(of: alone)
         #expect(error == .timedOut)
-        #expect("\(try #require(error))".contains("waiting for the answer of 127.0.0.1:\(silent.port)"))
+        #expect("\(try #require(error))".contains("waiting for the proxy 127.0.0.1:\(silent.port)"))
         let good = try FakeProxy { connection in
             try connection.acceptSOCKS()
             _ = connection.readSome()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("which way to go, without I/O") struct ProxyRouteMachineTests {
+@Suite("choosing a route, without I/O") struct ProxyRouteMachineTests {
     private static let lost = StreamError(posix: ECONNREFUSED)
     private static let refused = StreamError(.connectionRefused, .closed)
 
@@ -18,7 +18,7 @@ import Testing
         SOCKSProxy(host: host, version: version, resolvesNamesHere: here)
     }
 
-    /// What is done next, in a few words, with what the last proxy is asked for.
+    /// The next action in a few words, with the request to the last proxy.
     private func next(_ machine: inout ProxyRouteMachine) -> String {
         switch machine.next() {
         case .lookUp(let name, let families): return "look up \(name) \(families == .all ? "all" : "v4")"
@@ -45,7 +45,7 @@ import Testing
         return try machine.next()
     }
 
-    @Test("SK-124: a proxy that cannot be reached is passed by, the next is tried; the last failure counts")
+    @Test("SK-124: an unreachable proxy is skipped, and the next one is tried; the last failure is reported")
     func passesBy() {
         var machine = machine(ProxyRoute(socks("a")), ProxyRoute(socks("b")), .direct)
         #expect(machine.remainingRoutes == 3)
@@ -61,7 +61,7 @@ import Testing
         #expect(next(&machine) == "failed 1 \(ECONNREFUSED)")
     }
 
-    @Test("what a proxy decides is final", arguments: [TunnelRefusal.request, .address])
+    @Test("a proxy's decision is final", arguments: [TunnelRefusal.request, .address])
     func decisions(_ refusal: TunnelRefusal) {
         var machine = machine(ProxyRoute(socks("a")), .direct)
         _ = next(&machine)
@@ -69,7 +69,7 @@ import Testing
         #expect(next(&machine) == "failed 5 \(5 << 16 + 5)")
     }
 
-    @Test("a proxy that refuses the connection only gets more of them, up to a limit")
+    @Test("a proxy that refuses only the connection gets further ones, up to a limit")
     func repeats() {
         var machine = machine(ProxyRoute(socks("a")), .direct)
         for _ in 0...ProxyRouteMachine.mostRepeats {
@@ -79,7 +79,7 @@ import Testing
         #expect(next(&machine) == "failed 5 \(5 << 16 + 5)")
     }
 
-    @Test("curl#17222: names looked up here, one address after the other on one proxy")
+    @Test("curl#17222: with names looked up here, one proxy is asked for each address")
     func addresses() {
         var machine = machine(ProxyRoute(socks("a", here: true)), .direct)
         #expect(next(&machine) == "look up www.test all")
@@ -104,7 +104,7 @@ import Testing
         #expect(tries == ProxyRouteMachine.mostAddresses)
     }
 
-    @Test("SK-112: version 4 looks IPv4 up; a host that has none is asked for by name (4a)")
+    @Test("SK-112: version 4 looks up IPv4 addresses; a host without one is asked for by name (4a)")
     func version4() {
         var machine = machine(ProxyRoute(socks("a", here: true, version: .v4)))
         #expect(next(&machine) == "look up www.test v4")
@@ -116,7 +116,7 @@ import Testing
         #expect(next(&without) == "go SOCKS4 a:1080, ask for www.test")
     }
 
-    @Test("a lookup that fails is the end: nobody is told the name then")
+    @Test("a failed lookup is final: no proxy gets the name")
     func lookupFails() {
         for hasNoData in [false, true] {
             var machine = machine(ProxyRoute(socks("a", here: true)), ProxyRoute(socks("b")))
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("known addresses are not looked up; an address never is")
+    @Test("known addresses and literal addresses are not looked up")
     func knownAddresses() {
         var known = machine(ProxyRoute(socks("a", here: true)), addresses: ["192.0.2.1"])
         #expect(next(&known) == "go SOCKS5 a:1080, ask for 192.0.2.1")
@@ -136,13 +136,13 @@ import Testing
         #expect(next(&address) == "go SOCKS5 a:1080, ask for 192.0.2.9")
     }
 
-    @Test("chains: names of proxies behind a proxy are looked up where it says; a refused hop is passed by")
+    @Test("chains: the lookup of a proxy behind a proxy follows the first one's setting; a refused hop is skipped")
     func chains() {
         var machine = machine(ProxyRoute(socks("a", here: true), socks("b.test")), .direct)
         #expect(next(&machine) == "look up b.test all")
         machine.found([IPAddress("192.0.2.1")!])
         guard case .go(let way) = machine.next() else {
-            Issue.record("no way")
+            Issue.record("no route")
             return
         }
         #expect(way.machines.count == 2)
@@ -153,7 +153,7 @@ import Testing
         #expect(next(&again).hasPrefix("failed"))
     }
 
-    @Test("what cannot be asked for is refused at once, and no other way is taken")
+    @Test("an impossible target is refused at once, and no other route is tried")
     func unaskable() {
         var long = machine(ProxyRoute(socks("a")), .direct, host: String(repeating: "a", count: 256))
         #expect(next(&long) == "failed 1 \(EINVAL)")
@@ -161,7 +161,7 @@ import Testing
         #expect(next(&zone) == "failed 1 \(EINVAL)")
     }
 
-    @Test("ways are equal if all that makes them up is")
+    @Test("routes are equal if all their properties are")
     func equality() {
         let proxy = SOCKSProxy(host: "a", user: "me", password: "x")
         var other = proxy

@@ -37,7 +37,7 @@ import Testing
         #expect(outcomes == [.established("connected to \(target), from 192.0.2.9:1080", surplus: [])])
     }
 
-    @Test("RFC 1929: user and password")
+    @Test("RFC 1929: user name and password")
     func authentication() throws {
         let lines: [Conversation.Line] = [
             .client([5, 2, 0, 2]), .proxy([5, 2]), .client([1, 2] + Array("me".utf8) + [4] + Array("s3cr".utf8)),
@@ -49,15 +49,15 @@ import Testing
         let bad = Conversation(lines: lines + [.proxy([1, 7])]).outcomes(asks)
         #expect(bad == [.failed(StreamError(domain: .socks, code: 3 << 16 + 7, sentence: .closed))])
         for case .failed(let error) in bad {
-            #expect("\(error)" == "SOCKS5 proxy.test:1080 refused the user or the password.")
+            #expect("\(error)" == "SOCKS5 proxy.test:1080 rejected the user name or password.")
             #expect(error.socksFailure?.networkErrorCode == 122)
         }
-        // A proxy may do without, though it was offered.
+        // A proxy may choose no login although it was offered.
         let without = outcomes(asks, lines[0], .proxy([5, 0]), request, .proxy(Self.reply4))
         #expect(without == good)
     }
 
-    @Test("RFC 1929 §2: no password is an empty one")
+    @Test("RFC 1929 §2: a missing password is sent as an empty one")
     func emptyPassword() throws {
         let outcomes = outcomes(
             try machine("192.0.2.7", user: "me"), .client([5, 2, 0, 2]), .proxy([5, 2]),
@@ -65,7 +65,7 @@ import Testing
         #expect(outcomes == [.failed(StreamError(domain: .socks, code: 3 << 16 + 1, sentence: .closed))])
     }
 
-    @Test("the bound address, of every kind, is taken to its last byte and not one more")
+    @Test("exactly the bytes of the bound address are read, for every kind")
     func boundAddresses() throws {
         let asks = try machine("192.0.2.7")
         let name = Array(repeating: UInt8(ascii: "a"), count: 255)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("SK-114: every reply code, told as soon as it has come", arguments: 1...9)
+    @Test("SK-114: every reply code is reported as soon as it arrives", arguments: 1...9)
     func refusals(_ code: UInt8) throws {
         let outcomes = outcomes(
             try machine("www.test"), Self.greeting, .proxy([5, 0]),
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("SK-048, SK-114: what is wrong with a proxy's answers")
+    @Test("SK-048, SK-114: invalid replies")
     func nonsense() throws {
         let asks = try machine("192.0.2.7")
         let request: Conversation.Line = .client([5, 1, 0, 1, 192, 0, 2, 7, 0, 80])
@@ -111,7 +111,7 @@ import Testing
         #expect(failure(.proxy(Array("HTTP/1.0 400".utf8))) == SOCKSFailure(.version, 72))
         #expect(failure(.proxy([5, 255])) == .noAcceptableMethod)
         #expect(failure(.proxy([5, 1])) == SOCKSFailure(.method, 1))
-        // Not offered: user and password would be sent to whoever asks.
+        // Not offered: otherwise user name and password would go to any server that asks.
         #expect(failure(.proxy([5, 2])) == SOCKSFailure(.method, 2))
         #expect(failure(.proxy([5, 0]), request, .proxy([0])) == SOCKSFailure(.version, 0))
         #expect(failure(.proxy([5, 0]), request, .proxy([5, 0, 0, 9])) == .badResponseAddress)
@@ -121,7 +121,7 @@ import Testing
         #expect(failure(.proxy([5, 0]), request, .proxy([5, 0, 0, 3, 200, 1]), .end) == .badState)
     }
 
-    @Test("an HTTP server is told apart")
+    @Test("an HTTP server is recognized")
     func httpServer() throws {
         let outcomes = outcomes(try machine("192.0.2.7"), Self.greeting, .proxy(Array("HTTP/1.0 400".utf8)))
         for case .failed(let error) in outcomes {
@@ -145,7 +145,7 @@ import Testing
         #expect(throws: StreamError(posix: EINVAL)) { try machine("::1", version: .v4) }
     }
 
-    @Test("SK-114: every answer of version 4", arguments: [(91, 110), (92, 111), (93, 112), (94, 113), (0, 113)])
+    @Test("SK-114: every reply of version 4", arguments: [(91, 110), (92, 111), (93, 112), (94, 113), (0, 113)])
     func refusals4(_ code: UInt8, _ networkCode: Int) throws {
         let asks = try machine("192.0.2.7", version: .v4)
         let outcomes = outcomes(asks, .client([4, 1, 0, 80, 192, 0, 2, 7, 0]), .proxy([0, code]))
@@ -183,7 +183,7 @@ import Testing
         #expect(outcomes == [.failed(StreamError(.hostUnreachable, .closed))])
     }
 
-    @Test("users and passwords that cannot be carried are refused, and not told")
+    @Test("user names and passwords that the protocol cannot carry are refused, and not disclosed")
     func longCredentials() throws {
         let long = String(repeating: "x", count: 256)
         let cases: [(SOCKSProxy.Version, String, String?)] = [
@@ -206,13 +206,13 @@ import Testing
     }
 
     @Test(
-        "targets that no proxy can be asked for",
+        "targets that no proxy can connect to",
         arguments: ["", "a b", "a\0b", "a\r\nb", "a:b", "a/b", "user@host", "fe80::1%lo"])
     func badTargets(_ host: String) {
         #expect(throws: StreamError(posix: EINVAL)) { try TunnelTarget(host: host, port: 80) }
     }
 
-    @Test("international names go over the wire in ASCII")
+    @Test("international names are sent in ASCII")
     func internationalName() throws {
         #expect(try TunnelTarget(host: "bücher.example", port: 80).host == "xn--bcher-kva.example")
     }

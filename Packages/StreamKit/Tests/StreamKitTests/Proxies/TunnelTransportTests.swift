@@ -14,7 +14,7 @@ import Testing
         return TunnelTransport(machine, over: .other(wire))
     }
 
-    /// Opens it against a proxy that answers what it should, as long as anything moves.
+    /// Opens the tunnel to a proxy that answers correctly, while bytes move.
     private func open(_ tunnel: TunnelTransport, _ proxy: TestWire, _ answers: [[UInt8]]) throws -> Bool {
         var answers = answers[...]
         var expected = [3, 10][...]
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "the target's first bytes are not taken, however the wire moves them", arguments: [1, 2, 7, 1000],
+        "the target's first bytes are left, at every split of the wire", arguments: [1, 2, 7, 1000],
         [false, true])
     func opens(_ most: Int, _ stutters: Bool) throws {
         let (near, far) = TestWire.pair()
@@ -71,7 +71,7 @@ import Testing
         #expect(try readAll(tunnel) == Array("220 hello".utf8))
     }
 
-    @Test("a failure stays")
+    @Test("a failure is final")
     func fails() throws {
         let (near, far) = TestWire.pair()
         let tunnel = try tunnel(over: near)
@@ -79,7 +79,7 @@ import Testing
         #expect(throws: StreamError(.noAcceptableMethod, .closed)) { try tunnel.tryOpen() }
     }
 
-    @Test("the lower transport's failure and end come through")
+    @Test("the lower transport's failure and end are reported")
     func lowerFails() throws {
         let (near, far) = TestWire.pair()
         near.set { $0.readFailsAfter = 1 }
@@ -91,7 +91,7 @@ import Testing
         #expect(throws: StreamError(.badState, .closed)) { try open(ended, end, [[5, 0], Self.reply]) }
     }
 
-    /// Takes everything at once, as HTTP must.
+    /// A machine that reads everything at once, as HTTP must.
     private struct Greedy: TunnelMachine {
         var bytes: [UInt8] = []
         var refusal: TunnelRefusal? { nil }
@@ -105,7 +105,7 @@ import Testing
         mutating func receiveEnd() throws(StreamError) { throw .closed }
     }
 
-    @Test("what a machine received too much is read first")
+    @Test("a machine's surplus is read first")
     func surplus() throws {
         let (near, far) = TestWire.pair()
         let tunnel = TunnelTransport(Greedy(), over: .other(near))
@@ -121,7 +121,7 @@ import Testing
         #expect(try tunnel.peek() == .wouldBlock(.readable))
     }
 
-    /// Has something done before it says a word.
+    /// A machine that needs work done before it sends anything.
     private struct Thoughtful: TunnelMachine {
         let work: TunnelWork
         let outcome: @Sendable () -> String?
@@ -143,7 +143,7 @@ import Testing
         mutating func receiveEnd() throws(StreamError) { throw .closed }
     }
 
-    @Test("work is waited for beside the wire, whether it is done at once or later", arguments: [false, true])
+    @Test("opening waits for work, which may end at once or later", arguments: [false, true])
     func works(_ isLater: Bool) throws {
         let (near, far) = TestWire.pair()
         let outcome = Locked<String?>(nil)
@@ -159,7 +159,7 @@ import Testing
         if isLater {
             #expect(try tunnel.tryOpen() == .wouldBlock(.readable))
             #expect(tunnel.waitPoint !== near.waitPoint)
-            // What the proxy says meanwhile wakes nobody, and asks for nothing twice.
+            // Bytes from the proxy meanwhile neither wake the waiter nor start the work twice.
             #expect(try far.tryWrite(Array("?".utf8).span.bytes) == .moved(1))
             #expect(try tunnel.tryOpen() == .wouldBlock(.readable))
             outcome.withLock { $0 = "later" }

@@ -65,7 +65,7 @@ import Testing
         for text in ["", "sha256//", "sha1//AAAA", "sha256//" + String(repeating: "A", count: 44), "sha256//AAAA="] {
             #expect(throws: StreamError(.badConfiguration, .pinUnreadable(text))) { try TLSPin(text) }
         }
-        // A hash whose base64 begins with a slash.
+        // The base64 of this hash begins with a slash.
         let slash = "/" + String(repeating: "A", count: 42) + "="
         #expect(try TLSPin("sha256//" + slash).sha256.first == 0xFC)
         #expect(try TLSPin("sha256/" + slash).sha256.first == 0xFC)

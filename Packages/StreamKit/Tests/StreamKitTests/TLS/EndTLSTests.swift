@@ -3,11 +3,11 @@ import Testing
 
 @testable import StreamKit
 
-/// TLS that ends before its connection does.
+/// Ending TLS before its connection.
 @Suite struct EndTLSTests {
     static let authority = SharedAuthority()
 
-    /// Both ends of one wire, with TLS on it.
+    /// Both ends of one wire, with TLS.
     private func openPairs(
         _ version: TLSVersion = .tls13, most: Int = .max, returnsToPlain: Bool = true,
         allowsTruncation: Bool = false, over wires: (TestWire, TestWire) = TestWire.pair()
@@ -53,11 +53,11 @@ import Testing
         #expect(client.output.status == .closed)
     }
 
-    /// The peer need not wait for our farewell before it goes on; what it sends then must be there.
+    /// The peer may continue without waiting for our close_notify; the data it sends then must arrive.
     @Test(arguments: TLSVersion.allCases)
     func nothingThatFollowsTheFarewellIsLost(_ version: TLSVersion) async throws {
         let (client, server) = try await openPairs(version)
-        // The server has heard the client's farewell, so everything it sends is on the wire before the client looks.
+        // The server has received the client's close_notify, so all of its data is on the wire before the client reads.
         try await client.output.finish()
         try await server.output.writeAll([7])
         let plainServer = try await server.endingTLS()
@@ -82,7 +82,8 @@ import Testing
         client.close()
     }
 
-    /// Who cuts the connection off has not ended TLS, also where that passes for an end of data: it may have been anybody.
+    /// A connection that is cut off does not end TLS, even if the configuration accepts it as the end of the data: an
+    /// attacker may have cut it.
     @Test(arguments: TLSVersion.allCases)
     func notWhenCutOff(_ version: TLSVersion) async throws {
         let wires = TestWire.pair()
@@ -96,7 +97,7 @@ import Testing
         server.close()
     }
 
-    /// What TLS agreed on is not so any more.
+    /// The properties of TLS are gone.
     @Test func whatIsPlainSaysSo() async throws {
         let (client, server) = try await openPairs()
         #expect(client[.tlsInformation] != nil && client[.exporterBinding] != nil)
@@ -110,7 +111,7 @@ import Testing
         }
     }
 
-    /// A peer that asks for new keys when we have said farewell gets no answer: it would stand in the midst of what is plain.
+    /// A peer that asks for new keys after our close_notify gets no answer: it would appear amid the plain data.
     @Test func nothingOfTLSFollowsTheFarewell() throws {
         var configuration = Self.authority.client
         configuration.returnsToPlain = true
@@ -158,13 +159,13 @@ import Testing
         return bytes
     }
 
-    /// A look beside a transfer of another thread's is no failure, and no news.
+    /// A check beside a transfer on another thread is neither a failure nor an event.
     @Test func lookingGoesOnBesideATransfer() async throws {
         let (client, server) = try await openPairs()
         async let ended = client.endingTLS()
         let plainServer = try await server.endingTLS()
         let plainClient = try await ended
-        // As a thread that is in the middle of a read.
+        // Like a thread in the middle of a read.
         #expect(client.input.connection.point.enter(.reader) == .entered)
         #expect(!plainClient.input.hasBytesAvailable)
         #expect(plainClient.input.connection.facts(of: .reader).hasFailed == false)
@@ -174,7 +175,7 @@ import Testing
         plainClient.close()
     }
 
-    /// The peer never says farewell.
+    /// The peer never sends close_notify.
     @Test func waitingForTheFarewellHasALimit() async throws {
         let (client, server) = try await openPairs()
         await #expect(throws: StreamError.timedOut) { try await client.endingTLS(within: .milliseconds(1)) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Who is believed, and what is said about the others.
+/// Which peers are accepted, and the errors of the others.
 @Suite struct PeerVerificationTests {
     /// A server with a certificate from its own authority, and a client that trusts that authority.
     private func open(
@@ -31,7 +31,7 @@ import Testing
         ("a.b.example.com", false),
         ("192.0.2.8", false),
         ("2001:db8::8", false),
-        // The subject says so, but a subject names no host.
+        // Only the subject contains the name, and a subject names no host.
         ("subject.example.org", false),
     ])
     func namesAreChecked(name: String, isRight: Bool) throws {
@@ -101,7 +101,7 @@ import Testing
         #expect(refused.client?.tlsFailure == .noRoot)
         let fingerprint = X509Text.hexadecimal(certificate.certificate.sha256)
         #expect(refused.client?.description.contains(fingerprint) == true)
-        // Trusted by name, it is fine, but still only for its names.
+        // Trusted explicitly, it is accepted, but only for its names.
         var client = TLSConfiguration()
         client.trust = .only([certificate.certificate])
         #expect(try open(certificate, client: client).client == nil)
@@ -118,7 +118,7 @@ import Testing
         options.names = ["DNS:www.example.org"]
         let leaf = TestCertificate(options, issuer: intermediate)
         #expect(try open(leaf, chain: [intermediate], client: authority.client).client == nil)
-        // Not sent: nobody knows who signed.
+        // If the intermediate is not sent, the issuer is unknown.
         let lonely = try open(leaf, client: authority.client)
         #expect(lonely.client?.tlsFailure == .unknownRoot)
         #expect(lonely.client?.description.contains("CN=Intermediate") == true)
@@ -145,16 +145,16 @@ import Testing
         #expect(result.client?.description.contains("extended key usage") == true)
     }
 
-    // MARK: What OpenSSL lets pass
+    // MARK: Chains that OpenSSL accepts
 
-    /// Trusted is what the user names, root or not; but what says that it is a root must be one.
+    /// A certificate that the user names is trusted, root or not. One that claims to be a root must be one.
     @Test(arguments: ["", "Root"])
     func anAuthorityThatIsNotWhatItSays(name: String) throws {
         var options = TestCertificate.Options()
         options.subject = name
         options.isAuthority = true
         options.namesIssuersCertificate = true
-        // Issued under its own name, by another key.
+        // Issued under its own name, with another key.
         let stranger = TestAuthority(name.isEmpty ? "Stranger" : name)
         let posing = TestCertificate(options, issuer: stranger.root)
         options.names = ["DNS:www.example.org"]
@@ -166,7 +166,7 @@ import Testing
         client.trust = .only([posing.certificate])
         let refused = try open(leaf, client: client).client
         #expect(refused?.tlsFailure == .invalidChain)
-        #expect(refused?.description.contains(name.isEmpty ? "without a name" : "poses as a root") == true)
+        #expect(refused?.description.contains(name.isEmpty ? "without a name" : "claims to be a root") == true)
     }
 
     @Test(arguments: [
@@ -210,7 +210,7 @@ import Testing
         client.verificationTime = certificate.certificate.notAfter + 1
         let late = try open(certificate, client: client)
         #expect(late.client?.tlsFailure == .certificateExpired)
-        // The sentence tells that moment, not what the clock says.
+        // The message contains that time, not the clock's.
         #expect(late.client?.description.contains(X509Text.date(certificate.certificate.notAfter + 1)) == true)
         client.verificationTime = certificate.certificate.notBefore - 1
         #expect(try open(certificate, client: client).client?.tlsFailure == .certificateNotYetValid)
@@ -218,7 +218,7 @@ import Testing
 
     @Test func anExpiredRoot() throws {
         let authority = TestAuthority("Old Root", notAfter: -60)
-        // Trusted by name, its dates still count.
+        // Trusted explicitly, its dates still count.
         let result = try open(authority.issue(), chain: [authority.root], client: authority.client)
         #expect(result.client?.tlsFailure == .certificateExpired)
         #expect(result.client?.description.contains("CN=Old Root") == true)
@@ -305,7 +305,7 @@ import Testing
         client.verification = .insecureNone
         client.pins = [TLSPin(certificate.certificate)]
         #expect(try open(certificate, client: client).client == nil)
-        // Anybody can send a certificate along whose key is somebody else's.
+        // A peer can send another owner's certificate along.
         let attacker = TestAuthority().issue()
         #expect(try open(attacker, chain: [certificate], client: client).client?.tlsFailure == .invalidChain)
     }
@@ -362,7 +362,7 @@ import Testing
         }
     }
 
-    /// In TLS 1.3 a client is done before the server has seen its certificate: the refusal comes with the first read.
+    /// In TLS 1.3, a client completes before the server has seen its certificate: the first read reports the refusal.
     private func outcome(_ pair: TLSPair) throws -> (client: StreamError?, server: StreamError?) {
         let errors = try pair.open()
         if errors.client != nil { return errors }

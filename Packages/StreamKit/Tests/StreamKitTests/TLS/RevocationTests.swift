@@ -4,7 +4,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Certificates that were revoked: lists in files, and what servers send along.
+/// Revoked certificates: lists in files, and stapled OCSP responses.
 @Suite struct RevocationTests {
     private let authority = TestAuthority()
     private let certificate: TestCertificate
@@ -13,7 +13,7 @@ import Testing
         certificate = authority.issue()
     }
 
-    /// What the client makes of the server.
+    /// The client's error, if it rejects the server.
     private func failure(_ client: TLSConfiguration, _ server: TLSConfiguration) throws -> StreamError? {
         try TLSPair(client: client, server: server, name: "www.example.org").open().client
     }
@@ -29,7 +29,7 @@ import Testing
         return try body(path)
     }
 
-    @Test("A list in PEM or DER: who is on it is refused, and nobody else", arguments: [true, false], [true, false])
+    @Test("A list in PEM or DER: exactly the certificates on it are refused", arguments: [true, false], [true, false])
     func lists(_ isRevoked: Bool, _ isDER: Bool) throws {
         let bytes = authority.revocationList([isRevoked ? certificate : authority.issue()], isDER: isDER)
         try withList(bytes) { path in
@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    @Test("A list that is out of date, by somebody else, or forged, says nothing; then nobody is believed")
+    @Test("A list that is out of date, by another authority, or forged proves nothing; every certificate is refused")
     func worthlessLists() throws {
         let forger = TestAuthority()  // of the same name
         for (bytes, words) in [
             (authority.revocationList([], from: -7200, until: -3600), "out of date"),
             (authority.revocationList([], from: 3600, until: 7200), "out of date"),
-            (TestAuthority("Somebody Else").revocationList([]), "no revocation list of"),
+            (TestAuthority("Another Authority").revocationList([]), "no revocation list of"),
             (forger.revocationList([]), "not genuine"),
         ] {
             try withList(bytes) { path in
@@ -70,10 +70,10 @@ import Testing
         var client = authority.client
         client.trust.revocationLists = ["/nowhere/list.pem"]
         #expect(throws: StreamError.self) { try TLSContext(client) }
-        #expect(client != authority.client, "another context, and other sessions")
+        #expect(client != authority.client, "another context and other sessions")
     }
 
-    @Test("A server holds its clients to the lists, too")
+    @Test("A server checks its clients against the lists, too")
     func clients() throws {
         let user = authority.issue([]) { $0.subject = "A User" }
         try withList(authority.revocationList([user])) { path in
@@ -98,7 +98,7 @@ import Testing
             ("revoked", authority.status(of: certificate, V_OCSP_CERTSTATUS_REVOKED), .certificateRevoked),
             ("unknown", authority.status(of: certificate, V_OCSP_CERTSTATUS_UNKNOWN), .badCertificateStatus),
             ("old", authority.status(of: certificate, from: -7200, until: -3600), .badCertificateStatus),
-            ("still to come", authority.status(of: certificate, from: 900, until: 3600), .badCertificateStatus),
+            ("not valid yet", authority.status(of: certificate, from: 900, until: 3600), .badCertificateStatus),
             ("of a clock that is ahead", authority.status(of: certificate, from: 120, until: 3600), nil),
             ("just over", authority.status(of: certificate, from: -7200, until: -120), nil),
             ("over before it began", authority.status(of: certificate, from: 60, until: -60), .badCertificateStatus),
@@ -108,7 +108,7 @@ import Testing
         ]
     }
 
-    @Test("Every answer, for every wish, in both versions", arguments: TLSVersion.allCases)
+    @Test("Every response, with every setting, in both versions", arguments: TLSVersion.allCases)
     func stapling(_ version: TLSVersion) throws {
         for answer in answers {
             for wish in [OCSPStapling.off, .checked, .required] {
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("An answer must hold at the moment that certificates must be valid at")
+    @Test("A response must be valid at the verification time")
     func atAnotherMoment() throws {
         var server = TLSConfiguration(server: try certificate.identity())
         server.ocspResponse = authority.status(of: certificate, from: -60, until: 600)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("A resumed session was judged when it began", arguments: TLSVersion.allCases)
+    @Test("A resumed session is not checked again", arguments: TLSVersion.allCases)
     func resumed(_ version: TLSVersion) throws {
         var server = TLSConfiguration(server: try certificate.identity())
         server.ocspResponse = authority.status(of: certificate)

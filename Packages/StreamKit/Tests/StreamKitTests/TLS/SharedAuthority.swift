@@ -1,6 +1,6 @@
 @testable import StreamKit
 
-/// An authority and a server made once for all tests that need nothing special.
+/// An authority and a server made once, for all tests without special needs.
 struct SharedAuthority: Sendable {
     let client: TLSConfiguration
     let server: TLSConfiguration

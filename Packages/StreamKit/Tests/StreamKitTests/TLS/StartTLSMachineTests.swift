@@ -5,7 +5,7 @@ import Testing
 
 /// The dialogues before TLS, whole, at every split and byte by byte.
 struct StartTLSMachineTests {
-    /// What the server says, and what the client said until then.
+    /// The server's lines, and the commands that the client sends.
     private struct Talk: Sendable {
         var kind: StartTLSProtocol
         var says: [String]
@@ -31,7 +31,7 @@ struct StartTLSMachineTests {
         Talk(kind: .pop3, says: ["+OK <1@host>\r\n", "+OK begin\r\n"], commands: ["STLS\r\n"]),
     ]
 
-    /// Plays a talk in pieces of these sizes; what the client said.
+    /// Plays a dialogue in pieces of these sizes. Returns the client's commands.
     private static func play(
         _ kind: StartTLSProtocol, _ says: [String], pieces: (Int) -> [Int]
     ) throws(StreamError) -> (commands: [String], isSecure: Bool) {
@@ -60,7 +60,7 @@ struct StartTLSMachineTests {
         }
     }
 
-    @Test("What comes behind the consent, even one byte, ends it", arguments: ["x", "\r\n", "220 again\r\n", "\u{16}"])
+    @Test("A byte after the consent is an error", arguments: ["x", "\r\n", "220 again\r\n", "\u{16}"])
     func injected(_ extra: String) {
         for talk in Self.talks {
             var says = talk.says
@@ -70,7 +70,7 @@ struct StartTLSMachineTests {
         }
     }
 
-    @Test("An answer to what was not asked yet")
+    @Test("An answer before its question is an error")
     func early() {
         for (kind, text) in [
             (StartTLSProtocol.ftp, "220 a\r\n234 go\r\n"), (.imap, "* OK\r\na OK\r\n"), (.pop3, "+OK\r\n+OK\r\n"),

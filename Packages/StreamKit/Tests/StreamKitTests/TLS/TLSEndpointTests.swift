@@ -4,7 +4,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What a peer that keeps to TLS, but not to good manners, can do.
+/// The abuses that the TLS protocol allows a peer.
 @Suite struct TLSEndpointTests {
     @Test func messagesWithoutDataEndSometime() throws {
         let authority = SharedAuthority()
@@ -18,7 +18,7 @@ import Testing
             isOpen = (try client.tryOpen() == .opened, try server.handshake() == .opened)
         }
         var buffer = [UInt8](repeating: 0, count: 100)
-        // A few tickets with data after them are fine, over and over.
+        // A few tickets followed by data are accepted, any number of times.
         for round in 0..<20 {
             for _ in 0..<10 {
                 #expect(SSL_new_session_ticket(server.ssl) == 1)
@@ -28,7 +28,7 @@ import Testing
             while try client.read(&buffer) != .moved(1) {}
             #expect(buffer[0] == UInt8(round))
         }
-        // Without data they are not.
+        // Without data, they are not.
         let error = #expect(throws: StreamError.self) {
             for _ in 0..<20_000 {
                 #expect(SSL_new_session_ticket(server.ssl) == 1)
@@ -68,7 +68,7 @@ import Testing
             let now = clientWire.state.withLock { $0.read }
             #expect(now - taken <= TLSEndpoint.bytesPerTurn)
             taken = now
-            // Though no edge will come from below, a wait ends.
+            // A wait ends although no readiness edge will come from below.
             #expect(await point.readerWait(for: .readable, until: .now + .seconds(50)) == .ready)
         }
         #expect(buffer[0] == 7)
@@ -91,7 +91,7 @@ import Testing
         let pair = try TLSPair(client: authority.client, server: authority.server)
         #expect(try pair.open() == (nil, nil))
         let bytes = pattern(400_000)
-        // Four loops that never wait, on however many threads there are: each side reads and writes at the same time.
+        // Four loops that never wait, on any number of threads: each side reads and writes at the same time.
         try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
             for (near, far) in [(pair.client, pair.server), (pair.server, pair.client)] {
                 group.addTask {

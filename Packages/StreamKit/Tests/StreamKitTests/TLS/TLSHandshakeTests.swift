@@ -3,7 +3,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What handshakes agree on, and how they fail.
+/// The results of handshakes, and their failures.
 @Suite struct TLSHandshakeTests {
     static let authority = SharedAuthority()
 
@@ -104,7 +104,7 @@ import Testing
         #expect(pair.server.information?.serverName == told)
     }
 
-    // MARK: Peers that are none
+    // MARK: Peers without TLS
 
     @Test(arguments: [
         ("HTTP/1.1 400 Bad Request\r\n\r\n", "plain HTTP"),
@@ -113,7 +113,7 @@ import Testing
         ("* OK IMAP4rev1\r\n", "IMAP"),
         ("+OK POP3\r\n", "POP3"),
         ("hello world, who are you?\r\n", "hello world"),
-        ("\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}", "no TLS record"),
+        ("\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}", "not a TLS record"),
     ])
     func theAnswerOfAnotherProtocol(answer: String, said: String) throws {
         let (wire, peer) = TestWire.pair()
@@ -142,7 +142,7 @@ import Testing
         let error = #expect(throws: StreamError.self) { try client.tryOpen() }
         #expect(error?.tlsFailure == .closedAbruptly)
         #expect(error?.description.contains("www.example.org") == true)
-        // For good.
+        // The failure is final.
         #expect(throws: StreamError(.closedAbruptly, .closedInHandshake(""))) { try client.tryOpen() }
     }
 
@@ -152,7 +152,7 @@ import Testing
             let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: .other(wire))
             _ = try client.tryOpen()
             var noise = pattern(400, seed: seed &* 7919)
-            // Half of them look like a handshake record, to get past the first look.
+            // Half of them begin like a handshake record, to pass the first check.
             if seed.isMultiple(of: 2) { noise.replaceSubrange(0..<6, with: [22, 3, 3, 0, 200, 2]) }
             _ = try peer.write(noise)
             peer.close()
@@ -231,7 +231,7 @@ import Testing
         #expect(throws: StreamError(posix: 2)) { try TLSContext(configuration) }
     }
 
-    // MARK: What else a handshake leaves behind
+    // MARK: Other results of a handshake
 
     @Test(arguments: TLSVersion.allCases)
     func channelBindingsAreTheSameOnBothSides(version: TLSVersion) throws {

@@ -35,7 +35,7 @@ import Testing
         let leaf = authority.issue()
         let other = authority.issue()
         #expect(reason { try TLSIdentity(pem: leaf.pem, key: other.keyPEM()) }.contains("does not match any"))
-        #expect(reason { try TLSIdentity(pem: leaf.pem) }.contains("there is none"))
+        #expect(reason { try TLSIdentity(pem: leaf.pem) }.contains("no private key found"))
         #expect(reason { try TLSIdentity(pem: leaf.keyPEM()) }.contains("certificate"))
         #expect(reason { try TLSIdentity(pem: Array("nonsense".utf8)) }.contains("certificate"))
         #expect(reason { try TLSIdentity(pem: []) }.contains("certificate"))

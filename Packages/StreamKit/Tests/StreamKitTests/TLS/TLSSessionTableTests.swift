@@ -47,7 +47,7 @@ import Testing
             table.insert(peer, isSingleUse: true, lifetime: 100, for: key("a"), now: 0)
         }
         #expect(table.count <= Table.mostPeers * Table.mostPerPeer)
-        // The one in use is still there, the oldest idle one is not.
+        // The session in use is kept, the oldest idle one is not.
         #expect(table.take(for: key("a"), now: 0) != nil)
         #expect(table.take(for: key("0"), now: 0) == nil)
     }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import StreamKit
 
-/// Resuming sessions: when, with whom, how often.
+/// Resuming sessions: when, with which peers, how often.
 @Suite struct TLSSessionTests {
     static let authority = SharedAuthority()
 
-    /// Connects once, reading so that tickets arrive; what the client learnt.
+    /// Connects once, and reads so that tickets arrive. Returns the client's result.
     private func connect(
         _ client: TLSConfiguration, _ contexts: TLSContextCache, name: String = "www.example.org", port: UInt16? = 443,
         reads: Bool = true
@@ -43,7 +43,7 @@ import Testing
         _ = try connect(client, contexts)
         let context = try contexts.context(for: client)
         #expect(context.sessionCount == 2)
-        // Without reading no new ones come in.
+        // Without reading, no new tickets arrive.
         #expect(try connect(client, contexts, reads: false).isResumed)
         #expect(context.sessionCount == 1)
         #expect(try connect(client, contexts, reads: false).isResumed)
@@ -83,8 +83,8 @@ import Testing
         #expect(try contexts.context(for: client).sessionCount == 0)
     }
 
-    /// Every difference that matters for trust or identity makes other contexts, hence other sessions.
-    @Test("CVE-2021-22890, CVE-2022-27782, CVE-2026-8932, CVE-2026-4873: any difference of TLS makes other sessions")
+    /// Every difference in trust or identity makes another context, hence other sessions.
+    @Test("CVE-2021-22890, CVE-2022-27782, CVE-2026-8932, CVE-2026-4873: any difference in TLS makes other sessions")
     func anyDifferenceMakesOtherSessions() throws {
         let authority = TestAuthority()
         let identity = try authority.issue().identity()
@@ -124,8 +124,8 @@ import Testing
         }
         #expect(try contexts.context(for: plain) === context)
 
-        // So that nobody adds a setting and forgets it here: each that is stored was changed above, or is one of those that
-        // are told to each connection: names, which are part of the key of its sessions, and how to go about its end.
+        // Fails if a new setting is missing here: each stored property was changed above, or is a setting of single
+        // connections: names, which are part of the key of its sessions, and the options for its end.
         var untouched = Set(Mirror(reflecting: plain).children.compactMap(\.label))
         untouched.subtract([
             "role", "peerName", "serverNameIndication", "sessionGroup", "allowsTruncation", "returnsToPlain",

@@ -53,10 +53,10 @@ import Testing
     func aWriteThatBlockedLosesAndDoublesNothing(version: TLSVersion) throws {
         let pair = try openPair(version, capacity: 5000)
         let first = pattern(10_000, seed: 3)
-        // The wire takes half a record; all of it counts as written.
+        // The wire takes half a record; the whole record counts as written.
         #expect(try pair.client.write(first) == .moved(10_000))
         #expect(try pair.client.tryFlush() == .wouldBlock(.writable))
-        // Now other bytes, of another length, are offered: refused without being taken.
+        // Other bytes of another length are then refused.
         #expect(try pair.client.write([1, 2, 3]) == .wouldBlock(.writable))
         #expect(try pair.client.write([4]) == .wouldBlock(.writable))
         #expect(try pair.client.writability() == .wouldBlock(.writable))
@@ -74,7 +74,7 @@ import Testing
         let pair = try openPair(capacity: 5000)
         #expect(try pair.client.write(pattern(10_000)) == .moved(10_000))
         var buffer = [UInt8](repeating: 0, count: 65536)
-        // Both: the answer cannot come before the request is out.
+        // Both, because the answer cannot arrive before the request is sent.
         #expect(try pair.client.read(&buffer) == .wouldBlock([.readable, .writable]))
         var received = 0
         for _ in 0..<10 {
@@ -94,7 +94,7 @@ import Testing
         #expect(try pair.server.read(&small) == .moved(100))
         #expect(small == pattern(500).prefix(100).map { $0 })
         #expect(try pair.server.peek() == .moved(400))
-        // Nothing is left below, everything inside: whoever waits on the descriptor must look here first.
+        // Everything is inside, nothing is left below: a caller that waits on the descriptor must check here first.
         #expect(try pair.serverWire.peek() == .wouldBlock(.readable))
     }
 
@@ -142,7 +142,7 @@ import Testing
 
     @Test("TLS truncation: a cut at every byte is an error", arguments: TLSVersion.allCases)
     func aCutAtEveryPlaceIsTruncation(version: TLSVersion) throws {
-        // Signatures vary in length, so each connection tells anew where its handshake ends.
+        // Signatures vary in length, so the end of the handshake is determined for each connection.
         for cut in 0... {
             let pair = try openPair(version)
             let opened = pair.clientWire.state.withLock { $0.read }
@@ -154,7 +154,7 @@ import Testing
                 while case .moved = try pair.client.read(&buffer) {}
             }
             #expect(error?.tlsFailure == .closedWithoutNotify, "cut at \(cut)")
-            // For good, and the other direction still works.
+            // The failure is final, and the other direction still works.
             #expect(throws: StreamError(.closedWithoutNotify, .truncated(""))) { try pair.client.peek() }
             #expect(try TLSPair.send([5], from: pair.client, to: pair.server) == [5])
         }
@@ -185,7 +185,7 @@ import Testing
     @Test func aChangedByteIsNoticed() throws {
         let pair = try openPair()
         _ = try pair.server.write(pattern(30))
-        // Take the record off the wire, flip a bit and put it back.
+        // Take the record off the wire, flip a bit, and put it back.
         var record = [UInt8](repeating: 0, count: 1000)
         guard case .moved(let count) = try pair.clientWire.read(&record) else { throw TLSPair.Stuck() }
         record[count - 1] ^= 1
@@ -193,7 +193,7 @@ import Testing
         var buffer = [UInt8](repeating: 0, count: 100)
         let error = #expect(throws: StreamError.self) { while true { _ = try pair.client.read(&buffer) } }
         #expect(error?.tlsFailure == .badRecordMAC)
-        // Dead for good, in both directions.
+        // The failure is final in both directions.
         #expect(throws: StreamError.self) { try pair.client.write([1]) }
         let told = #expect(throws: StreamError.self) { while true { _ = try pair.server.read(&buffer) } }
         #expect(told?.tlsFailure == .peerBadRecordMAC)

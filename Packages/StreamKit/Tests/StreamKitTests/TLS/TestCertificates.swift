@@ -3,9 +3,9 @@ internal import Glibc
 
 @testable import StreamKit
 
-/// Certificates made on the spot, with whatever is wrong with them that a test wants.
+/// Makes certificates, with any fault that a test needs.
 ///
-/// Each owns its OpenSSL objects until the process ends: a test makes a handful.
+/// A certificate's OpenSSL objects stay until the process ends; a test makes only a few.
 final class TestCertificate {
     let x509: OpaquePointer
     let key: OpaquePointer
@@ -18,11 +18,11 @@ final class TestCertificate {
         var notAfter: Int64 = 3600
         var group = "P-256"
         var purpose: String?
-        /// Says which certificate its issuer's is (RFC 5280 §4.2.1.1).
+        /// Identifies its issuer's certificate (RFC 5280 §4.2.1.1).
         var namesIssuersCertificate = false
     }
 
-    /// - Parameter issuer: who signs; nil to be signed by itself.
+    /// - Parameter issuer: the issuer; nil for a self-signed certificate.
     init(_ options: Options, issuer: TestCertificate? = nil) {
         key = TestCertificate.makeKey(group: options.group)
         x509 = X509_new()
@@ -73,7 +73,7 @@ final class TestCertificate {
         return key!
     }
 
-    // MARK: As StreamKit takes them
+    // MARK: Conversions for StreamKit
 
     var certificate: Certificate { Certificate(X509Handle(sharing: x509)) }
 
@@ -110,7 +110,7 @@ final class TestCertificate {
     }
 }
 
-/// A root that nobody else knows, and what it signs.
+/// A root unknown elsewhere, and the certificates it issues.
 struct TestAuthority {
     let root: TestCertificate
 
@@ -122,7 +122,7 @@ struct TestAuthority {
         root = TestCertificate(options)
     }
 
-    /// A certificate for hosts, changed as a test likes it.
+    /// A certificate for hosts, with the changes that a test needs.
     func issue(
         _ names: [String] = ["DNS:www.example.org", "DNS:*.example.com", "IP:192.0.2.7", "IP:2001:db8::7"],
         change: (inout TestCertificate.Options) -> Void = { _ in }
@@ -134,7 +134,7 @@ struct TestAuthority {
         return TestCertificate(options, issuer: root)
     }
 
-    /// A client that trusts this root and no other.
+    /// A client that trusts only this root.
     var client: TLSConfiguration {
         var configuration = TLSConfiguration()
         configuration.trust = .only([root.certificate])

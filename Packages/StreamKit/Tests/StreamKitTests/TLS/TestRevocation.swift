@@ -3,7 +3,7 @@ internal import Glibc
 
 @testable import StreamKit
 
-/// What an authority says about certificates that it signed.
+/// An authority's statements about certificates that it issued.
 extension TestAuthority {
     /// A list of revoked certificates, in PEM or DER.
     func revocationList(_ revoked: [TestCertificate], from: Int64 = -60, until: Int64 = 3600, isDER: Bool = false)
@@ -38,7 +38,7 @@ extension TestAuthority {
         return Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    /// An OCSP answer about a certificate, signed by this authority.
+    /// An OCSP response about a certificate, signed by this authority.
     func status(
         of certificate: TestCertificate, _ status: CInt = V_OCSP_CERTSTATUS_GOOD, from: Int64 = -60,
         until: Int64 = 3600,

@@ -5,15 +5,15 @@ internal import EventLoops
 /// One end of a wire in memory, with faults on demand.
 final class TestWire: StreamTransport {
     struct Faults: Sendable {
-        /// Most bytes that one read or write moves.
+        /// The maximum number of bytes that one read or write moves.
         var most = Int.max
-        /// Every other try would block, though it need not.
+        /// Every second attempt reports that it would block.
         var stutters = false
-        /// After this many bytes were read, reading throws.
+        /// After this many bytes have been read, reading throws.
         var readFailsAfter: Int?
-        /// After this many bytes were read, the wire is at its end.
+        /// After this many bytes have been read, the wire is at its end.
         var readEndsAfter: Int?
-        /// After this many bytes were written, writing throws.
+        /// After this many bytes have been written, writing throws.
         var writeFailsAfter: Int?
         /// No write is taken.
         var isStuck = false
@@ -52,7 +52,7 @@ final class TestWire: StreamTransport {
         state.withLock { change(&$0.faults) }
     }
 
-    /// Everything that was written so far.
+    /// All bytes written so far.
     var transcript: [UInt8] { state.withLock { $0.transcript } }
 
     var waitPoint: WaitPoint { input.waitPoint }
@@ -137,7 +137,7 @@ struct TLSPair {
 
     struct Stuck: Error {}
 
-    /// Shakes hands to the end; what each side says.
+    /// Performs the whole handshake. Returns each side's error.
     func open() throws -> (client: StreamError?, server: StreamError?) {
         var client: Result<Void, StreamError>?
         var server: Result<Void, StreamError>?
@@ -197,7 +197,7 @@ extension StreamTransport {
     }
 }
 
-/// Bytes that repeat at no record's length.
+/// Bytes whose pattern does not repeat at any record length.
 func pattern(_ count: Int, seed: Int = 1) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ seed) % 251) }
 }

@@ -3,62 +3,64 @@ public import FoundationEssentials
 internal import Glibc
 internal import HostResolver
 
-/// A proxy auto-configuration script (PAC): a function in JavaScript that says which proxies to use for a URL.
+/// A proxy auto-configuration (PAC) script: a JavaScript function that returns the proxies to use for a URL.
 ///
 /// ```swift
 /// let script = try ProxyScript(file: "/etc/proxy.pac")
 /// for choice in try await script.choices(for: url) { print(choice) }   // http://proxy.example:3128, direct
 /// ```
 ///
-/// libpacparser runs it, which is looked for when a script is first run (`apt-get install libpacparser1`); nothing links it. Each question is
-/// answered by a helper process, because a script may come from anywhere and never end, and its engine cannot be stopped. The helper is
-/// this program's own file, executed anew and taken over before `main`: no other file has to be installed, and nothing of this
-/// program's memory is in it. Its environment has `TZ` and `LD_LIBRARY_PATH` at most, its one descriptor is a socket to this
-/// process, and it can neither open another nor start a process: seccomp(2) ends it if it tries. It has ``timeLimit`` and ``memoryLimit``.
-/// Names that the script wants looked up, as with `dnsResolve`, this process looks up, at most ``mostNames``; a script also learns
-/// this machine's name and address.
+/// libpacparser runs the script. It is loaded when a script is first run (`apt-get install libpacparser1`); nothing
+/// links it. Each question is answered by a helper process, because a script may come from anywhere and may never end,
+/// and the engine cannot be stopped. The helper is this program's own file, executed anew and taken over before `main`:
+/// no other file need be installed, and the helper contains nothing of this program's memory. Its environment has at
+/// most `TZ` and `LD_LIBRARY_PATH`. Its only descriptor is a socket to this process. It can neither open another one
+/// nor start a process: seccomp(2) ends it if it tries. Its limits are ``timeLimit`` and ``memoryLimit``. This process
+/// looks up the names that the script asks for, as with `dnsResolve`, at most ``mostNames``. A script also learns this
+/// machine's name and address.
+///
 ///
 /// A program that loads StreamKit as a shared library, or that has more privileges than its user, cannot run scripts.
 ///
 /// Replaces `CFNetworkCopyProxiesForAutoConfigurationScript` and `CFNetworkExecuteProxyAutoConfigurationScript`.
 public struct ProxyScript: Sendable, Hashable {
-    /// Most bytes of a script: 1 MiB.
+    /// The largest script, in bytes: 1 MiB.
     public static let largestScript = 1 << 20
 
-    /// Most bytes of an answer: 16 KiB.
+    /// The longest answer, in bytes: 16 KiB.
     public static let longestAnswer = 16 * 1024
 
-    /// Most memory that a script may have, beside what its process begins with: 64 MiB.
+    /// The maximum memory of a script, in addition to the initial memory of its process, in bytes: 64 MiB.
     public static let memoryLimit = 64 << 20
 
-    /// Most names that one run of a script may have looked up: 64.
+    /// The maximum number of names that one run of a script may look up: 64.
     public static let mostNames = 64
 
-    /// Most scripts that run at once for tasks; the others wait for their turn.
+    /// The maximum number of scripts that run at once for tasks. Further ones wait for their turn.
     public static let mostProcesses = 8
 
-    /// The script.
+    /// The text of the script.
     public let text: String
 
-    /// The longest that one run may take, with its questions to name servers and, for a task, with the wait for its turn
-    /// (``mostProcesses``). Default 10 s.
+    /// The time limit of one run, including its lookups and, for a task, the wait for its turn (``mostProcesses``).
+    /// Default 10 s.
     public var timeLimit: Duration = .seconds(10)
 
-    /// A script from its text.
+    /// Makes a script from its text.
     ///
-    /// - Throws: `EFBIG` if it is larger than ``largestScript``; `EINVAL` if there is a NUL in it.
+    /// - Throws: `EFBIG` if it is larger than ``largestScript``; `EINVAL` if it contains a NUL byte.
     public init(_ text: String) throws(StreamError) {
         if text.utf8.count > ProxyScript.largestScript {
             throw StreamError(posix: EFBIG, .scriptTooLarge(ProxyScript.largestScript))
         }
-        if text.utf8.contains(0) { throw StreamError(posix: EINVAL, .scriptUnreadable("there is a NUL in it")) }
+        if text.utf8.contains(0) { throw StreamError(posix: EINVAL, .scriptUnreadable("it contains a NUL byte")) }
         self.text = text
     }
 
-    /// A script in a regular file.
+    /// Reads a script from a regular file.
     ///
-    /// - Throws: as ``init(_:)``; `EINVAL` for a FIFO, a device or a socket, which are not opened; another `errno` if the file cannot be
-    ///   read.
+    /// - Throws: the errors of ``init(_:)``; `EINVAL` for a FIFO, a device or a socket, which is not opened; another
+    ///   `errno` if the file cannot be read.
     public init(file path: String) throws(StreamError) {
         let bytes: [UInt8]
         do throws(StreamError) {
@@ -69,28 +71,31 @@ public struct ProxyScript: Sendable, Hashable {
         try self.init(bytes: bytes)
     }
 
-    /// A script as it came over the network: UTF-8, with or without a byte order mark, else ISO 8859-1.
+    /// Makes a script from bytes received over the network: UTF-8, with or without a byte order mark, otherwise ISO
+    /// 8859-1.
     public init(bytes: [UInt8]) throws(StreamError) {
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
         try self.init(
             String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { .init($0) })))
     }
 
-    /// Whether scripts can be run here: whether there is libpacparser, and a helper process can be made.
+    /// Checks whether scripts can be run: whether libpacparser is installed, and a helper process can be started.
     ///
-    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`), with a sentence that says what is missing.
+    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`), with a message that names what is missing.
     public static func checkAvailability() throws(StreamError) {
         if let reason = netkit_pac_missing() { throw .scriptsUnavailable(String(cString: reason)) }
     }
 
-    /// Asks the script which proxies to use for a URL. Replaces `CFNetworkExecuteProxyAutoConfigurationScript`.
+    /// Runs the script to choose the proxies for a URL.
     ///
-    /// It is told the host and, for `http` and `ftp`, the URL without user, password and fragment; for other schemes the place
-    /// alone. Cancelling ends its process.
+    /// For `http` and `ftp`, the script receives the host and the URL without user, password and fragment. For other
+    /// schemes, it receives only the scheme, host and port. Cancelling the task ends the helper process. Replaces
+    /// `CFNetworkExecuteProxyAutoConfigurationScript`.
     ///
-    /// - Returns: what to try, in order; never empty, and never another script.
-    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`): libpacparser is missing, the script cannot be run or failed,
-    ///   took too long, or answered nonsense; ``StreamError/cancelled``; `EINVAL` for a URL without a host.
+    /// - Returns: the choices to try, in order; never empty, and never another script.
+    /// - Throws: domain `http`, code 308 (`kCFErrorPACFileError`): libpacparser is missing, or the script cannot be
+    ///   run, failed, took too long, or returned an invalid answer; ``StreamError/cancelled``; `EINVAL` for a URL
+    ///   without a host.
     public nonisolated(nonsending) func choices(for url: URL) async throws(StreamError) -> [ProxyChoice] {
         try await choices(for: url, resolver: SystemResolver.shared)
     }
@@ -110,7 +115,8 @@ public struct ProxyScript: Sendable, Hashable {
             conversation, resolver: resolver)
     }
 
-    /// Asks the script, waiting on the calling thread. Replaces `CFNetworkCopyProxiesForAutoConfigurationScript`.
+    /// Runs the script to choose the proxies for a URL, blocking the thread. Replaces
+    /// `CFNetworkCopyProxiesForAutoConfigurationScript`.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func choices(for url: URL) throws(StreamError) -> [ProxyChoice] {
         let conversation = ProxyScriptConversation(text, try question(for: url))
@@ -125,9 +131,10 @@ public struct ProxyScript: Sendable, Hashable {
 }
 
 extension ProxyScriptSource {
-    /// The script, if it is here: a text, or a `file` URL.
+    /// Returns the script, if it is available locally: a text, or a `file` URL.
     ///
-    /// - Throws: as ``ProxyScript/init(file:)``; `ENOTSUP` for any other URL: NetKit loads those of `http` and `https`.
+    /// - Throws: the errors of ``ProxyScript/init(file:)``; `ENOTSUP` for any other URL. NetKit loads scripts from
+    ///   `http` and `https` URLs.
     public func script() throws(StreamError) -> ProxyScript {
         switch self {
         case .text(let text): return try ProxyScript(text)

@@ -1,19 +1,19 @@
 internal import HostResolver
 
-/// Reads what a proxy auto-configuration script said: `PROXY a:1; SOCKS5 b:2; DIRECT`.
+/// The parsed answer of a proxy auto-configuration script: `PROXY a:1; SOCKS5 b:2; DIRECT`.
 ///
-/// | entry | is |
+/// | entry | meaning |
 /// |---|---|
 /// | `DIRECT` | no proxy |
-/// | `PROXY host:port`, `HTTP host:port` | an HTTP proxy; port 80 if none is named |
-/// | `HTTPS host:port` | an HTTP proxy behind TLS; 443 |
-/// | `SOCKS host:port`, `SOCKS5 host:port` | SOCKS 5, which is told the name; 1080 |
-/// | `SOCKS4 host:port` | SOCKS 4; 1080 |
+/// | `PROXY host:port`, `HTTP host:port` | an HTTP proxy; default port 80 |
+/// | `HTTPS host:port` | an HTTP proxy reached through TLS; default port 443 |
+/// | `SOCKS host:port`, `SOCKS5 host:port` | SOCKS 5 with names sent to the proxy; default port 1080 |
+/// | `SOCKS4 host:port` | SOCKS 4; default port 1080 |
 ///
-/// As in browsers, letter case does not matter, an answer without a word in it means `DIRECT`, and an entry of a kind that is
-/// not known is passed over; an answer of such entries alone is an error, where browsers connect directly.
+/// As in browsers, letter case is ignored, a blank answer means `DIRECT`, and an entry of an unknown kind is skipped.
+/// An answer with only such entries is an error, where browsers connect directly.
 struct ProxyScriptAnswer {
-    /// The most entries that are read.
+    /// The maximum number of entries.
     static let mostEntries = 64
 
     let choices: [ProxyChoice]
@@ -51,7 +51,7 @@ struct ProxyScriptAnswer {
         default: return nil
         }
         guard let place = rest.first, rest.count == 1 else { return nil }
-        // Users and paths have no place here, though ProxyServer's text has one for them.
+        // Users and paths are not allowed here, although ProxyServer's text may contain them.
         if place.contains(where: { "@/?#".contains($0) }) { return nil }
         do throws(StreamError) {
             return .server(try ProxyServer("\(kind.rawValue)://\(place)"))

@@ -3,21 +3,21 @@ internal import EventLoops
 internal import Glibc
 internal import HostResolver
 
-/// One run of a script, in a process of its own that ends with this.
+/// One run of a script, in a process of its own that ends with this object.
 ///
-/// Theory of operation. A script comes from the network, may loop for ever, and is run by an engine in C that cannot be told to
-/// stop. It therefore gets a process, with limits of its own, that holds nothing of this one and can open nothing (`start.c` and
-/// `helper.c` say how), and that is ended at the deadline whatever it does. The two converse over a socket, which is read and
-/// written like any stream, so that only a blocking caller blocks.
+/// Theory of operation. A script comes from the network, may loop for ever, and is run by a C engine that cannot be
+/// stopped. It therefore gets a process with limits of its own, which contains nothing of this one and can open nothing
+/// (`start.c` and `helper.c` explain how), and which is killed at the deadline in any case. The two converse over a
+/// socket, which is read and written like any stream, so that only a blocking caller blocks.
 final class ProxyScriptProcess: Sendable {
     let process: Int32
     private let pair: StreamPair
     private let deadline: ContinuousClock.Instant
     private let limit: Duration
 
-    /// Starts the process; it is told nothing yet.
+    /// Starts the process, without sending it anything yet.
     ///
-    /// - Parameter deadline: when it is ended, if the limit began to count before now; nil: from now.
+    /// - Parameter deadline: when to kill the process, if the time limit began earlier; if nil, the limit begins now.
     init(limit: Duration, until deadline: ContinuousClock.Instant? = nil) throws(StreamError) {
         self.limit = limit
         self.deadline = deadline ?? .now + limit
@@ -37,7 +37,7 @@ final class ProxyScriptProcess: Sendable {
         _ = netkit_pac_end(process)
     }
 
-    /// Asks the script. Once only.
+    /// Runs the script. May be called only once.
     nonisolated(nonsending) func choices(
         _ conversation: consuming ProxyScriptConversation, resolver: any Resolver
     ) async throws(StreamError) -> [ProxyChoice] {
@@ -65,7 +65,7 @@ final class ProxyScriptProcess: Sendable {
         }
     }
 
-    /// Asks the script, waiting on the calling thread. Once only.
+    /// Runs the script, blocking the thread. May be called only once.
     @available(*, noasync)
     func blockingChoices(
         _ conversation: consuming ProxyScriptConversation, resolver: any Resolver
@@ -107,7 +107,7 @@ final class ProxyScriptProcess: Sendable {
         return (try? resolver.blockingAddresses(request)) ?? []
     }
 
-    /// Nil for what is not the name of a host.
+    /// Nil if the text is not a host name.
     private func request(_ name: String?) -> AddressRequest? {
         (try? HostName(name ?? ProxyScriptProcess.ownName)).map { AddressRequest($0, until: deadline) }
     }
@@ -128,7 +128,7 @@ final class ProxyScriptProcess: Sendable {
 
     private func explained(_ error: StreamError) -> StreamError {
         if error == .timedOut { return .script(.scriptTooSlow(limit), underlying: error) }
-        // The process went while it was written to.
+        // The process ended during a write to it.
         if error.isPOSIX(EPIPE) || error.isPOSIX(ECONNRESET) { return .script(.scriptDied, underlying: error) }
         return error
     }

@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 internal import HostResolver
 
-/// What a script is asked: a URL and its host, in letters that cannot be taken for a part of the script.
+/// The URL and host that a script is asked about, in letters that cannot be taken for a part of the script.
 ///
-/// As browsers do, nothing of a URL is told that a proxy would not see: no user, password or fragment, and of `https`, `ftps` and
-/// other schemes no path either, only the place.
+/// As in browsers, the script learns nothing of a URL that a proxy would not see: no user, password or fragment, and
+/// for `https`, `ftps` and other schemes no path either, only host and port.
 struct ProxyScriptQuestion: Equatable {
-    /// Longer URLs are told without path and query.
+    /// A longer URL is sent without path and query.
     static let longestURL = 2048
 
     let url: String
     let host: String
 
-    /// Nil for a URL without a host, or with one that cannot be.
+    /// Returns nil for a URL without a valid host.
     init?(_ url: URL) {
         guard let scheme = url.scheme?.lowercased(), let text = url.host(percentEncoded: false),
             scheme.utf8.allSatisfy({ Self.isPlain($0) })
@@ -49,7 +49,7 @@ struct ProxyScriptQuestion: Equatable {
         }
     }
 
-    /// Percent-encodes whatever could end or continue a string of JavaScript.
+    /// Percent-encodes all characters that could end or continue a JavaScript string.
     private static func escaped(_ text: String) -> String {
         let allowed = Set("/:?#[]@!$&()*+,;=%~.-_".utf8)
         var bytes: [UInt8] = []

@@ -1,15 +1,16 @@
-/// The catalogue of what can be wrong with proxy scripts.
+/// The catalogue of messages about proxy scripts.
 extension Sentence {
     static func scriptTooLarge(_ limit: Int) -> Sentence {
         Sentence("script.size", "The proxy script is larger than the limit of %1 bytes.", String(limit))
     }
 
     static let scriptNeedsHost = Sentence(
-        "script.host", "The URL names no host, so no proxy script can decide about it.")
+        "script.host", "The URL has no host, so no proxy script can decide about it.")
 
     static func scriptElsewhere(_ url: String) -> Sentence {
         Sentence(
-            "script.elsewhere", "The proxy script at %1 has to be loaded first; NetKit does that for http and https.",
+            "script.elsewhere",
+            "The proxy script at %1 must be loaded first; NetKit does that for http and https.",
             url)
     }
 
@@ -22,17 +23,17 @@ extension Sentence {
     }
 
     static let scriptDied = Sentence(
-        "script.died", "The proxy script ended without an answer: it crashed, or needed more than it was allowed.")
+        "script.died", "The proxy script ended without an answer: it crashed, or exceeded a limit.")
 
     static let scriptNotStarted = Sentence(
         "script.notStarted", "The helper process for the proxy script ended before it was ready.")
 
     static func scriptNamesTooMany(_ limit: Int) -> Sentence {
-        Sentence("script.names", "The proxy script asked for the addresses of more than %1 names.", String(limit))
+        Sentence("script.names", "The proxy script looked up more than %1 names.", String(limit))
     }
 
     static func scriptTooSlow(_ limit: Duration) -> Sentence {
-        Sentence("script.slow", "The proxy script took longer than its limit of %1, and was ended.", "\(limit)")
+        Sentence("script.slow", "The proxy script exceeded its time limit of %1 and was ended.", "\(limit)")
     }
 
     static func scriptAnswerTooLong(_ limit: Int) -> Sentence {
@@ -47,7 +48,7 @@ extension Sentence {
         Sentence("script.answer", "The proxy script answered “%1”, which names no proxy.", trimmed(entry))
     }
 
-    /// What a person can read of a text that came from a script: one line, at most 200 characters.
+    /// The readable part of a text from a script: one line, at most 200 characters.
     private static func trimmed(_ text: String) -> String {
         let words = text.split { $0.isWhitespace || $0.isNewline }.joined(separator: " ")
         let shown = words.unicodeScalars.prefix(200).map { scalar in
@@ -59,7 +60,7 @@ extension Sentence {
 }
 
 extension StreamError {
-    /// `kCFErrorPACFileError`; CFStream has no number of its own for it.
+    /// `kCFErrorPACFileError`; CFStream has no number of its own for this error.
     static func script(_ sentence: Sentence, underlying: (any Error)? = nil) -> StreamError {
         StreamError(domain: .http, code: 308, sentence: sentence, underlying: underlying)
     }
@@ -68,7 +69,7 @@ extension StreamError {
         .script(
             Sentence(
                 "script.library",
-                "Proxy scripts cannot be run here (%1). They need libpacparser, which is in the package libpacparser1.",
+                "Proxy scripts cannot be run (%1). Install libpacparser, which is in the Debian package libpacparser1.",
                 reason))
     }
 }

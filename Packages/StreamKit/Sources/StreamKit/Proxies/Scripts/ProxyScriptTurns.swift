@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Lets at most so many scripts run at once; the others wait for their turn, in order.
+/// Limits the number of scripts that run at once. Others wait for their turn, in order.
 final class ProxyScriptTurns: Sendable {
     static let shared = ProxyScriptTurns(limit: ProxyScript.mostProcesses)
 
@@ -10,9 +10,9 @@ final class ProxyScriptTurns: Sendable {
         queue = Locked(TurnQueue(limit: limit))
     }
 
-    /// Waits for a turn, which is given back with ``leave()``.
+    /// Waits for a turn. The caller returns it with ``leave()``.
     ///
-    /// - Throws: ``StreamError/timedOut`` at the deadline; ``StreamError/cancelled``; no turn is kept then.
+    /// - Throws: ``StreamError/timedOut`` at the deadline, or ``StreamError/cancelled``. The caller then holds no turn.
     nonisolated(nonsending) func enter(until deadline: Moment?) async throws(StreamError) {
         let point = WaitPoint()
         let ticket = queue.withLock { $0.enter(point) }
@@ -38,13 +38,13 @@ final class ProxyScriptTurns: Sendable {
     }
 }
 
-/// Who has a turn and who waits for one.
+/// The free turns, and the waiters for one.
 ///
-/// Invariant: at each moment, the turns that are free and those that are held add up to the limit, and one is free only if nobody
-/// waits. Each function decides and changes in one step, so that there is no moment in which a turn belongs to a waiter that
-/// has gone.
+/// Invariant: the free turns and the held turns always add up to the limit, and a turn is free only if there are no
+/// waiters. Each method decides and changes the state in one step, so that a turn never belongs to a waiter that has
+/// gone.
 struct TurnQueue<Waiter> {
-    /// A place in the queue.
+    /// A position in the queue.
     struct Ticket: Hashable {
         fileprivate let number: UInt64
     }
@@ -57,7 +57,7 @@ struct TurnQueue<Waiter> {
         free = limit
     }
 
-    /// Takes a free turn, and gives nil; else queues the waiter.
+    /// Takes a free turn and returns nil; without a free turn, queues the waiter.
     mutating func enter(_ waiter: Waiter) -> Ticket? {
         if free > 0 {
             free -= 1
@@ -68,10 +68,11 @@ struct TurnQueue<Waiter> {
         return waiting.last?.ticket
     }
 
-    /// True if the turn has come. Tickets are given turns in order, so that this is when it no longer waits.
+    /// Whether the turn has come. Turns are given to the waiters in order, so this is the case once the ticket no
+    /// longer waits.
     func hasTurn(_ ticket: Ticket) -> Bool { !waiting.contains { $0.ticket == ticket } }
 
-    /// Gives a turn back: to the first that waits, which is to be woken, or to nobody.
+    /// Returns a turn. Gives it to the first waiter, which is returned to be woken, if there is one.
     mutating func leave() -> Waiter? {
         if waiting.isEmpty {
             free += 1
@@ -80,7 +81,7 @@ struct TurnQueue<Waiter> {
         return waiting.removeFirst().waiter
     }
 
-    /// Ends waiting; a turn that had come goes to the next, which is to be woken.
+    /// Stops waiting. A turn that had already come goes to the next waiter, which is returned to be woken.
     mutating func withdraw(_ ticket: Ticket) -> Waiter? {
         guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return leave() }
         waiting.remove(at: index)

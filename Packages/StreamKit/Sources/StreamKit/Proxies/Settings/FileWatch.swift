@@ -1,18 +1,18 @@
 internal import EventLoops
 internal import Glibc
 
-/// Waits for changes of one file by inotify(7), on an event loop.
+/// Waits for changes of one file with inotify(7), on an event loop.
 ///
-/// The folder is watched, not the file: an editor puts a new file in the place of the old one, and a file that is not there
-/// yet may come. A change is a file that was closed after writing, moved into or out of the place, or removed; not each
-/// write, so a half-written file is not read.
+/// The directory is watched, not the file: an editor replaces the old file with a new one, and a missing file may be
+/// created. A change is a file closed after writing, moved to or from the path, or removed. Single writes are ignored,
+/// so that a half-written file is not read.
 final class FileWatch: Sendable {
     private let point: WaitPoint
     private let name: [UInt8]
 
-    /// Begins to watch.
+    /// Starts to watch.
     ///
-    /// - Throws: an `errno` if the folder is not there, or the system gives no more watches.
+    /// - Throws: an `errno` if the directory does not exist, or the system has no more watches.
     init(path: String) throws(StreamError) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         let folder = (path.hasPrefix("/") ? "/" : "./") + parts.dropLast().joined(separator: "/")
@@ -36,7 +36,7 @@ final class FileWatch: Sendable {
         point.close()
     }
 
-    /// Waits for the next change; false at the end.
+    /// Waits for the next change. Returns false at the end.
     nonisolated(nonsending) func next() async -> Bool {
         guard point.enter(.reader) == .entered else { return false }
         defer { point.leave(.reader) }
@@ -56,9 +56,9 @@ final class FileWatch: Sendable {
         return false
     }
 
-    /// Whether one of these events is about the file; or they were too many to be told (IN_Q_OVERFLOW).
+    /// Whether one of the events is about the file, or events were lost (IN_Q_OVERFLOW).
     ///
-    /// struct inotify_event: watch, mask and cookie of 4 bytes each, the length of the name, the name with NULs behind it.
+    /// struct inotify_event: watch, mask and cookie of 4 bytes each, the length of the name, the name followed by NULs.
     private func concerns(_ events: ArraySlice<UInt8>) -> Bool {
         var rest = events
         var isConcerned = false

@@ -1,16 +1,16 @@
 internal import HostResolver
 
-/// A range of addresses, `address/length`; or one address. IPv4 stands in it in mapped form (RFC 4291 §2.5.5.2), so that
-/// `::ffff:192.0.2.1` and `192.0.2.1` are the same host.
+/// A range of addresses, `address/length`, or a single address. IPv4 is represented in mapped form (RFC 4291 §2.5.5.2),
+/// so that `::ffff:192.0.2.1` and `192.0.2.1` are the same host.
 struct IPNetwork: Sendable, Hashable {
     private let bits: UInt128
     private let length: Int
 
-    /// Where IPv4 begins.
+    /// The prefix of mapped IPv4 addresses.
     private static let mapped: UInt128 = 0xFFFF << 32
 
-    /// Reads an address, `192.0.2.0/24`, the short form `10/8` or `169.254/16`, or `2001:db8::/32`; IPv6 with or without
-    /// brackets. Nil for anything else, and for an IPv6 address with a zone.
+    /// Parses an address, `192.0.2.0/24`, the short form `10/8` or `169.254/16`, or `2001:db8::/32`; IPv6 with or
+    /// without brackets. Returns nil for anything else, and for an IPv6 address with a zone.
     init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first, parts.count <= 2 else { return nil }
@@ -49,7 +49,7 @@ struct IPNetwork: Sendable, Hashable {
 
     func contains(_ address: IPAddress) -> Bool {
         switch address {
-        // `::/0` is about IPv6, not about everything.
+        // `::/0` means all of IPv6, not IPv4.
         case .v4(let address): length >= 96 && contains(IPNetwork.mapped | UInt128(address.rawValue))
         case .v6(let address): contains(address.rawValue)
         }

@@ -1,6 +1,6 @@
 internal import HostResolver
 
-/// The hosts that are reached without a proxy.
+/// The hosts to reach without a proxy.
 ///
 /// ```swift
 /// let list = ProxyBypassList(noProxy: "localhost, .example.org, 10/8, [2001:db8::]/32, build.test:8080")
@@ -11,26 +11,26 @@ public struct ProxyBypassList: Sendable, Hashable {
     /// The rules, in the order in which they were written.
     public var rules: [ProxyBypassRule]
 
-    /// Elements that make no sense, for people to look at; they cover nothing.
+    /// The elements that could not be parsed, for messages. They cover no host.
     public let unreadable: [String]
 
-    /// No rules: every host goes through the proxy.
+    /// No rules: every host is reached through the proxy.
     public static let none = ProxyBypassList([])
 
-    /// A list of rules.
+    /// Makes a list of rules.
     public init(_ rules: [ProxyBypassRule]) {
         self.rules = rules
         unreadable = []
     }
 
-    /// Reads a `no_proxy` variable: elements that are separated by commas, with spaces around them or not.
+    /// Parses a `no_proxy` variable: elements separated by commas, with or without spaces around them.
     ///
-    /// An element with a space inside is unreadable. curl takes the word before the space and nothing behind it.
+    /// An element with a space inside cannot be parsed. curl uses the word before the space and ignores the rest.
     public init(noProxy text: String) {
         self.init(text.split(separator: ",").map { ProxyBypassList.trimmed($0) }) { ProxyBypassRule(noProxy: $0) }
     }
 
-    /// Reads an exceptions list of Apple's settings. Replaces `kCFNetworkProxiesExceptionsList`.
+    /// Parses an exceptions list of Apple's settings. Replaces `kCFNetworkProxiesExceptionsList`.
     public init(exceptions: [String]) {
         self.init(exceptions.map { ProxyBypassList.trimmed($0[...]) }) { ProxyBypassRule(exception: $0) }
     }
@@ -45,16 +45,16 @@ public struct ProxyBypassList: Sendable, Hashable {
         self.unreadable = unreadable
     }
 
-    /// Whether a rule is about this host: a name or an address, IPv6 with or without brackets.
+    /// Whether a rule covers this host: a name or an address, IPv6 with or without brackets.
     ///
-    /// Case does not matter, nor does a final dot. `port` is the one that will be connected to; rules about one port
-    /// cover nothing without it.
+    /// Letter case and a final dot are ignored. `port` is the port to connect to; without it, rules for one port do not
+    /// apply.
     public func covers(host: String, port: UInt16? = nil) -> Bool {
         let host = Host(host)
         return rules.contains { $0.covers(host, port: port) }
     }
 
-    /// A host to be judged.
+    /// A host to match against the rules.
     enum Host {
         case name(String)
         case address(IPAddress)
@@ -62,7 +62,7 @@ public struct ProxyBypassList: Sendable, Hashable {
         init(_ text: String) {
             let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
             if case .v6(let address)? = IPAddress(bare) {
-                // The zone says where the host is, not who it is.
+                // A zone is part of the route to the host, not of its identity.
                 self = .address(.v6(IPv6Address(rawValue: address.rawValue)))
             } else if let address = IPAddress(bare) {
                 self = .address(address)
@@ -71,7 +71,7 @@ public struct ProxyBypassList: Sendable, Hashable {
             }
         }
 
-        /// This machine, whatever it is called.
+        /// Whether the host is this machine.
         var isLoopback: Bool {
             switch self {
             case .name(let name): name == "localhost" || name.hasSuffix(".localhost")
@@ -82,12 +82,12 @@ public struct ProxyBypassList: Sendable, Hashable {
         var isSimpleName: Bool { if case .name(let name) = self { !name.contains(".") } else { false } }
     }
 
-    /// Lower case, without the final dot, international labels in ASCII where they can be converted.
+    /// Lower case, without the final dot, with international labels in ASCII where they can be converted.
     static func normalized(_ name: Substring) -> String {
         var text = name.lowercased()
         if text.utf8.contains(where: { $0 >= 0x80 }), !text.contains("*") {
             let dot = text.hasPrefix(".") ? "." : ""
-            // A name that cannot be converted is one that no connection is made to.
+            // No connection is made to a name that cannot be converted.
             if let converted = try? HostName(String(text.drop { $0 == "." })) { text = dot + converted.ascii }
         }
         if text.utf8.count > 1, text.hasSuffix(".") { text.removeLast() }

@@ -1,23 +1,24 @@
 internal import HostResolver
 
-/// One rule about hosts that are reached without a proxy: a host, a domain, a pattern, an address, a network; each with a
-/// port if it is only about that one.
+/// A rule about hosts that are reached without a proxy: a host, a domain, a pattern, an address or a network, each for
+/// any port or for one.
 ///
-/// Two ways of writing are in use, and they differ in what a bare name means:
+/// Two notations are in use, and they differ in the meaning of a bare name:
+///
 ///
 /// | text | ``init(noProxy:)`` | ``init(exception:)`` |
 /// |---|---|---|
 /// | `example.org` | the host and all below | the host |
 /// | `.example.org` | the host and all below | all below |
 /// | `*.example.org` | all below | all below |
-/// | `www.*.org`, `10.1.*` | as a pattern | as a pattern |
+/// | `www.*.org`, `10.1.*` | a pattern | a pattern |
 /// | `192.0.2.7`, `2001:db8::1`, `[2001:db8::1]` | the address | the address |
 /// | `192.0.2.0/24`, `10/8`, `2001:db8::/32` | the network | the network |
 /// | `example.org:8080`, `192.0.2.7:80`, `[::1]:80` | that port only | that port only |
 /// | `*` | every host | every host |
 /// | `<local>` | names without a dot | names without a dot |
 ///
-/// A network only covers hosts that are written as addresses: names are not looked up for this.
+/// A network covers only hosts that are written as addresses: names are not looked up to match rules.
 public struct ProxyBypassRule: Sendable, Hashable {
     private enum Hosts: Sendable, Hashable {
         case all
@@ -34,14 +35,14 @@ public struct ProxyBypassRule: Sendable, Hashable {
     private let hosts: Hosts
     private let port: UInt16?
 
-    /// Reads one element of a `no_proxy` variable, as curl does; nil if it makes no sense.
+    /// Parses one element of a `no_proxy` variable, as curl does. Returns nil if it is invalid.
     ///
     /// Beyond curl: ports, patterns, and `10/8` for `10.0.0.0/8`.
     public init?(noProxy text: String) {
         self.init(text, isDomain: true)
     }
 
-    /// Reads one element of an exceptions list, as Apple's settings have it; nil if it makes no sense.
+    /// Parses one element of an exceptions list of Apple's settings. Returns nil if it is invalid.
     public init?(exception text: String) {
         self.init(text, isDomain: false)
     }
@@ -67,7 +68,7 @@ public struct ProxyBypassRule: Sendable, Hashable {
             hosts = .network(network)
             return
         }
-        // A number behind a slash that was no network, brackets around no address.
+        // A slash without a valid network, or brackets without a valid address.
         if host.isEmpty || host.utf8.contains(where: { "/[]:@".utf8.contains($0) }) { return nil }
         let name = ProxyBypassList.normalized(host)
         switch name {
@@ -86,13 +87,13 @@ public struct ProxyBypassRule: Sendable, Hashable {
         }
     }
 
-    /// Whether the rule is about this host.
+    /// Whether the rule covers this host.
     func covers(_ host: ProxyBypassList.Host, port: UInt16?) -> Bool {
         if let wanted = self.port, wanted != port { return false }
         switch (hosts, host) {
         case (.all, _): return true
         case (.network(let network), .address(let address)): return network.contains(address)
-        // An address has no domains, but `10.1.*` is meant for addresses.
+        // An address has no domains, but a pattern such as `10.1.*` matches addresses.
         case (.pattern(let pattern), .address(let address)):
             return ProxyBypassRule.matches(address.description, pattern)
         case (_, .address), (.network, .name): return false
@@ -104,8 +105,8 @@ public struct ProxyBypassRule: Sendable, Hashable {
         }
     }
 
-    /// `*` stands for any characters. No backtracking over more than one star at a time, so the time is bounded by the product
-    /// of the lengths.
+    /// Matches a pattern in which `*` stands for any characters. Backtracks to the last star only, so the time is
+    /// bounded by the product of the lengths.
     private static func matches(_ text: String, _ pattern: String) -> Bool {
         let text = Array(text.utf8)
         let pattern = Array(pattern.utf8)

@@ -1,23 +1,23 @@
-/// One thing to try for a URL, from ``ProxySettings/choices(for:)``. Replaces `kCFProxyTypeKey`'s values.
+/// One way to reach a URL, from ``ProxySettings/choices(for:)``. Replaces the values of `kCFProxyTypeKey`.
 public enum ProxyChoice: Sendable, Hashable {
     /// Without a proxy (`kCFProxyTypeNone`).
     case direct
     /// Through this proxy (`kCFProxyTypeHTTP`, `kCFProxyTypeHTTPS`, `kCFProxyTypeFTP`, `kCFProxyTypeSOCKS`).
     case server(ProxyServer)
-    /// As a script says (`kCFProxyTypeAutoConfigurationURL`, `kCFProxyTypeAutoConfigurationJavaScript`).
+    /// As decided by a script (`kCFProxyTypeAutoConfigurationURL`, `kCFProxyTypeAutoConfigurationJavaScript`).
     case script(ProxyScriptSource)
 }
 
-/// Where a proxy auto-configuration (PAC) script is.
+/// The source of a proxy auto-configuration (PAC) script.
 public enum ProxyScriptSource: Sendable, Hashable {
-    /// At a URL: `kCFProxyAutoConfigurationURLKey`.
+    /// The script at a URL: `kCFProxyAutoConfigurationURLKey`.
     case url(String)
-    /// Here: `kCFProxyAutoConfigurationJavaScriptKey`.
+    /// The text of the script: `kCFProxyAutoConfigurationJavaScriptKey`.
     case text(String)
 }
 
 extension ProxyChoice: CustomStringConvertible {
-    /// `direct`, `http://proxy.example:3128`, or where the script is.
+    /// `direct`, `http://proxy.example:3128`, or the source of the script.
     public var description: String {
         switch self {
         case .direct: "direct"

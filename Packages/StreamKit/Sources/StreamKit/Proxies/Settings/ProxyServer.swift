@@ -1,32 +1,32 @@
 internal import Glibc
 internal import HostResolver
 
-/// A proxy as settings name it: what it speaks, where it is, and who one is there.
+/// A proxy in settings: its protocol, its address, and the user's login.
 ///
 /// ```swift
 /// let proxy = try ProxyServer("socks5h://me:secret@localhost:9050")
 /// ```
 ///
-/// A value without behaviour: ``route`` makes a way of a SOCKS proxy, and NetKit does of an HTTP proxy. Replaces the
+/// A value without behaviour: ``route`` makes a route from a SOCKS proxy, and NetKit from an HTTP proxy. Replaces the
 /// dictionaries of `CFNetworkCopyProxiesForURL` with their keys `kCFProxyTypeKey`, `kCFProxyHostNameKey`,
 /// `kCFProxyPortNumberKey`, `kCFProxyUsernameKey` and `kCFProxyPasswordKey`.
 public struct ProxyServer: Sendable, Hashable {
-    /// What a proxy speaks.
+    /// The protocol of a proxy.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// HTTP: `http` URLs in absolute form, all others through CONNECT (`kCFProxyTypeHTTP`, `kCFProxyTypeHTTPS`).
         case http
-        /// The same, and TLS up to the proxy.
+        /// HTTP, with TLS to the proxy.
         case https
-        /// SOCKS 4, names looked up here.
+        /// SOCKS 4, with names looked up here.
         case socks4
-        /// SOCKS 4, names sent to the proxy.
+        /// SOCKS 4, with names sent to the proxy.
         case socks4a
-        /// SOCKS 5, names looked up here.
+        /// SOCKS 5, with names looked up here.
         case socks5
-        /// SOCKS 5, names sent to the proxy (`kCFProxyTypeSOCKS`).
+        /// SOCKS 5, with names sent to the proxy (`kCFProxyTypeSOCKS`).
         case socks5h
 
-        /// Where such a proxy is unless its port is named: 80, 443 or 1080.
+        /// The port of such a proxy if none is given: 80, 443 or 1080.
         public var defaultPort: UInt16 {
             switch self {
             case .http: 80
@@ -36,26 +36,26 @@ public struct ProxyServer: Sendable, Hashable {
         }
     }
 
-    /// What it speaks.
+    /// The protocol of the proxy.
     public var kind: Kind
-    /// Its name or address; IPv6 without brackets.
+    /// The proxy's name or address; IPv6 without brackets.
     public var host: String
-    /// Its port.
+    /// The proxy's port.
     public var port: UInt16
-    /// The user there.
+    /// The user name for the proxy.
     public var user: String?
-    /// The user's password. Never in descriptions or errors.
+    /// The user's password. Descriptions and errors never contain it.
     public var password: String?
-    /// Whether an HTTP proxy gets the user and the password as Basic with the first request, before it asks: anyone who
-    /// answers at its address gets the password then. False by default. Ignored by SOCKS.
+    /// Whether an HTTP proxy gets user name and password as Basic with the first request, before it asks for them. Any
+    /// server that answers at its address then gets the password. Default false. Ignored by SOCKS.
     public var sendsLoginUnasked = false
-    /// The proxies through which this one is reached, the nearest first, each behind its own ``via``. Empty (default): this one is
-    /// reached directly.
+    /// The proxies through which this one is reached, the nearest first, each behind its own ``via``. If empty
+    /// (default), this one is reached directly.
     ///
-    /// ``route`` and NetKit's routes lead through them; ``socksProxy`` is this proxy alone.
+    /// ``route`` and NetKit's routes pass through them; ``socksProxy`` is this proxy alone.
     public var via: [ProxyServer] = []
 
-    /// Names a proxy; without a port, its kind's.
+    /// Makes a proxy; without a port, it has the default port of its kind.
     public init(_ kind: Kind, host: String, port: UInt16? = nil, user: String? = nil, password: String? = nil) {
         self.kind = kind
         self.host = host
@@ -64,27 +64,27 @@ public struct ProxyServer: Sendable, Hashable {
         self.password = password
     }
 
-    /// Reads `[kind://][user[:password]@]host[:port]`, with user and password percent-encoded.
+    /// Parses `[kind://][user[:password]@]host[:port]`, with user and password percent-encoded.
     ///
-    /// Without a kind it is `http`; `socks` is SOCKS 5 with names sent to the proxy. curl differs: to it `socks` is
-    /// SOCKS 4, and an HTTP proxy without a port has 1080.
+    /// The default kind is `http`; `socks` is SOCKS 5 with names sent to the proxy. curl differs: `socks` is SOCKS 4
+    /// there, and an HTTP proxy without a port has port 1080.
     ///
-    /// - Throws: `EINVAL`, with a sentence that repeats neither user nor password; also for a password with SOCKS 4, which
-    ///   cannot carry one.
+    /// - Throws: `EINVAL`, with a message that contains neither user name nor password; also for a password with SOCKS
+    ///   4, which cannot carry one.
     public init(_ text: String) throws(StreamError) {
         var rest = text[...]
         kind = .http
         if let separator = text.firstRange(of: "://") {
             let scheme = text[..<separator.lowerBound].lowercased()
             guard let named = scheme == "socks" ? .socks5h : Kind(rawValue: scheme) else {
-                throw StreamError(posix: EINVAL, .proxyUnreadable("“\(scheme)” is no kind of proxy that is known here"))
+                throw StreamError(posix: EINVAL, .proxyUnreadable("unknown kind “\(scheme)”"))
             }
             kind = named
             rest = text[separator.upperBound...]
         }
         if let end = rest.firstIndex(where: { "/?#".contains($0) }) {
             guard rest[end...] == "/" else {
-                throw StreamError(posix: EINVAL, .proxyUnreadable("there is a path behind its port"))
+                throw StreamError(posix: EINVAL, .proxyUnreadable("a path follows its port"))
             }
             rest = rest[..<end]
         }
@@ -93,7 +93,7 @@ public struct ProxyServer: Sendable, Hashable {
             user = try ProxyServer.decode(parts[0])
             password = parts.count > 1 ? try ProxyServer.decode(parts[1]) : nil
             if kind == .socks4 || kind == .socks4a, password?.isEmpty == false {
-                throw StreamError(posix: EINVAL, .proxyUnreadable("SOCKS 4 has no passwords"))
+                throw StreamError(posix: EINVAL, .proxyUnreadable("SOCKS 4 does not support passwords"))
             }
             rest = rest[rest.index(after: at)...]
         }
@@ -102,13 +102,13 @@ public struct ProxyServer: Sendable, Hashable {
             host = String(rest[rest.index(after: rest.startIndex)..<end])
             let behind = rest[rest.index(after: end)...]
             guard behind.isEmpty || behind.hasPrefix(":"), case .v6? = IPAddress(host) else {
-                throw StreamError(posix: EINVAL, .proxyUnreadable("what is in its brackets is no IPv6 address"))
+                throw StreamError(posix: EINVAL, .proxyUnreadable("the text in brackets is not an IPv6 address"))
             }
             portText = behind.isEmpty ? nil : behind.dropFirst()
         } else {
             let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count <= 2 else {
-                throw StreamError(posix: EINVAL, .proxyUnreadable("an IPv6 address must stand in brackets"))
+                throw StreamError(posix: EINVAL, .proxyUnreadable("an IPv6 address must be in brackets"))
             }
             host = parts.first.map(String.init) ?? ""
             portText = parts.count > 1 ? parts[1] : nil
@@ -116,17 +116,18 @@ public struct ProxyServer: Sendable, Hashable {
         do throws(ResolverError) {
             _ = try HostName(host)
         } catch {
-            throw StreamError(posix: EINVAL, .proxyUnreadable("it names no possible host"), underlying: error)
+            throw StreamError(posix: EINVAL, .proxyUnreadable("the host name is invalid"), underlying: error)
         }
         port = kind.defaultPort
         if let portText, !portText.isEmpty {
             guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(portText), number > 0
-            else { throw StreamError(posix: EINVAL, .proxyUnreadable("its port is not between 1 and 65535")) }
+            else { throw StreamError(posix: EINVAL, .proxyUnreadable("the port must be between 1 and 65535")) }
             port = number
         }
     }
 
-    /// The route through this proxy, behind those of ``via``; nil if one of them is an HTTP proxy, for which NetKit makes routes.
+    /// The route through this proxy, behind those of ``via``; nil if one of them is an HTTP proxy, for which NetKit
+    /// makes routes.
     public var route: ProxyRoute? {
         let hops = via.map(\.route?.hops) + [socksProxy.map { [$0] }]
         return hops.contains { $0 == nil } ? nil : ProxyRoute(hops: hops.flatMap { $0 ?? [] })
@@ -147,7 +148,7 @@ public struct ProxyServer: Sendable, Hashable {
         }
     }
 
-    /// Undoes percent-encoding (RFC 3986 §2.1).
+    /// Decodes percent-encoding (RFC 3986 §2.1).
     private static func decode(_ text: Substring) throws(StreamError) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8
@@ -157,12 +158,14 @@ public struct ProxyServer: Sendable, Hashable {
                 continue
             }
             guard let high = rest.popFirst().flatMap(hexDigit), let low = rest.popFirst().flatMap(hexDigit) else {
-                throw StreamError(posix: EINVAL, .proxyUnreadable("a % of its user or password begins no %XX"))
+                throw StreamError(
+                    posix: EINVAL,
+                    .proxyUnreadable("a % in user name or password must be followed by two hexadecimal digits"))
             }
             bytes.append(high << 4 | low)
         }
         guard let decoded = String(validating: bytes, as: UTF8.self) else {
-            throw StreamError(posix: EINVAL, .proxyUnreadable("its user or password is not UTF-8"))
+            throw StreamError(posix: EINVAL, .proxyUnreadable("user name or password is not UTF-8"))
         }
         return decoded
     }
@@ -178,7 +181,7 @@ public struct ProxyServer: Sendable, Hashable {
 }
 
 extension ProxyServer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// `kind://host:port`, after those of ``via`` and a space each: no user, no password.
+    /// `kind://host:port`, preceded by those of ``via`` and a space each. Contains neither user name nor password.
     public var description: String {
         let place =
             host.utf8.contains(UInt8(ascii: ":"))
@@ -186,10 +189,10 @@ extension ProxyServer: CustomStringConvertible, CustomDebugStringConvertible, Cu
         return (via.map(\.description) + [place]).joined(separator: " ")
     }
 
-    /// The same.
+    /// The description.
     public var debugDescription: String { description }
 
-    /// No password here either.
+    /// The properties without the password.
     public var customMirror: Mirror {
         Mirror(self, children: ["kind": kind, "host": host, "port": port, "user": user ?? "none", "via": via])
     }

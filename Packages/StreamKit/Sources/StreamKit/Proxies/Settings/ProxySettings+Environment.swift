@@ -1,31 +1,32 @@
 internal import Glibc
 
 extension ProxySettings {
-    /// Reads the variables of this process's environment that programs on Linux go by.
+    /// Reads the proxy variables of this process's environment that are customary on Linux.
     ///
-    /// | variable | for |
+    /// | variable | used for |
     /// |---|---|
     /// | `http_proxy` | `http` URLs |
     /// | `https_proxy`, `HTTPS_PROXY` | `https` URLs |
     /// | `ftp_proxy`, `FTP_PROXY` | `ftp` URLs |
-    /// | `all_proxy`, `ALL_PROXY` | every URL, after its scheme's own |
+    /// | `all_proxy`, `ALL_PROXY` | every URL, after the proxies of its scheme |
     /// | `no_proxy`, `NO_PROXY` | hosts to reach directly |
     ///
-    /// Lower case wins; an empty variable is none. `HTTP_PROXY` is never read: a CGI program finds the `Proxy` field of
-    /// whoever asks there (CVE-2016-5385). Call it at the program's start: another thread's `setenv` is a data race.
+    /// Lower case takes precedence; an empty variable counts as unset. `HTTP_PROXY` is never read: in a CGI program, it
+    /// contains the `Proxy` field of the client's request (CVE-2016-5385). Call this at the start of the program,
+    /// because another thread's `setenv` is a data race.
     ///
-    /// - Throws: `EINVAL` for a variable that cannot be read, by its name, without its value.
+    /// - Throws: `EINVAL` for an invalid variable, with its name and without its value.
     public static func environment() throws(StreamError) -> ProxySettings {
         try environment { name in getenv(name).map { String(cString: $0) } }
     }
 
-    /// Reads the same from variables that are given: for tests, and for environments of other processes.
+    /// Reads the same from the given variables: for tests, and for the environments of other processes.
     public static func environment(_ variables: [String: String]) throws(StreamError) -> ProxySettings {
         try environment { variables[$0] }
     }
 
     private static func environment(_ value: (String) -> String?) throws(StreamError) -> ProxySettings {
-        /// The variable's value, in lower case first.
+        /// The variable's name and value; the name in lower case takes precedence.
         func find(_ name: String, orUpper: Bool = true) -> (String, String)? {
             for name in orUpper ? [name, name.uppercased()] : [name] {
                 if let text = value(name), !text.isEmpty { return (name, text) }

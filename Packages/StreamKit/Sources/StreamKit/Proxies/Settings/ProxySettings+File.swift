@@ -1,13 +1,13 @@
 internal import Glibc
 
 extension ProxySettings {
-    /// Most bytes of a settings file.
+    /// The largest settings file, in bytes.
     public static let largestFile = 64 * 1024
 
-    /// Reads settings from the text of a file: lines of `name = value`.
+    /// Parses the text of a settings file: lines of `name = value`.
     ///
     /// ```
-    /// # for everybody in this house
+    /// # for all users of this network
     /// http_proxy  = http://proxy.example:3128
     /// https_proxy = "http://proxy.example:3128, http://spare.example:3128"
     /// all_proxy   = socks5h://localhost:9050
@@ -15,12 +15,12 @@ extension ProxySettings {
     /// exclude_simple_hostnames = yes
     /// ```
     ///
-    /// The names are those of ``environment()``, in either case, and `export` may stand before them, so that a file for a
-    /// shell or `/etc/environment` can be read. Beyond these: several proxies with commas between them, to be tried in
-    /// turn; `exceptions`, a list as Apple's settings have it; `exclude_simple_hostnames`, `bypass_loopback` and
-    /// `ftp_passive`, which are `yes` or `no`; `auto_config_url`, where a script is. Other names are passed over.
+    /// The names are those of ``environment()``, in either case. `export` may precede them, so that a shell script or
+    /// `/etc/environment` can be read. In addition: several proxies separated by commas, to be tried in turn;
+    /// `exceptions`, a list in the notation of Apple's settings; `exclude_simple_hostnames`, `bypass_loopback` and
+    /// `ftp_passive`, which are `yes` or `no`; `auto_config_url`, the URL of a script. Other names are ignored.
     ///
-    /// - Throws: `EINVAL` for a line that cannot be read, by its number, without its value.
+    /// - Throws: `EINVAL` for an invalid line, with its number and without its value.
     public init(fileText: String) throws(StreamError) {
         self.init()
         let lines = fileText.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -35,7 +35,7 @@ extension ProxySettings {
 
     /// Reads the settings in a file; nil if there is no such file.
     ///
-    /// - Throws: as ``init(fileText:)``; an `errno` if the file cannot be read; `EFBIG` if it is larger than
+    /// - Throws: the errors of ``init(fileText:)``; an `errno` if the file cannot be read; `EFBIG` if it is larger than
     ///   ``largestFile``.
     public static func file(_ path: String) throws(StreamError) -> ProxySettings? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -60,7 +60,7 @@ extension ProxySettings {
         if line.isEmpty || line.hasPrefix("#") { return }
         if line.hasPrefix("export ") { line = ProxySettings.trimmed(line.dropFirst(7)) }
         guard let equals = line.firstIndex(of: "=") else {
-            throw StreamError(posix: EINVAL, .settingsUnreadable("there is no “=” in it"))
+            throw StreamError(posix: EINVAL, .settingsUnreadable("it contains no “=”"))
         }
         let name = ProxySettings.trimmed(line[..<equals]).lowercased()
         var value = ProxySettings.trimmed(line[line.index(after: equals)...])
@@ -96,7 +96,7 @@ extension ProxySettings {
         switch value.lowercased() {
         case "yes", "true", "on", "1": true
         case "no", "false", "off", "0": false
-        default: throw StreamError(posix: EINVAL, .settingsUnreadable("it wants yes or no"))
+        default: throw StreamError(posix: EINVAL, .settingsUnreadable("the value must be yes or no"))
         }
     }
 

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Which proxies to use for what: from the environment, from a file, or by hand.
+/// The proxies to use, by scheme and host: from the environment, from a file, or set by the program.
 ///
 /// ```swift
 /// let settings = try ProxySettings.environment()
@@ -11,70 +11,73 @@ public import FoundationEssentials
 /// settings.bypass = ProxyBypassList(exceptions: ["*.intranet.example"])
 /// ```
 ///
-/// Nothing is applied by itself: settings answer questions, and streams are told with ``StreamProperty/proxies``. A list
-/// of several proxies means that the next one is tried when one cannot be reached. Replaces the dictionaries of
-/// `CFNetworkCopySystemProxySettings` and `SCDynamicStoreCopyProxies`.
+/// Settings have no effect by themselves: they return choices, and the program sets ``StreamProperty/proxies`` of its
+/// streams. In a list of several proxies, the next one is tried when one cannot be reached. Replaces the dictionaries
+/// of `CFNetworkCopySystemProxySettings` and `SCDynamicStoreCopyProxies`.
 public struct ProxySettings: Sendable, Hashable {
-    /// For `http` URLs (`kCFNetworkProxiesHTTPProxy`, `…HTTPPort`, `…HTTPEnable`).
+    /// The proxies for `http` URLs (`kCFNetworkProxiesHTTPProxy`, `…HTTPPort`, `…HTTPEnable`).
     public var http: [ProxyServer] = []
 
-    /// For `https` URLs (`kCFNetworkProxiesHTTPSProxy`, …).
+    /// The proxies for `https` URLs (`kCFNetworkProxiesHTTPSProxy`, …).
     public var https: [ProxyServer] = []
 
-    /// For `ftp` and `ftps` URLs (`kCFNetworkProxiesFTPProxy`, …).
+    /// The proxies for `ftp` and `ftps` URLs (`kCFNetworkProxiesFTPProxy`, …).
     public var ftp: [ProxyServer] = []
 
-    /// For everything, tried after the scheme's own (`kCFNetworkProxiesSOCKSProxy`, …). Not only SOCKS.
+    /// The proxies for every URL, tried after those of its scheme (`kCFNetworkProxiesSOCKSProxy`, …). Not only SOCKS.
     public var others: [ProxyServer] = []
 
-    /// A script that decides alone: while it is set, nothing above counts (`kCFNetworkProxiesProxyAutoConfigURLString`,
-    /// `kCFNetworkProxiesProxyAutoConfigJavaScript`).
+    /// A script that decides alone: while it is set, the proxies above are not used
+    /// (`kCFNetworkProxiesProxyAutoConfigURLString`, `kCFNetworkProxiesProxyAutoConfigJavaScript`).
     public var script: ProxyScriptSource?
 
-    /// TLS with the server of the ``script`` and with proxies of kind ``ProxyServer/Kind/https``: which roots to trust, above all.
+    /// The TLS configuration for the server of the ``script`` and for proxies of kind ``ProxyServer/Kind/https``, above
+    /// all the roots to trust.
     ///
-    /// A stream's ``StreamProperty/tls`` is for the target and for neither of these. Default: the system's roots, and no certificate of
-    /// one's own.
+    /// A stream's ``StreamProperty/tls`` applies to the target, and to neither of these. Default: the system's roots,
+    /// and no client certificate.
     public var tls = TLSConfiguration()
 
-    /// Hosts to reach without a proxy (`kCFNetworkProxiesExceptionsList`).
+    /// The hosts to reach without a proxy (`kCFNetworkProxiesExceptionsList`).
     public var bypass = ProxyBypassList.none
 
-    /// Names without a dot are reached without a proxy (`kCFNetworkProxiesExcludeSimpleHostnames`). Default false.
+    /// Whether names without a dot are reached without a proxy. Default false. Replaces
+    /// `kCFNetworkProxiesExcludeSimpleHostnames`.
     public var bypassesSimpleNames = false
 
-    /// `localhost`, names below it, 127.0.0.0/8 and ::1 are reached without a proxy. Default true.
+    /// Whether `localhost`, names below it, 127.0.0.0/8 and ::1 are reached without a proxy. Default true.
     ///
-    /// To a proxy these names mean itself. curl sends them there all the same, unless `no_proxy` names them.
+    /// To a proxy, these names mean the proxy's own machine. curl sends them to the proxy unless `no_proxy` contains
+    /// them.
     public var bypassesLoopback = true
 
-    /// Whether FTP is to use passive mode, if the settings say so (`kCFNetworkProxiesFTPPassive`).
+    /// Whether FTP uses passive mode, if the settings define it (`kCFNetworkProxiesFTPPassive`).
     public var usesPassiveFTP: Bool?
 
-    /// No proxies.
+    /// Makes settings without proxies.
     public init() {}
 
-    /// True if there is neither a proxy nor a script.
+    /// Whether there is neither a proxy nor a script.
     public var isEmpty: Bool { http.isEmpty && https.isEmpty && ftp.isEmpty && others.isEmpty && script == nil }
 
-    /// What to try for a URL, in order; never empty. Replaces `CFNetworkCopyProxiesForURL`.
+    /// Returns the choices for a URL, in the order in which to try them; never empty.
     ///
-    /// Hosts that are exempt are reached directly. Else a script decides alone; else the proxies for the URL's scheme,
-    /// then those for everything; directly only if there is none of these, so that no request goes past a proxy because
-    /// it is down.
+    /// Exempt hosts are reached directly. Otherwise a script decides alone. Without a script, the proxies for the URL's
+    /// scheme come first, then those for every URL. The choice is direct only if there are no proxies at all, so that
+    /// no request bypasses a proxy that is down. Replaces `CFNetworkCopyProxiesForURL`.
     public func choices(for url: URL) -> [ProxyChoice] {
         choices(
             scheme: url.scheme?.lowercased() ?? "", host: url.host(percentEncoded: false) ?? "",
             port: url.port.flatMap { UInt16(exactly: $0) })
     }
 
-    /// What to try for a connection: as ``choices(for:)``, where there is no URL.
+    /// Returns the choices for a connection without a URL, as ``choices(for:)`` does.
     ///
     /// - Parameters:
-    ///   - scheme: of the protocol that will be spoken, in lower case; any other than `http`, `https`, `ftp` and `ftps` has the
-    ///     proxies for everything.
+    ///   - scheme: the scheme of the protocol, in lower case. Any other than `http`, `https`, `ftp` and `ftps` has only
+    ///     the proxies for every URL.
     ///   - host: a name or an address.
-    ///   - port: nil for the scheme's own.
+    ///   - port: nil for the default port of the scheme.
     public func choices(scheme: String, host: String, port: UInt16?) -> [ProxyChoice] {
         let place = ProxyBypassList.Host(host)
         let port = port ?? ["http": 80, "https": 443, "ftp": 21, "ftps": 990][scheme]

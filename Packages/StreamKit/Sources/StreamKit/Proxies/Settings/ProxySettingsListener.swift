@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Remembers for one who listens that there was a change, and rings.
+/// Records for one listener that a change occurred, and signals it.
 final class ProxySettingsListener: Sendable {
     private struct State {
         var hasChange = false
@@ -23,7 +23,7 @@ final class ProxySettingsListener: Sendable {
         point.close()
     }
 
-    /// Rings `bell` at each change.
+    /// Signals `bell` at each change.
     func ring(_ bell: any DeliverySignal) {
         let hasChange = state.withLock { state in
             state.bell = bell
@@ -32,7 +32,7 @@ final class ProxySettingsListener: Sendable {
         if hasChange { bell.signal() }
     }
 
-    /// Whether there was a change since the last call.
+    /// Returns whether there was a change since the last call.
     func take() -> Bool {
         state.withLock { state in
             defer { state.hasChange = false }
@@ -40,7 +40,7 @@ final class ProxySettingsListener: Sendable {
         }
     }
 
-    /// Waits for a change; false at the end, or when the task is cancelled.
+    /// Waits for a change. Returns false at the end, or when the task is cancelled.
     nonisolated(nonsending) func next() async -> Bool {
         guard point.enter(.reader) == .entered else { return false }
         defer { point.leave(.reader) }

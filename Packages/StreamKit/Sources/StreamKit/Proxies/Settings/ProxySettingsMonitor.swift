@@ -1,6 +1,6 @@
 public import EventLoops
 
-/// The proxy settings in a file, and a notice whenever they become others.
+/// Watches the proxy settings in a file, and reports when they change.
 ///
 /// ```swift
 /// let monitor = try ProxySettingsMonitor(path: "/etc/netkit/proxies")
@@ -9,10 +9,10 @@ public import EventLoops
 /// let subscription = monitor.onChange(on: .mainRunLoop) { monitor in … }
 /// ```
 ///
-/// The file is read when it changes, and not otherwise (``ProxySettings/init(fileText:)`` says how it is written). What it
-/// says is compared with what it said: who rewrites it without changing anything is not noticed. The monitor lives until
-/// ``close()`` or until it is let go. Replaces `SCDynamicStoreCreate` with `SCDynamicStoreKeyCreateProxies`,
-/// `SCDynamicStoreSetNotificationKeys` and `SCDynamicStoreCreateRunLoopSource`.
+/// The file is read only when it changes; ``ProxySettings/init(fileText:)`` describes its format. Its content is
+/// compared with the previous content, so that rewriting the file without changes is not reported. The monitor is
+/// active until ``close()`` or until it is released. Replaces `SCDynamicStoreCreate` with
+/// `SCDynamicStoreKeyCreateProxies`, `SCDynamicStoreSetNotificationKeys` and `SCDynamicStoreCreateRunLoopSource`.
 public final class ProxySettingsMonitor: Sendable {
     private struct State {
         var content: Result<ProxySettings?, StreamError>
@@ -24,7 +24,7 @@ public final class ProxySettingsMonitor: Sendable {
         weak var listener: ProxySettingsListener?
     }
 
-    /// What the watching task knows: not the monitor, so that letting the monitor go ends it.
+    /// The state that the watching task uses: not the monitor, so that releasing the monitor ends the task.
     private final class Core: Sendable {
         let path: String
         let state: Locked<State>
@@ -34,7 +34,7 @@ public final class ProxySettingsMonitor: Sendable {
             state = Locked(State(content: ProxySettingsMonitor.read(path)))
         }
 
-        /// Reads the file anew; tells the listeners if it says something else.
+        /// Reads the file again, and notifies the listeners if its content has changed.
         func refresh() {
             let content = ProxySettingsMonitor.read(path)
             let listeners = state.withLock { state -> [ProxySettingsListener] in
@@ -54,14 +54,14 @@ public final class ProxySettingsMonitor: Sendable {
         }
     }
 
-    /// The file.
+    /// The path of the file.
     public let path: String
     private let core: Core
     private let watch: FileWatch
 
-    /// Begins to watch a file, which need not be there; its folder must.
+    /// Starts to watch a file. The file need not exist, but its directory must.
     ///
-    /// - Throws: an `errno` if the folder is not there, or the system gives no more watches.
+    /// - Throws: an `errno` if the directory does not exist, or the system has no more watches.
     public init(path: String) throws(StreamError) {
         self.path = path
         let watch = try FileWatch(path: path)
@@ -76,19 +76,20 @@ public final class ProxySettingsMonitor: Sendable {
 
     deinit { close() }
 
-    /// What the file says now; nil if it is not there. Replaces `SCDynamicStoreCopyProxies`.
+    /// Returns the present settings of the file; nil if it does not exist. Replaces `SCDynamicStoreCopyProxies`.
     ///
-    /// - Throws: why it could not be read, the last time it changed.
+    /// - Throws: the error of reading the file when it last changed.
     public func settings() throws(StreamError) -> ProxySettings? {
         try core.state.withLock { $0.content }.get()
     }
 
-    /// The changes from now on: what the file says after each. A slow reader gets several as one. Ends with the monitor.
+    /// Returns the changes from now on: the content of the file after each. A slow reader gets several changes as one.
+    /// Ends with the monitor.
     public func changes() -> ProxySettingsChanges {
         ProxySettingsChanges(listener: listen(), monitor: self)
     }
 
-    /// Has `handler` called on `target` at each change, until the subscription is cancelled or let go. Replaces
+    /// Calls `handler` on `target` at each change, until the subscription is cancelled or released. Replaces
     /// `SCDynamicStoreCallBack`.
     public func onChange(
         on target: any DeliveryTarget, _ handler: @escaping @Sendable (ProxySettingsMonitor) -> Void
@@ -96,7 +97,7 @@ public final class ProxySettingsMonitor: Sendable {
         ProxySettingsSubscription(listener: listen(), monitor: self, target: target, handler: handler)
     }
 
-    /// Ends watching, and all notices. Idempotent. Replaces `CFRunLoopSourceInvalidate`.
+    /// Stops watching, and all notifications. Idempotent. Replaces `CFRunLoopSourceInvalidate`.
     public func close() {
         watch.close()
         core.end()

@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Calls at each change of settings, from ``ProxySettingsMonitor/onChange(on:_:)``. Letting it go ends the calls.
+/// A subscription to changes of settings, from ``ProxySettingsMonitor/onChange(on:_:)``. Releasing it ends the calls.
 public final class ProxySettingsSubscription: Sendable {
     private let listener: ProxySettingsListener
     private let monitor: ProxySettingsMonitor
@@ -20,7 +20,7 @@ public final class ProxySettingsSubscription: Sendable {
 
     deinit { cancel() }
 
-    /// Ends the calls: on the target itself none comes after this returns.
+    /// Ends the calls. If it is called on the target itself, no call follows after it returns.
     public func cancel() {
         bell.cancel()
         listener.end()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What scripts say (SK-131).
+/// The answers of scripts (SK-131).
 struct ProxyScriptAnswerTests {
     @Test(arguments: [
         ("DIRECT", ["direct"]),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What is said between a program and the process that runs a script, without either.
+/// The conversation between a program and the process that runs a script, without either.
 struct ProxyScriptConversationTests {
     private typealias Conversation = ProxyScriptConversation
 

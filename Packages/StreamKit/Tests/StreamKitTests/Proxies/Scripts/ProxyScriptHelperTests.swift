@@ -5,9 +5,9 @@ import Testing
 
 @testable import StreamKit
 
-/// What the process that runs scripts has, and what it can do.
+/// The confinement of the process that runs scripts.
 @Suite(.timeLimit(.minutes(2))) struct ProxyScriptHelperTests {
-    /// A helper that is confined and has been told nothing.
+    /// A confined helper that has received nothing yet.
     private final class Helper: Sendable {
         let socket: Int32
         let process: Int32
@@ -26,7 +26,7 @@ import Testing
             try #require(count == 5 && head == Array("R\0\0\0\0".utf8))
         }
 
-        /// Lets it go on, waits until it has ended, and gives its wait status.
+        /// Resumes the helper, waits for its end, and returns its wait status.
         func end() -> Int32 {
             var byte: UInt8 = 0
             _ = send(socket, &byte, 1, CInt(MSG_NOSIGNAL))
@@ -42,7 +42,7 @@ import Testing
         func text(_ name: String) throws -> String { String(decoding: try file(name), as: UTF8.self) }
     }
 
-    /// Whether the memory that a process can write to holds these bytes.
+    /// Whether the writable memory of a process contains these bytes.
     private func holds(_ process: Int32, _ secret: [UInt8]) throws -> Bool {
         let maps = String(decoding: try RegularFile.read("/proc/\(process)/maps", limit: 4 << 20), as: UTF8.self)
         let memory = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
@@ -53,7 +53,7 @@ import Testing
             let words = line.split(separator: " ")
             let ends = words[0].split(separator: "-").compactMap { UInt(String($0), radix: 16) }
             guard ends.count == 2, words[1].hasPrefix("rw"), ends[1] - ends[0] < 1 << 32 else { continue }
-            // In pieces that overlap by the length of the secret.
+            // Reads pieces that overlap by the length of the secret.
             let piece = 1 << 20
             var buffer = [UInt8](repeating: 0, count: piece + secret.count)
             for start in stride(from: ends[0], to: ends[1], by: piece) {
@@ -79,13 +79,13 @@ import Testing
         }
     }
 
-    @Test("The helper has no memory, environment or descriptors of this process")
+    @Test("The helper has none of this process's memory, environment and descriptors")
     func holdsNothing() throws {
         let secret = (0..<24).map { _ in UInt8.random(in: 1 ... .max) }
-        let file = open("/dev/null", O_RDONLY)  // on purpose without O_CLOEXEC
+        let file = open("/dev/null", O_RDONLY)  // deliberately without O_CLOEXEC
         defer { close(file) }
         let helper = try Helper()
-        #expect(try holds(getpid(), secret), "the search finds what is there")
+        #expect(try holds(getpid(), secret), "the search finds the secret here")
         #expect(try !holds(helper.process, secret))
 
         let environment = try helper.text("environ").split(separator: "\0").map { $0.prefix { $0 != "=" } }
@@ -131,7 +131,7 @@ import Testing
     private static let getrandom = 278
     #endif
 
-    @Test("Whatever reaches for files, the network or other processes ends the helper", arguments: calls)
+    @Test("A call for files, the network or other processes ends the helper", arguments: calls)
     func isConfined(_ name: String, _ number: Int, _ arguments: [UInt]) async throws {
         let padded = Array((arguments + [0, 0, 0]).prefix(3))
         let status = try await onThread { try Helper(calling: (number, padded)).end() }
@@ -142,8 +142,8 @@ import Testing
         #expect(try await onThread { try Helper(calling: (Self.getrandom, [0, 0, 0])).end() } == 0)
     }
 
-    /// A shell can give a program any name: it must neither run as itself, nor do anything for a stranger.
-    @Test("The program under the helper's name, but not started by itself, ends at once")
+    /// A shell can start a program under any name: it must neither run normally, nor work for another process.
+    @Test("A program under the helper's name that was not started by itself ends at once")
     func namedByAccident() async throws {
         let status = try await onThread {
             var process: pid_t = 0

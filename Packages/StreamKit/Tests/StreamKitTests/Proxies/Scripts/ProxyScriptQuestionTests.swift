@@ -3,7 +3,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What scripts are told.
+/// The questions to scripts.
 struct ProxyScriptQuestionTests {
     @Test(arguments: [
         ("http://www.example/a/b?c=d#e", "http://www.example/a/b?c=d", "www.example"),
@@ -26,7 +26,7 @@ struct ProxyScriptQuestionTests {
         #expect(ProxyScriptQuestion(parsed) == nil)
     }
 
-    /// Whatever the URL, nothing in the question can end the string that it stands in.
+    /// No URL can end the JavaScript string that contains it.
     @Test(arguments: ["'", "%27", "\\", "%5C", "\"", "%0A", "\u{2028}", "<", "`"])
     func harmless(_ letter: String) throws {
         for text in ["http://h/\(letter)", "http://h/?\(letter)", "http://a\(letter)b/"] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Scripts that run, in libpacparser (SK-129, SK-130).
+/// Running scripts in libpacparser (SK-129, SK-130).
 @Suite(.timeLimit(.minutes(2))) struct ProxyScriptTests {
     private static let branches = """
         function FindProxyForURL(url, host) {
@@ -35,7 +35,7 @@ import Testing
         #expect(blocking.map(\.description).joined(separator: " ") == expected)
     }
 
-    /// Each fails in words of its own.
+    /// Each failure has a message of its own.
     @Test(arguments: [
         ("function FindProxyForURL(url, host) {", "cannot be read"),
         ("var x = 1;", "failed"),
@@ -54,20 +54,20 @@ import Testing
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
     }
 
-    @Test("A script that never ends is ended, waiting either way")
+    @Test("A script that never ends is ended, with async and blocking calls")
     func endless() async throws {
         var script = try ProxyScript("function FindProxyForURL(url, host) { while (true); }")
         script.timeLimit = .milliseconds(50)
         let url = try Self.url("http://www.example/")
         let slow = script
         let error = await #expect(throws: StreamError.self) { _ = try await slow.choices(for: url) }
-        #expect(error?.description.contains("longer than its limit of 0.05 seconds") == true)
+        #expect(error?.description.contains("exceeded its time limit of 0.05 seconds") == true)
         #expect((error?.underlying as? StreamError) == .timedOut)
         let blocking = script
         await #expect(throws: StreamError.self) { try await onThread { _ = try blocking.choices(for: url) } }
     }
 
-    @Test("A process is gone, and not a zombie, when its answer was read, was not wanted, or did not come")
+    @Test("A process has ended and been reaped, whether or not its answer was read")
     func leavesNothing() async throws {
         let url = try Self.url("http://www.example/")
         for text in ["return 'DIRECT';", "while (true);"] {
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("A script that eats memory does so within its own limit")
+    @Test("A script that allocates endlessly stays within its own limit")
     func greedy() async throws {
         let text = "function FindProxyForURL(url, host) { var a = ['x']; while (true) a = a.concat(a); }"
         let script = try ProxyScript(text)
@@ -102,7 +102,7 @@ import Testing
         await #expect(throws: StreamError.cancelled) { try await task.value }
     }
 
-    @Test("More at once than may run at once: each gets its own answer")
+    @Test("More scripts than may run at once: each returns its own answer")
     func many() async throws {
         let url = try Self.url("http://www.example/")
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -136,7 +136,7 @@ import Testing
         let turns = ProxyScriptTurns(limit: 1)
         try await turns.enter(until: nil)
         await #expect(throws: StreamError.timedOut) { try await turns.enter(until: .now) }
-        // What gave up has no place in the queue any more.
+        // A waiter that has given up is not in the queue any more.
         turns.leave()
         try await turns.enter(until: nil)
         turns.leave()
@@ -167,7 +167,7 @@ import Testing
         #expect(elsewhere?.description.contains("NetKit") == true)
     }
 
-    /// Whatever blocks or never ends is refused without waiting for it: no clock is needed to tell.
+    /// A file that blocks or never ends is refused without waiting: the test needs no clock to tell.
     @Test("A FIFO, a device, a directory and an endless file are refused at once")
     func fileThatIsNone() throws {
         let path = "/tmp/script-\(getpid())-\(UInt32.random(in: 0 ... .max)).pac"
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("Files of the kernel, which name no size, are read")
+    @Test("Kernel files, which report no size, are read")
     func fileWithoutASize() throws {
         #expect(try !RegularFile.read("/proc/self/status", limit: 1 << 16).isEmpty)
         let error = #expect(throws: StreamError.self) { try RegularFile.read("/proc/self/status", limit: 10) }
@@ -193,7 +193,7 @@ import Testing
     // MARK: Names
 
     @Test(
-        "Names that a script asks for are looked up by this process",
+        "This process looks up the names that a script asks for",
         arguments: [
             ("return 'PROXY ' + dnsResolve('a.example') + ':1';", "http://192.0.2.1:1"),
             ("return 'PROXY x' + dnsResolve('none.example') + ':1';", "http://xnull:1"),
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test("A script that asks for names without end is ended at the limit")
+    @Test("A script with endless lookups is ended at the limit")
     func namesWithoutEnd() async throws {
         let script = try ProxyScript(
             "function FindProxyForURL(url, host) { for (var i = 0; ; i++) dnsResolve('n' + i + '.example'); }")

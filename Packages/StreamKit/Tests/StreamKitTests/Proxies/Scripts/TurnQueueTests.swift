@@ -2,13 +2,13 @@ import Testing
 
 @testable import StreamKit
 
-/// Turns in each order in which they can be taken, waited for, given back and withdrawn.
+/// Turns in every order of taking, waiting, returning and withdrawing.
 struct TurnQueueTests {
-    /// What a queue should say, with the tickets that wait and the number of turns that are held.
+    /// The expected state of a queue: the waiting tickets and the number of held turns.
     private struct Model {
         var queue: TurnQueue<Int>
         var held = 0
-        /// Those that wait for a turn, and those that have one but have not noticed yet.
+        /// The tickets that wait for a turn, and those that have one but have not noticed yet.
         var tickets: [(number: Int, ticket: TurnQueue<Int>.Ticket, isGiven: Bool)] = []
         var last = 0
 
@@ -65,12 +65,12 @@ struct TurnQueueTests {
         return next.allSatisfy { run($0, limit: limit, steps: steps - 1) }
     }
 
-    @Test("No order of entering, leaving and cancelling loses a turn or gives one twice", arguments: [1, 2])
+    @Test("No order of entering, leaving and cancelling loses or duplicates a turn", arguments: [1, 2])
     func keepsItsTurns(_ limit: Int) {
         #expect(run(Model(queue: TurnQueue(limit: limit)), limit: limit, steps: 7))
     }
 
-    @Test("A turn that comes just before its waiter is cancelled goes to the next")
+    @Test("A turn granted just before its waiter is cancelled goes to the next")
     func passesATurnOn() throws {
         var queue = TurnQueue<String>(limit: 1)
         let none = queue.enter("holder")

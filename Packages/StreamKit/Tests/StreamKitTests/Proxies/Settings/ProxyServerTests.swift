@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "what cannot be read, and is not repeated",
+        "an invalid text is refused and not repeated",
         arguments: [
             "", "http://", "ldap://s3cr3t@p", "http://me:s3cr3t@p:0", "http://me:s3cr3t@p:65536",
             "http://me:s3cr3t@p:x",
@@ -42,7 +42,7 @@ import Testing
         #expect(!error.debugDescription.contains("s3cr3t"))
     }
 
-    @Test("no description has the password")
+    @Test("no description contains the password")
     func secrets() throws {
         let server = try ProxyServer("socks5://me:s3cr3t@p")
         var dumped = "\(server) \(String(reflecting: server)) \(ProxyChoice.server(server))"
@@ -51,7 +51,7 @@ import Testing
         #expect("\(server)" == "socks5://p:1080")
     }
 
-    @Test("a chain: the route leads through the nearest first, and no password is described")
+    @Test("a chain: the route begins with the nearest proxy, and no description contains a password")
     func chains() throws {
         var far = try ProxyServer("socks5://far")
         var middle = try ProxyServer("socks5://me:s3cr3t@middle")
@@ -68,7 +68,7 @@ import Testing
         #expect(far != (try ProxyServer("socks5://far")))
     }
 
-    @Test("SOCKS proxies as hops; HTTP proxies are another package's")
+    @Test("SOCKS proxies become hops; HTTP proxies do not")
     func routes() throws {
         let proxy = try #require(try ProxyServer("socks4a://me@p").socksProxy)
         #expect(proxy == SOCKSProxy(host: "p", version: .v4, user: "me", resolvesNamesHere: false))

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "a wrong line is named, not repeated",
+        "an error names the line and does not repeat it",
         arguments: [
             "http_proxy", "http_proxy = \"http://me:s3cr3t@a", "http_proxy = 'http://me:s3cr3t@a\"",
             "all_proxy = x://me:s3cr3t@a", "ftp_passive = s3cr3t",
@@ -44,7 +44,7 @@ import Testing
     func wrongLines(_ line: String) throws {
         let error = try #require(throws: StreamError.self) { try ProxySettings(fileText: "# first\n\n\(line)\n") }
         #expect(error.isPOSIX(EINVAL))
-        #expect("\(error)".hasPrefix("Line 3 of the proxy settings is wrong."))
+        #expect("\(error)".hasPrefix("Line 3 of the proxy settings is invalid."))
         #expect(!error.debugDescription.contains("s3cr3t"))
     }
 

@@ -8,9 +8,9 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("SK-121, SK-122: settings that are watched", .timeLimit(.minutes(1)))
+@Suite("SK-121, SK-122: watched settings", .timeLimit(.minutes(1)))
 struct ProxySettingsMonitorTests {
-    /// A folder of its own, removed at the end.
+    /// A temporary directory, removed at the end.
     private final class Folder: Sendable {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("sk-\(UUID().uuidString)").path
 
@@ -22,7 +22,7 @@ struct ProxySettingsMonitorTests {
 
         var file: String { path + "/proxies" }
 
-        /// Writes the file in its place.
+        /// Writes the file in place.
         func write(_ text: String, to name: String = "proxies") throws {
             let descriptor = Glibc.open(path + "/" + name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
             try #require(descriptor >= 0)
@@ -31,7 +31,7 @@ struct ProxySettingsMonitorTests {
             try #require(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
         }
 
-        /// Puts a new file in the place of the old one.
+        /// Replaces the file with a new one.
         func replace(_ text: String) throws {
             try write(text, to: "new")
             try #require(rename(path + "/new", file) == 0)
@@ -42,7 +42,7 @@ struct ProxySettingsMonitorTests {
         try content?.get()?.http.map(\.description)
     }
 
-    @Test("as a sequence: written, replaced, removed, made again; other files and equal content are nothing")
+    @Test("as a sequence: written, replaced, removed, made again; other files and equal content do not count")
     func sequence() async throws {
         let folder = try Folder()
         try folder.write("http_proxy=a")
@@ -71,7 +71,7 @@ struct ProxySettingsMonitorTests {
         #expect(await late.next() == nil)
     }
 
-    @Test("on a queue: once for a change, and never after cancelling")
+    @Test("on a queue: once per change, and never after cancelling")
     func queue() async throws {
         let folder = try Folder()
         let monitor = try ProxySettingsMonitor(path: folder.file)
@@ -115,7 +115,7 @@ struct ProxySettingsMonitorTests {
         #expect(count == 2)
     }
 
-    @Test("a task that is cancelled ends its sequence; a monitor that is let go ends its watch")
+    @Test("cancelling the task ends the sequence; releasing the monitor ends its watch")
     func ends() async throws {
         let folder = try Folder()
         let monitor = try ProxySettingsMonitor(path: folder.file)
@@ -133,7 +133,7 @@ struct ProxySettingsMonitorTests {
         #expect(await watch.next() == false)
     }
 
-    @Test("no folder, no watch")
+    @Test("no watch without a directory")
     func noFolder() throws {
         #expect(throws: StreamError(posix: ENOENT)) { try ProxySettingsMonitor(path: "/nowhere/at/all") }
         #expect(throws: StreamError(posix: EINVAL)) { try ProxySettingsMonitor(path: "/") }

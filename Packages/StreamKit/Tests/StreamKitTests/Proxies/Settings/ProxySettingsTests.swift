@@ -4,12 +4,12 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("SK-120, SK-124 to SK-128: which proxies for what") struct ProxySettingsTests {
+@Suite("SK-120, SK-124 to SK-128: choosing proxies") struct ProxySettingsTests {
     private func choices(_ settings: ProxySettings, _ url: String) throws -> [String] {
         settings.choices(for: try #require(URL(string: url))).map(\.description)
     }
 
-    @Test("SK-124: the scheme's own, then those for everything, else direct")
+    @Test("SK-124: the scheme's proxies, then those for every URL, else direct")
     func order() throws {
         var settings = ProxySettings()
         #expect(settings.isEmpty)
@@ -28,7 +28,7 @@ import Testing
         #expect(!settings.isEmpty)
     }
 
-    @Test("SK-128: this machine, simple names and the list are direct; ports are the scheme's unless named")
+    @Test("SK-128: this machine, simple names and the list are direct; the scheme has a default port")
     func bypass() throws {
         var settings = ProxySettings()
         settings.others = [try ProxyServer("p")]
@@ -75,7 +75,7 @@ import Testing
         #expect(try choices(settings, "\(scheme)://a.test/").joined(separator: ", ") == expected)
     }
 
-    @Test("a variable that cannot be read is named, not repeated")
+    @Test("an error names the variable and does not repeat its value")
     func badVariable() throws {
         let error = try #require(throws: StreamError.self) {
             try ProxySettings.environment(["HTTPS_PROXY": "gopher://me:s3cr3t@p"])

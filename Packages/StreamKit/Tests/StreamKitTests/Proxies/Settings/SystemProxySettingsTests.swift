@@ -3,7 +3,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Where a machine's settings are found (SK-120).
+/// The sources of a machine's settings (SK-120).
 struct SystemProxySettingsTests {
     @Test func places() {
         #expect(
@@ -18,7 +18,7 @@ struct SystemProxySettingsTests {
         #expect(ProxySettings.systemFiles { _ in nil } == ["/etc/netkit/proxies"])
     }
 
-    @Test("The environment, the user's file, the machine's: the first that says something, as a whole")
+    @Test("The environment, the user's file, the machine's: the first that applies is used as a whole")
     func order() throws {
         var template = Array("/tmp/netkit-proxies-XXXXXX".utf8CString)
         let folder = String(cString: try #require(mkdtemp(&template)))
@@ -43,11 +43,11 @@ struct SystemProxySettingsTests {
         try write("http_proxy = http://machine:1\nno_proxy = .example\n", machine)
         #expect(try system()?.http.first?.host == "machine")
         #expect(try system(["http_proxy": "http://env:1"])?.http.first?.host == "env")
-        #expect(try system(["http_proxy": "http://env:1"])?.bypass == ProxyBypassList.none, "nothing is mixed")
+        #expect(try system(["http_proxy": "http://env:1"])?.bypass == ProxyBypassList.none, "sources are not mixed")
         let bypassed = try #require(try system(["no_proxy": "other"]))
         #expect(bypassed.http.first?.host == "machine" && bypassed.bypass == ProxyBypassList(noProxy: "other"))
         try write("# none\n", user)
-        #expect(try system()?.isEmpty == true, "a file that is there counts")
+        #expect(try system()?.isEmpty == true, "an existing file takes effect")
         try write("http_proxy = :::\n", user)
         #expect(throws: StreamError.self) { try system() }
     }
