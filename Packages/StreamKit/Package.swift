@@ -17,12 +17,12 @@ let package = Package(
         .library(name: "StreamKitTesting", targets: ["StreamKitTesting"]),
     ],
     traits: [
-        .trait(name: "Logging", description: "Streams tell a Logger of apple/swift-log what opening them does.")
+        .trait(name: "Logging", description: "Logs the steps of opening a stream to a Logger of apple/swift-log.")
     ],
     dependencies: [
         .package(path: "../EventLoops"),
         .package(path: "../HostResolver"),
-        // Neither fetched nor built without the trait.
+        // Fetched and built only with the trait.
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     ],
     targets: [

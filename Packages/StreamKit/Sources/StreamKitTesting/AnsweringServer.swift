@@ -1,7 +1,7 @@
 internal import EventLoops
 public import StreamKit
 
-/// A server on loopback that says the same on every connection, whatever it is asked, and keeps what that was.
+/// A server on loopback that sends the same answers on every connection and records the requests.
 ///
 /// ```swift
 /// let server = try AnsweringServer("HTTP/1.1 204 No Content\r\n\r\n")
@@ -10,12 +10,12 @@ public import StreamKit
 /// #expect(server.requests == ["GET / HTTP/1.1\r\n\r\n"])
 /// ```
 ///
-/// It hangs up when it has said everything, and ends when it is let go.
+/// It ends its sending direction after the last answer, and stops when it is released.
 public final class AnsweringServer: Sendable {
-    /// The port of 127.0.0.1 where it listens.
+    /// The port on 127.0.0.1 where the server listens.
     public let port: UInt16
 
-    /// What has come; the handler has it too, and not the server, which ends when its user lets go.
+    /// The received data. Shared with the handler, which must not keep the server alive.
     private final class Record: Sendable {
         let connections = Locked(0)
         let requests = Locked<[String]>([])
@@ -24,12 +24,12 @@ public final class AnsweringServer: Sendable {
     private let listener: StreamListener
     private let record = Record()
 
-    /// Listens from here on.
+    /// Starts listening.
     ///
     /// - Parameters:
-    ///   - greeting: what it says before it is asked.
-    ///   - answers: what it says, in turn, each time that something has come from the client; an empty one is silence.
-    /// - Throws: `EADDRINUSE` if there is no free port, `EMFILE` without a free descriptor.
+    ///   - greeting: what the server sends before it receives anything.
+    ///   - answers: what the server sends, in turn, each time it receives something; an empty answer sends nothing.
+    /// - Throws: `EADDRINUSE` if no port is free; `EMFILE` if no descriptor is free.
     public init(greeting: String = "", _ answers: String...) throws(StreamError) {
         listener = try StreamListener(address: .ip(.v4(.loopback), port: 0))
         guard let port = listener.port else { throw .closed }
@@ -48,7 +48,7 @@ public final class AnsweringServer: Sendable {
                     }
                     try await client.output.finish()
                 } catch {
-                    // A client may leave whenever it likes.
+                    // A client may disconnect at any time.
                 }
             }
         }
@@ -56,9 +56,10 @@ public final class AnsweringServer: Sendable {
 
     deinit { listener.stop(within: .zero) }
 
-    /// How many connections have come.
+    /// The number of connections accepted so far.
     public var connections: Int { record.connections.withLock { $0 } }
 
-    /// What has come from clients: a request for each answer that was given to one, unless the client had said nothing.
+    /// The data received so far: one element per answer, except for answers sent to a client that had ended without
+    /// sending more.
     public var requests: [String] { record.requests.withLock { $0 } }
 }

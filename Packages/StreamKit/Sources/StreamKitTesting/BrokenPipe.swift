@@ -2,6 +2,6 @@ internal import Glibc
 internal import StreamKit
 
 extension StreamError {
-    /// The reader has gone.
+    /// The error of a write without a reader.
     static let brokenPipe = StreamError(posix: EPIPE)
 }

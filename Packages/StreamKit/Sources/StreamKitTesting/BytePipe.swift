@@ -1,26 +1,27 @@
 public import StreamKit
 
-/// One flow of bytes under test: what is written to ``output`` is read from ``input``.
+/// A flow of bytes under test: bytes written to ``output`` are read from ``input``.
 public struct BytePipe: Sendable {
-    /// Where bytes go in. Opened or not.
+    /// The writing end. May be open or not.
     public var output: WriteStream
 
-    /// Where they come out. Opened or not.
+    /// The reading end. May be open or not.
     public var input: ReadStream
 
-    /// Lets the reading side go, all of it (a connection ends when both of its halves are closed).
+    /// Releases the entire reading side (a connection ends when both of its halves are closed).
     public var leave: @Sendable () -> Void
 
-    /// Ends the flow from the writing side: its sending direction, or all of it where there is no such thing.
+    /// Ends the flow from the writing side: the sending direction, or everything if it cannot be ended separately.
     public var end: @Sendable () async throws(StreamError) -> Void
 
-    /// Breaks the flow at the writing side, so that reading fails after what was delivered; nil if it cannot break.
+    /// Breaks the flow at the writing side, so that reading fails after the delivered bytes; nil if the flow cannot
+    /// break.
     public var breakOff: (@Sendable () -> Void)?
 
-    /// Kept alive with the pipe: the other halves.
+    /// Objects to keep alive with the pipe, such as the other halves.
     public var companions: [any Sendable]
 
-    /// Names the two ends.
+    /// Makes a pipe from its two ends.
     public init(
         output: WriteStream, input: ReadStream, companions: [any Sendable] = [],
         leave: (@Sendable () -> Void)? = nil, end: (@Sendable () async throws(StreamError) -> Void)? = nil,

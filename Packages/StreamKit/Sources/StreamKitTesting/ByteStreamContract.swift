@@ -1,6 +1,6 @@
 internal import StreamKit
 
-/// The contract of byte streams, as a suite that any implementation can run.
+/// The contract of byte streams, as a test suite for any implementation.
 ///
 /// ```swift
 /// @Test(arguments: ByteStreamRule.allCases)
@@ -10,17 +10,19 @@ internal import StreamKit
 /// }
 /// ```
 ///
-/// Each rule is checked in every ``StreamStyle`` in which it says something, on a new pipe each time. A rule that is broken
-/// throws a ``ContractViolation``; a stream that hangs, hangs: give the test a time limit.
+/// Each rule is checked in every ``StreamStyle`` to which it applies, on a new pipe each time. A broken rule throws a
+/// ``ContractViolation``. A stream that hangs makes the test hang, so give it a time limit.
 public struct ByteStreamContract: Sendable {
     let makePipe: @Sendable () async throws -> BytePipe
 
-    /// How much the flow may hold between writer and reader at most; nil if it holds everything.
+    /// The most bytes that the flow may hold between writer and reader; nil if there is no bound.
     let bound: Int?
 
+    /// Makes the suite for one kind of flow.
+    ///
     /// - Parameters:
-    ///   - bound: a number of bytes that surely does not fit between writer and reader; nil if anything fits, which
-    ///     leaves out the rules about writers that wait.
+    ///   - bound: a number of bytes that certainly does not fit between writer and reader. Nil if any number fits,
+    ///     which omits the rules about writers that wait.
     ///   - makePipe: makes a new flow.
     public init(
         bound: Int? = 64 << 20, _ makePipe: @escaping @Sendable () async throws -> BytePipe
@@ -29,16 +31,16 @@ public struct ByteStreamContract: Sendable {
         self.makePipe = makePipe
     }
 
-    /// Checks one rule in every style in which it says something.
+    /// Checks a rule in every style to which it applies.
     ///
-    /// - Throws: ``ContractViolation``, and whatever the pipe's maker throws.
+    /// - Throws: ``ContractViolation``, and any error of `makePipe`.
     public func check(_ rule: ByteStreamRule) async throws {
         for style in rule.styles { try await check(rule, style) }
     }
 
-    /// Checks one rule in one style.
+    /// Checks a rule in one style.
     ///
-    /// - Throws: ``ContractViolation``, and whatever the pipe's maker throws.
+    /// - Throws: ``ContractViolation``, and any error of `makePipe`.
     public func check(_ rule: ByteStreamRule, _ style: StreamStyle) async throws {
         let pipe = try await makePipe()
         let trial = ContractTrial(rule: rule, style: style, pipe: pipe, bound: bound)

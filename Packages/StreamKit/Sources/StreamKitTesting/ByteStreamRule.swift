@@ -1,59 +1,59 @@
-/// One rule that every byte stream keeps; see ``ByteStreamContract``.
+/// A rule that every byte stream obeys; see ``ByteStreamContract``.
 public enum ByteStreamRule: String, Sendable, CaseIterable {
-    /// What is written comes out whole, in order, whatever the sizes of the pieces.
+    /// All bytes written arrive, in order, whatever the sizes of the pieces.
     case everyByteArrivesInOrder
-    /// A read gives what is there and does not wait for more.
+    /// A read returns the available bytes and does not wait for more.
     case readsMayBeShort
-    /// Nothing read means the end, nothing else does, and it stays the end.
+    /// A read of 0 bytes means the end and nothing else does; later reads return 0, too.
     case zeroMeansTheEnd
-    /// An empty buffer gives 0 at once and ends nothing.
+    /// An empty buffer yields 0 at once and ends nothing.
     case emptyBufferIsNoEnd
-    /// Not open, open, reading while a read waits, at end, closed.
+    /// The status is not open, open, reading while a read waits, at end, closed.
     case statusTellsTheLife
-    /// Before open and after close, calls say so; a stream is opened once.
+    /// Calls before open and after close throw; a stream can be opened only once.
     case wrongMomentsThrow
-    /// A second reader or writer is refused, and the first goes on.
+    /// A second reader or writer is refused, and the first continues.
     case secondCallerIsBusy
-    /// Questions and tries return at once, with nothing to read or no room.
+    /// Polling calls return at once if there is nothing to read or no room.
     case triesNeverWait
-    /// A writer is held back by a slow reader, and goes on when it reads.
+    /// A writer waits for a slow reader, and continues when it reads.
     case slowReaderHoldsBack
-    /// Closing from elsewhere ends a waiting call with "closed".
+    /// Closing from another thread or task ends a waiting call with "closed".
     case closeWakesWhoWaits
-    /// A cancelled read took nothing.
+    /// A cancelled read consumes nothing.
     case cancelledReadTakesNothing
     /// A cancelled write fails the stream.
     case cancelledWriteFails
-    /// A read out of time took nothing.
+    /// A read that times out consumes nothing.
     case lateReadTakesNothing
-    /// A write out of time fails the stream.
+    /// A write that times out fails the stream.
     case lateWriteFails
-    /// A broken flow is an error after the bytes that were delivered, for good.
+    /// A broken flow delivers its bytes first, then fails permanently.
     case breakIsAnErrorAfterTheBytes
-    /// Writing to a reader that has gone throws; it raises no signal.
+    /// Writing without a reader throws and raises no signal.
     case writingToNobodyThrows
-    /// Open-completed first and once; bytes, and the end once.
+    /// The open event comes first and once, then bytes, then the end once.
     case eventsComeInOrder
-    /// Any order of naming a client, scheduling and opening gives the same events.
+    /// Setting the client, scheduling and opening yield the same events in any order.
     case anyOrderOfPreparing
-    /// Bytes are told once until a read.
+    /// Available bytes are reported once per read.
     case bytesAreToldOncePerRead
-    /// Room is told once until a write.
+    /// Room is reported once per write.
     case roomIsToldOncePerWrite
-    /// Only the events that were asked for are told.
+    /// Only the requested events are delivered.
     case onlyWantedEvents
-    /// A stream closed in its callback, by whatever event, tells no more.
+    /// A stream closed in its callback, at any event, delivers no further event.
     case closeInCallbackIsLast
-    /// A callback may read to the end, waiting.
+    /// A callback may read to the end with calls that wait.
     case callbackMayReadToTheEnd
-    /// A replaced client hears nothing more.
+    /// A replaced client receives no further event.
     case replacedClientIsSilent
-    /// Scheduled, waiting and trying calls alternate on one stream.
+    /// Scheduled, waiting and polling calls alternate on one stream.
     case stylesMix
-    /// A stream that is dropped is closed.
+    /// A stream that is released is closed.
     case droppingCloses
 
-    /// The styles in which the rule says something of its own.
+    /// The styles to which the rule applies.
     public var styles: [StreamStyle] {
         switch self {
         case .everyByteArrivesInOrder, .readsMayBeShort, .zeroMeansTheEnd, .breakIsAnErrorAfterTheBytes,

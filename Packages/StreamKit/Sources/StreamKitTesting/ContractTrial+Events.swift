@@ -1,9 +1,9 @@
 internal import EventLoops
 internal import StreamKit
 
-/// Rules about events: what is told, how often, in which order, and until when.
+/// Rules about events: which are delivered, how often, in which order, and until when.
 extension ContractTrial {
-    /// Where this style's callbacks run.
+    /// The target where this style's callbacks run.
     private func target() throws -> any DeliveryTarget {
         guard let target = style.makeTarget() else {
             throw ContractViolation(rule: rule, style: style, observation: "the style has no callbacks")

@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import StreamKit
 
-/// Rules about the life of a stream and about calls that wait.
+/// Rules about the life cycle of a stream and about calls that wait.
 extension ContractTrial {
     func statusTellsTheLife() async throws {
         if input.status == .notOpen {
@@ -94,7 +94,7 @@ extension ContractTrial {
             }
             try expect(output.status == .closed, "the closed writer's status is \(output.status)")
         }
-        // What was filled in may have ended the read; then it has its bytes.
+        // The bytes written above may have ended the read with success.
         input.close()
         if case .failure(let error) = await read.value { try expect(error == .closed, "the read threw \(error)") }
         try expect(input.status == .closed, "the closed reader's status is \(input.status)")
@@ -158,11 +158,11 @@ extension ContractTrial {
 
     func droppingCloses(_ makePipe: @Sendable () async throws -> BytePipe) async throws {
         let input = try await inputAlone(makePipe)
-        // The end or a failure, but no waiting for a writer that is not there.
+        // The read must end or fail; it must not wait for a writer that no longer exists.
         if let bytes = try? await input.read(upTo: 1) { try expect(bytes.isEmpty, "a writer that was dropped wrote") }
     }
 
-    /// A flow's reading half; the rest of the flow is let go.
+    /// The reading half of a new flow whose other objects have been released.
     private func inputAlone(_ makePipe: @Sendable () async throws -> BytePipe) async throws -> ReadStream {
         let other = try await makePipe()
         try await ContractTrial(rule: rule, style: style, pipe: other, bound: bound).open()

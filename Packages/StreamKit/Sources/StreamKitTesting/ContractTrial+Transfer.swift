@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import StreamKit
 
-/// Rules about bytes: order, short counts, ends, back-pressure.
+/// Rules about bytes: order, short counts, the end, back-pressure.
 extension ContractTrial {
     func everyByteArrivesInOrder() async throws {
         try await open()
@@ -108,7 +108,7 @@ extension ContractTrial {
     func writingToNobodyThrows() async throws {
         try await open()
         pipe.leave()
-        try await expect(nil, "writing to nobody") { () async throws(StreamError) in
+        try await expect(nil, "writing without a reader") { () async throws(StreamError) in
             for _ in 0..<100_000 where try await style.write(ContractTrial.pattern(4096), to: output) == 0 { break }
         }
         try expect(output.status == .error, "after the failure the status is \(output.status)")

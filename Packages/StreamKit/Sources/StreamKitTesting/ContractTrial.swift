@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import StreamKit
 
-/// One rule on trial: a pipe, a style, and what is needed to put both to work.
+/// One check of a rule: the rule, the style, the pipe, and helpers for the rules.
 struct ContractTrial: Sendable {
     let rule: ByteStreamRule
     let style: StreamStyle
@@ -11,12 +11,12 @@ struct ContractTrial: Sendable {
     var input: ReadStream { pipe.input }
     var output: WriteStream { pipe.output }
 
-    /// Bytes that repeat only after 251, so that a lost or doubled one shows.
+    /// Bytes that repeat only after 251, which exposes lost or repeated ones.
     static func pattern(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 % 251) }
     }
 
-    /// Opens what is not open yet, and waits for it.
+    /// Opens the halves that are not open yet, and waits until both are open.
     func open() async throws(StreamError) {
         if output.status == .notOpen { try output.open() }
         if input.status == .notOpen { try input.open() }
@@ -24,12 +24,12 @@ struct ContractTrial: Sendable {
         try await input.opened()
     }
 
-    /// Says what was seen if the condition does not hold.
+    /// Throws a violation with the observation unless the condition holds.
     func expect(_ condition: Bool, _ observation: @autoclosure () -> String) throws(ContractViolation) {
         if !condition { throw ContractViolation(rule: rule, style: style, observation: observation()) }
     }
 
-    /// Runs a call that must throw this error; nil for any.
+    /// Checks that a call throws the given error; nil for any error.
     func expect<Value: Sendable>(
         _ expected: StreamError?, _ what: String, _ call: () async throws(StreamError) -> Value
     ) async throws(ContractViolation) {
@@ -40,7 +40,7 @@ struct ContractTrial: Sendable {
         }
     }
 
-    /// What a call gave or threw.
+    /// The result of a call, or the error it threw.
     func outcome<Value: Sendable>(
         _ call: () async throws(StreamError) -> Value
     ) async -> Result<Value, StreamError> {
@@ -51,12 +51,12 @@ struct ContractTrial: Sendable {
         }
     }
 
-    /// Gives way until the condition holds.
+    /// Yields until the condition holds.
     func until(_ condition: () -> Bool) async {
         while !condition() { await Task.yield() }
     }
 
-    /// Fills the flow until it takes nothing more and says so. Gives what was written.
+    /// Writes until the flow accepts no more bytes and reports that. Returns the bytes written.
     func fill() throws -> [UInt8] {
         let piece = ContractTrial.pattern(251 * 256)
         var all: [UInt8] = []
@@ -69,29 +69,30 @@ struct ContractTrial: Sendable {
                 all.append(contentsOf: next[..<count])
                 refusals = 0
                 size = piece.count
-                try expect(all.count <= bound ?? .max, "\(all.count) bytes were taken though nobody read")
+                try expect(all.count <= bound ?? .max, "\(all.count) bytes were accepted without a reader")
             } else if !output.canAcceptBytes {
                 refusals += 1
-                // Every other refusal may be a mere pause; and a pipe may have room for less than was offered.
+                // Every second refusal may be artificial, and a pipe may have room for fewer bytes than were offered.
                 if refusals == 4 { return all }
                 if refusals == 2 { size = 1 }
             }
         }
     }
 
-    /// More than the room that a kernel may still make in a full flow.
+    /// More bytes than a kernel may still accept into a full flow.
     var surplus: [UInt8] { ContractTrial.pattern(1 << 20) }
 
-    /// Runs a reading call beside the caller.
+    /// Runs a call concurrently with the caller.
     func reading<Value: Sendable>(
         _ call: @escaping @Sendable () async throws(StreamError) -> Value
     ) -> Task<Result<Value, StreamError>, Never> {
         Task { await outcome(call) }
     }
 
-    /// Waits until a read waits. There is no event for that: a read that has not begun to wait yet is as good here.
+    /// Waits until a read is in progress. Whether it has already begun to wait cannot be observed, and does not matter
+    /// here.
     func untilReading() async { await until { input.status == .reading } }
 
-    /// Waits until a write waits.
+    /// Waits until a write is in progress.
     func untilWriting() async { await until { output.status == .writing } }
 }

@@ -1,12 +1,12 @@
-/// A stream broke a rule of ``ByteStreamContract``: which one, and what was seen instead.
+/// A broken rule of ``ByteStreamContract``, with what was observed.
 public struct ContractViolation: Error, Sendable, CustomStringConvertible {
     /// The rule.
     public let rule: ByteStreamRule
 
-    /// The style in which it was broken.
+    /// The style in which the rule was broken.
     public let style: StreamStyle
 
-    /// What was seen.
+    /// What was observed.
     public let observation: String
 
     /// Rule, style and observation.

@@ -1,26 +1,26 @@
 public import StreamKit
 
-/// A TCP port of loopback where nobody listens, and nobody can as long as this is kept: what connects to it is refused.
+/// A TCP port on loopback that refuses connections: it stays reserved, without a listener, while this object lives.
 ///
 /// ```swift
-/// let nobody = try DeadEnd()
-/// let stream = StreamPair(host: "127.0.0.1", port: nobody.port)
+/// let refused = try DeadEnd()
+/// let stream = StreamPair(host: "127.0.0.1", port: refused.port)
 /// ```
 ///
-/// A port that was merely free a moment ago may be given to another program before the test gets to it.
+/// A port that is merely free may be taken by another program before the test connects to it.
 public final class DeadEnd: Sendable {
     /// 127.0.0.1 and the port.
     public let address: SocketAddress
 
-    /// The port of 127.0.0.1.
+    /// The port on 127.0.0.1.
     public let port: UInt16
 
-    // Bound, and nothing more.
+    // Bound but not listening.
     private let holder: Socket
 
-    /// Takes a free port.
+    /// Reserves a free port.
     ///
-    /// - Throws: `EADDRINUSE` if there is none, `EMFILE` without a free descriptor.
+    /// - Throws: `EADDRINUSE` if no port is free; `EMFILE` if no descriptor is free.
     public init() throws(StreamError) {
         holder = try Socket(boundTo: .ip(.v4(.loopback), port: 0), .stream)
         guard let address = holder.localAddress, let port = address.port else { throw .closed }

@@ -1,24 +1,24 @@
 public import StreamKit
 
-/// A server on loopback that sends back what comes, on any number of connections, until it is let go.
+/// A server on loopback that sends back what it receives, on any number of connections, until it is released.
 ///
 /// ```swift
 /// let server = try EchoServer()
 /// let stream = StreamPair(host: "127.0.0.1", port: server.port)
 /// ```
 public final class EchoServer: Sendable {
-    /// The port of 127.0.0.1 where it listens.
+    /// The port on 127.0.0.1 where the server listens.
     public let port: UInt16
 
     private let listener: StreamListener
 
-    /// Listens from here on.
+    /// Starts listening.
     ///
     /// - Parameters:
-    ///   - tls: has every connection begin with a handshake.
-    ///   - closes: whether it closes a connection once it has sent something back.
-    /// - Throws: `EADDRINUSE` if there is no free port, `EMFILE` without a free descriptor;
-    ///   `TLSFailure.badConfiguration` if `tls` has no identity.
+    ///   - tls: TLS for every connection; nil for none.
+    ///   - closes: whether the server closes a connection after the first bytes it has sent back.
+    /// - Throws: `EADDRINUSE` if no port is free; `EMFILE` if no descriptor is free; `TLSFailure.badConfiguration` if
+    ///   `tls` has no identity.
     public init(tls: TLSConfiguration? = nil, closes: Bool = false) throws(StreamError) {
         var configuration = StreamListener.Configuration()
         configuration.tls = tls
@@ -34,7 +34,7 @@ public final class EchoServer: Sendable {
                     }
                     try await client.output.finish()
                 } catch {
-                    // A client may leave whenever it likes.
+                    // A client may disconnect at any time.
                 }
             }
         }

@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import StreamKit
 
-/// What a client was told, in order; tests wait for the next event instead of for time.
+/// The events delivered to a client, in order. Tests wait for an event rather than for time.
 final class EventLog: Sendable {
     private let state = Locked<[StreamEvent]>([])
 
@@ -15,14 +15,14 @@ final class EventLog: Sendable {
         events.filter { $0 == event }.count
     }
 
-    /// Waits until there are that many events of a kind.
+    /// Waits until the given number of events of one kind has been delivered.
     func wait(for event: StreamEvent, times: Int = 1) async {
         while count(of: event) < times { await Task.yield() }
     }
 }
 
 extension DeliveryTarget {
-    /// Returns when all that was on its way here, by way of the loop, has been delivered.
+    /// Returns once everything on its way to this target through the loop has been delivered.
     func settle() async {
         for _ in 0..<4 {
             await withCheckedContinuation { continuation in EventLoop.shared.execute { continuation.resume() } }

@@ -1,21 +1,21 @@
 public import EventLoops
 public import StreamKit
 
-/// A layer that breaks, ends or falls silent after a number of bytes.
+/// A layer that fails, ends or stalls after a given number of bytes.
 ///
 /// ```swift
 /// let lower = FaultyTransport(over: transport, reading: .failure(StreamError(posix: ECONNRESET), after: 17))
 /// ```
 ///
-/// A loop over every number of bytes of a conversation shows whether its reader survives a fault anywhere in it.
+/// To show that a reader survives a fault at any point of a conversation, run it with every number of bytes.
 public final class FaultyTransport: StreamTransport {
-    /// What happens to one direction.
+    /// The fault of one direction.
     public enum Fault: Sendable {
-        /// Throws once this many bytes have passed, and from then on.
+        /// Throws once this many bytes have passed, and on every later call.
         case failure(StreamError, after: Int)
         /// Ends once this many bytes have passed, as if the peer had finished.
         case end(after: Int)
-        /// Would block for ever once this many bytes have passed.
+        /// Would block forever once this many bytes have passed.
         case silence(after: Int)
 
         fileprivate var count: Int {
@@ -30,23 +30,25 @@ public final class FaultyTransport: StreamTransport {
     private let writing: Fault?
     private let passed = Locked((read: 0, written: 0))
 
+    /// Makes a layer with faults.
+    ///
     /// - Parameters:
-    ///   - lower: what really moves the bytes.
-    ///   - reading: what goes wrong with bytes read; nil for nothing.
-    ///   - writing: what goes wrong with bytes written; nil for nothing.
+    ///   - lower: the transport that moves the bytes.
+    ///   - reading: the fault of reading; nil for none.
+    ///   - writing: the fault of writing; nil for none.
     public init(over lower: any StreamTransport, reading: Fault? = nil, writing: Fault? = nil) {
         self.lower = lower
         self.reading = reading
         self.writing = writing
     }
 
-    /// The lower transport's.
+    /// The wait point of the lower transport.
     public var waitPoint: WaitPoint { lower.waitPoint }
 
     /// Opens the lower transport.
     public func tryOpen() throws(StreamError) -> OpenAttempt { try lower.tryOpen() }
 
-    /// Reads up to the fault, then has it.
+    /// Reads up to the fault; then the fault occurs.
     public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         let left = reading.map { $0.count - passed.withLock { $0.read } } ?? .max
         if let reading, left <= 0 { return try FaultyTransport.fall(into: reading, .readable) }
@@ -56,7 +58,7 @@ public final class FaultyTransport: StreamTransport {
         return attempt
     }
 
-    /// Writes up to the fault, then has it.
+    /// Writes up to the fault; then the fault occurs.
     public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         let left = writing.map { $0.count - passed.withLock { $0.written } } ?? .max
         if let writing, left <= 0 { return try FaultyTransport.fall(into: writing, .writable) }
@@ -65,13 +67,13 @@ public final class FaultyTransport: StreamTransport {
         return attempt
     }
 
-    /// What a read would give.
+    /// The result that a read would have.
     public func peek() throws(StreamError) -> Attempt {
         guard let reading, passed.withLock({ $0.read }) >= reading.count else { return try lower.peek() }
         return try FaultyTransport.fall(into: reading, .readable)
     }
 
-    /// What a write would give.
+    /// The result that a write would have.
     public func writability() throws(StreamError) -> Attempt {
         guard let writing, passed.withLock({ $0.written }) >= writing.count else { return try lower.writability() }
         return try FaultyTransport.fall(into: writing, .writable)
@@ -80,7 +82,7 @@ public final class FaultyTransport: StreamTransport {
     /// Flushes the lower transport.
     public func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
 
-    /// Ends the lower transport's sending.
+    /// Ends the sending direction of the lower transport.
     public func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
 
     /// Closes the lower transport.

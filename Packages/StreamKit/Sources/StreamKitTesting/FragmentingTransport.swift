@@ -1,9 +1,9 @@
 public import EventLoops
 public import StreamKit
 
-/// A layer that makes the worst of what is below: few bytes at a time, and a would-block before each.
+/// A layer that moves few bytes at a time and would block before each piece.
 ///
-/// Code that works over it does not lean on how bytes happen to arrive together.
+/// Code that works over it does not rely on bytes arriving together.
 ///
 /// ```swift
 /// let stream = ReadStream(transport: FragmentingTransport(over: lower, pieceSize: 1))
@@ -13,15 +13,17 @@ public final class FragmentingTransport: StreamTransport {
     private let pieceSize: Int
     private let turns = Locked((read: false, write: false))
 
+    /// Makes a layer that fragments.
+    ///
     /// - Parameters:
-    ///   - lower: what really moves the bytes.
-    ///   - pieceSize: the most that one call moves, at least 1.
+    ///   - lower: the transport that moves the bytes.
+    ///   - pieceSize: the most bytes that one call moves, at least 1.
     public init(over lower: any StreamTransport, pieceSize: Int = 1) {
         self.lower = lower
         self.pieceSize = max(1, pieceSize)
     }
 
-    /// The lower transport's.
+    /// The wait point of the lower transport.
     public var waitPoint: WaitPoint { lower.waitPoint }
 
     /// Opens the lower transport.
@@ -29,7 +31,7 @@ public final class FragmentingTransport: StreamTransport {
         try lower.tryOpen()
     }
 
-    /// Every other call would block, though there may be bytes; the others give at most a piece.
+    /// Reads at most one piece. Every second call would block, even if bytes are available.
     public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         if turns.withLock({ turns in
             turns.read.toggle()
@@ -46,7 +48,7 @@ public final class FragmentingTransport: StreamTransport {
         return attempt
     }
 
-    /// Every other call would block; the others take at most a piece.
+    /// Writes at most one piece. Every second call would block.
     public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         if turns.withLock({ turns in
             turns.write.toggle()
@@ -57,22 +59,22 @@ public final class FragmentingTransport: StreamTransport {
         return try lower.tryWrite(bytes.extracting(..<min(pieceSize, bytes.byteCount)))
     }
 
-    /// What is below.
+    /// The result of the lower transport.
     public func peek() throws(StreamError) -> Attempt { try lower.peek() }
 
-    /// What is below.
+    /// The result of the lower transport.
     public func writability() throws(StreamError) -> Attempt { try lower.writability() }
 
     /// Flushes the lower transport.
     public func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
 
-    /// Ends the lower transport's sending.
+    /// Ends the sending direction of the lower transport.
     public func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
 
     /// Closes the lower transport.
     public func close() { lower.close() }
 
-    /// A would-block after which a try succeeds: whoever waits is woken at once.
+    /// Would block, but signals the wait point, so that a waiting call retries at once.
     private func pause(_ interest: Interest) -> Attempt {
         lower.waitPoint.signal(interest)
         return .wouldBlock(interest)

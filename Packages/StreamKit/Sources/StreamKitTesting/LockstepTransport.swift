@@ -1,10 +1,10 @@
 public import EventLoops
 public import StreamKit
 
-/// One end of a pair in memory that holds nothing in advance: a byte is accepted only once somebody has asked to read it.
+/// One end of a pair in memory without a buffer: a byte is accepted only after a read has asked for it.
 ///
-/// It flushes out code that works only because some buffer takes a small message: two sides that both write first, a
-/// protocol that forgets to read.
+/// It exposes code that works only because a buffer absorbs a small message, such as two sides that both write first,
+/// or a protocol that forgets to read.
 ///
 /// ```swift
 /// let (reading, writing) = LockstepTransport.pair()
@@ -12,9 +12,9 @@ public import StreamKit
 /// ```
 public final class LockstepTransport: StreamTransport {
     private struct State {
-        /// How much the reader has asked for and not been given.
+        /// The number of bytes that the reader has asked for and not received.
         var wanted = 0
-        /// Given, not taken yet; never more than was asked for.
+        /// Bytes accepted and not read yet; never more than the reader asked for.
         var given: [UInt8] = []
         var hasEnded = false
         var isReaderGone = false
@@ -45,10 +45,10 @@ public final class LockstepTransport: StreamTransport {
         return (LockstepTransport(shared, reads: true), LockstepTransport(shared, reads: false))
     }
 
-    /// The own end's.
+    /// The wait point of this end.
     public var waitPoint: WaitPoint { reads ? shared.readingPoint : shared.writingPoint }
 
-    /// Takes what was given, else asks for as much as fits into `buffer`.
+    /// Reads the bytes accepted so far; if there are none, asks for as many as fit into `buffer`.
     public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         guard reads else { return .ended }
         let attempt: Attempt = shared.state.withLock { state in
@@ -62,7 +62,7 @@ public final class LockstepTransport: StreamTransport {
         return attempt
     }
 
-    /// Gives what was asked for, no byte more.
+    /// Accepts as many bytes as the reader has asked for.
     public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         guard !reads else { return .ended }
         let attempt: Attempt = try shared.state.withLock { (state) throws(StreamError) in
@@ -77,7 +77,7 @@ public final class LockstepTransport: StreamTransport {
         return attempt
     }
 
-    /// Whether something was given; if not, asks for one byte.
+    /// Whether bytes are available; if not, asks for one byte.
     public func peek() throws(StreamError) -> Attempt {
         guard reads else { return .ended }
         let attempt: Attempt = shared.state.withLock { state in
@@ -88,7 +88,7 @@ public final class LockstepTransport: StreamTransport {
         return attempt
     }
 
-    /// Whether the reader has asked.
+    /// Whether the reader has asked for bytes.
     public func writability() throws(StreamError) -> Attempt {
         guard !reads else { return .ended }
         return try shared.state.withLock { (state) throws(StreamError) in
@@ -97,13 +97,13 @@ public final class LockstepTransport: StreamTransport {
         }
     }
 
-    /// The reader sees the end after what was given.
+    /// Ends the flow after the bytes accepted so far.
     public func tryFinish() throws(StreamError) -> Attempt {
         close()
         return .ended
     }
 
-    /// A reader that goes breaks the writer; a writer that goes ends the reading.
+    /// Closes this end: without a reader, writes fail; without a writer, reads end.
     public func close() {
         shared.state.withLock { if reads { $0.isReaderGone = true } else { $0.hasEnded = true } }
         if reads { shared.writingPoint.signal(.writable) } else { shared.readingPoint.signal(.readable) }

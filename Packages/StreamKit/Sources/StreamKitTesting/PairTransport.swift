@@ -1,37 +1,37 @@
 public import EventLoops
 public import StreamKit
 
-/// A transport over streams: what a layer stands on when the lower end is a stream already.
+/// A transport over streams, for a layer whose lower end is a stream.
 ///
 /// ```swift
 /// let lower = StreamPair(descriptor: fd, ownership: .owned)
 /// let pair = StreamPair(transport: FragmentingTransport(over: PairTransport(lower)))
 /// ```
 ///
-/// The streams are opened with it, and closed with it.
+/// Opening and closing the transport opens and closes the streams.
 public final class PairTransport: StreamTransport {
     private let input: ReadStream?
     private let output: WriteStream?
 
-    /// Both directions.
+    /// Makes a transport for both directions.
     public init(_ pair: StreamPair) {
         input = pair.input
         output = pair.output
     }
 
-    /// Reading alone.
+    /// Makes a transport that only reads.
     public init(reading input: ReadStream) {
         self.input = input
         output = nil
     }
 
-    /// Writing alone.
+    /// Makes a transport that only writes.
     public init(writing output: WriteStream) {
         input = nil
         self.output = output
     }
 
-    /// Where the streams below wait: where one opens, as long as it does.
+    /// The wait point of the streams below; while one of them is opening, its wait point.
     public var waitPoint: WaitPoint {
         if let output, output.status == .opening, input?.status != .opening { return output.waitPoint }
         return input?.waitPoint ?? output?.waitPoint ?? WaitPoint()
@@ -82,7 +82,7 @@ public final class PairTransport: StreamTransport {
         try output?.tryFlush() ?? true ? .ended : .wouldBlock(.writable)
     }
 
-    /// Ends the sending of the stream below.
+    /// Ends the sending direction of the stream below.
     public func tryFinish() throws(StreamError) -> Attempt {
         try output?.tryFinish() ?? true ? .ended : .wouldBlock(.writable)
     }

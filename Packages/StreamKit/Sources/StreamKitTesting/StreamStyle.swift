@@ -2,20 +2,20 @@ internal import Dispatch
 internal import EventLoops
 internal import StreamKit
 
-/// A way to use a stream, for tests that must hold in each of them.
+/// A style of using a stream, for tests that must hold in each of them.
 public enum StreamStyle: Sendable, CaseIterable, CustomStringConvertible {
-    /// On a thread that waits.
+    /// With calls that block a thread.
     case blocking
-    /// By trying, with `hasBytesAvailable` and `canAcceptBytes`.
+    /// With calls that never wait, and `hasBytesAvailable` and `canAcceptBytes`.
     case polling
     /// With a client on a dispatch queue.
     case queue
     /// With a client on an event loop.
     case loop
-    /// As a task.
+    /// With async calls.
     case async
 
-    /// Its name.
+    /// The name of the style.
     public var description: String {
         switch self {
         case .blocking: "blocking"
@@ -26,10 +26,10 @@ public enum StreamStyle: Sendable, CaseIterable, CustomStringConvertible {
         }
     }
 
-    /// True if a call waits, so that it can be woken.
+    /// True if calls of this style wait, so that they can be woken.
     public var waits: Bool { self == .blocking || self == .async }
 
-    /// A place for callbacks, for the styles that have them.
+    /// A new target for callbacks; nil for styles without callbacks.
     func makeTarget() -> (any DeliveryTarget)? {
         switch self {
         case .queue: .queue(DispatchQueue(label: "contract"))
@@ -42,7 +42,7 @@ public enum StreamStyle: Sendable, CaseIterable, CustomStringConvertible {
 // MARK: - One call in each style
 
 extension StreamStyle {
-    /// Reads 1…`limit` bytes, none at the end.
+    /// Reads 1…`limit` bytes; empty at the end.
     func read(_ stream: ReadStream, upTo limit: Int = 65536) async throws(StreamError) -> [UInt8] {
         switch self {
         case .async:
@@ -72,7 +72,7 @@ extension StreamStyle {
         }
     }
 
-    /// Writes 1…n bytes; 0 if nothing ever fits again.
+    /// Writes 1…n bytes; 0 if no byte will ever be accepted again.
     func write(_ bytes: [UInt8], to stream: WriteStream) async throws(StreamError) -> Int {
         switch self {
         case .async:
@@ -122,7 +122,7 @@ extension StreamStyle {
     }
 }
 
-/// Runs `body` on a thread where it may block.
+/// Runs `body` on a thread that it may block.
 func onThread<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {
@@ -138,7 +138,7 @@ func onThread<Value: Sendable, Failure: Error>(
     return try result.get()
 }
 
-/// Runs its body the first time only.
+/// Runs its body on the first call only.
 final class Once: Sendable {
     private let body: Locked<(@Sendable () -> Void)?>
 

@@ -5,9 +5,9 @@ import HostResolver
 import StreamKit
 import Testing
 
-/// Streams on a descriptor that was open before.
+/// Streams on a descriptor that is already open.
 @Suite(.timeLimit(.minutes(1))) struct AdoptedDescriptorTests {
-    /// What is known of a descriptor from the other end of its socket pair.
+    /// The state of a descriptor, observed from the other end of its socket pair.
     private struct Ends {
         let own: Int32
         let peer: Int32
@@ -19,14 +19,14 @@ import Testing
             (own, peer) = (pair[0], pair[1])
         }
 
-        /// What a descriptor has, up to 8 bytes.
+        /// The available bytes of a descriptor, up to 8.
         func receive(_ descriptor: Int32) -> [UInt8] {
             var bytes = [UInt8](repeating: 0, count: 8)
             let count = recv(descriptor, &bytes, bytes.count, 0)
             return Array(bytes.prefix(max(0, count)))
         }
 
-        /// The peer sees the end: nobody holds the other end any more, or it was shut down.
+        /// True if the peer sees the end: the other end was closed or shut down.
         var hasEnded: Bool {
             var byte: UInt8 = 0
             return recv(peer, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) == 0
@@ -52,13 +52,13 @@ import Testing
         pair.close()
         #expect(!ends.hasEnded)
         #expect(fcntl(ends.own, F_GETFL) == flags)
-        // What the streams did not read is still there, and the way back is open.
+        // Bytes that the streams did not read are still available, and the other direction is open.
         #expect(ends.receive(ends.own) == [8])
         #expect(send(ends.own, [7] as [UInt8], 1, 0) == 1)
         #expect(ends.receive(ends.peer) == [7])
     }
 
-    @Test("SK-057: whose descriptor it is may be said later", arguments: [true, false])
+    @Test("SK-057: the ownership of a descriptor can be set later", arguments: [true, false])
     func ownershipByProperty(closes: Bool) async throws {
         let ends = try Ends()
         defer { Glibc.close(ends.peer) }
@@ -71,7 +71,7 @@ import Testing
         if !closes { Glibc.close(ends.own) }
     }
 
-    @Test("an owned descriptor is closed with the second half, or with the last reference", arguments: [true, false])
+    @Test("an owned descriptor is closed with the second half or the last reference", arguments: [true, false])
     func owned(isDropped: Bool) async throws {
         let ends = try Ends()
         defer { Glibc.close(ends.peer) }

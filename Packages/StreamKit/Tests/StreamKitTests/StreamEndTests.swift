@@ -5,9 +5,9 @@ import HostResolver
 import StreamKit
 import Testing
 
-/// How a connection over TCP ends: by the peer's word, or by a reset.
+/// The end of a TCP connection: an orderly end or a reset.
 @Suite(.timeLimit(.minutes(1))) struct StreamEndTests {
-    /// A connection, and the peer's end of it.
+    /// A connection and the peer's descriptor.
     private func connect() async throws -> (pair: StreamPair, peer: Int32) {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
@@ -24,7 +24,7 @@ import Testing
         Glibc.close(peer)
     }
 
-    @Test("SK-039: the rest, then 0, for good") func orderlyEnd() async throws {
+    @Test("SK-039: the remaining bytes, then always 0") func orderlyEnd() async throws {
         let (pair, peer) = try await connect()
         defer { pair.close() }
         #expect(Glibc.write(peer, "rest", 4) == 4)
@@ -35,7 +35,7 @@ import Testing
         #expect(try await pair.input.read(into: &buffer) == 0)
     }
 
-    @Test("SK-039: a reset is ECONNRESET, for good, and no end") func reset() async throws {
+    @Test("SK-039: a reset is always ECONNRESET and never an end") func reset() async throws {
         let (pair, peer) = try await connect()
         defer { pair.close() }
         end(peer, resets: true)
@@ -44,7 +44,7 @@ import Testing
         await #expect(throws: StreamError(posix: ECONNRESET)) { try await pair.input.read(upTo: 1) }
     }
 
-    @Test("SK-039: a scheduled stream hears of the end, or of the error, once", arguments: [true, false])
+    @Test("SK-039: a scheduled stream reports the end or the error once", arguments: [true, false])
     func events(resets: Bool) async throws {
         let (pair, peer) = try await connect()
         defer { pair.close() }
@@ -52,7 +52,7 @@ import Testing
         pair.input.setClient(.all) { stream, event in
             tell.yield(event)
             if event == .endEncountered || event == .errorOccurred {
-                // A task behind it on the same loop: had there been more to tell, it would have been told by then.
+                // A later task on the same loop: any further event would have been delivered before it.
                 EventLoop.shared.execute { EventLoop.shared.execute { tell.finish() } }
             }
         }
@@ -62,7 +62,7 @@ import Testing
         #expect(await told.reduce(into: []) { $0.append($1) } == expected)
     }
 
-    /// What a transport stands on goes when the stream is closed, whether it ever opened or not.
+    /// A transport is closed with its stream, whether it ever opened or not.
     @Test(arguments: [false, true]) func aTransportThatDidNotOpenIsClosed(triesToOpen: Bool) async throws {
         let transport = Unopenable()
         let pair = StreamPair(transport: transport)

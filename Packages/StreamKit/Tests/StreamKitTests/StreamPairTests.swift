@@ -4,7 +4,7 @@ import StreamKit
 import Testing
 
 @Suite struct StreamPairTests {
-    /// A listener on a free loopback port, and what it accepts.
+    /// A listener on a free loopback port, with the port.
     private func listen() -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         SocketAddress.ip(.v4(IPv4Address("127.0.0.1")!), port: 0).withSockAddr { _ = bind(descriptor, $0, $1) }
@@ -59,7 +59,7 @@ import Testing
         #expect(pair.output.error == StreamError(posix: ECONNREFUSED))
     }
 
-    /// Connects, has the peer send an answer and go without reading, and writes until that fails.
+    /// Connects, makes the peer send an answer and close without reading, and writes until that fails.
     private func writeToWhoIsGone(resets: Bool) async throws -> (StreamPair, StreamError?) {
         let listener = listen()
         defer { Glibc.close(listener.descriptor) }
@@ -86,7 +86,7 @@ import Testing
         #expect(pair.output.status == .error)
         #expect(pair.input.status == .open)
         #expect(try await pair.input.read(upTo: 100) == Array("answer".utf8))
-        // The kernel told the writer of the reset and would give the reader an end.
+        // The kernel reported the reset to the writer and would report an end to the reader.
         await #expect(throws: StreamError(posix: ECONNRESET)) { try await pair.input.read(upTo: 100) }
         #expect(pair.input.status == .error)
     }

@@ -3,9 +3,9 @@ import Glibc
 import StreamKit
 import Testing
 
-/// Transports that wait by themselves, in the system call.
+/// Transports that wait in the system call.
 @Suite struct WaitingTransportTests {
-    /// Says by which call it was read.
+    /// Reveals by its bytes which function read it.
     private final class Telling: StreamTransport {
         let waitPoint = WaitPoint()
 
@@ -24,7 +24,7 @@ import Testing
         func writability() throws(StreamError) -> Attempt { .ended }
     }
 
-    /// Only a blocking read without a limit may wait in there.
+    /// Only a blocking read without a limit may wait in the transport.
     @Test func whoMayWait() throws {
         let stream = ReadStream(transport: Telling())
         try stream.open()
@@ -46,7 +46,7 @@ import Testing
         stream.close()
     }
 
-    /// Waiting until a socket is readable takes nothing, tells an end and a failure, and ends with the stream.
+    /// Waiting until a socket is readable consumes nothing, reports an end or a failure, and ends when the stream closes.
     @Test(arguments: ["bytes", "end", "closed"])
     func waitingForASocket(_ what: String) async throws {
         var ends: [CInt] = [0, 0]

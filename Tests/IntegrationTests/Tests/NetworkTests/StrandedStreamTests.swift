@@ -22,7 +22,7 @@ import Testing
         let result = try await Command(Program("sh", package: "dash"), ["-ec", script], in: namespace).run()
         #expect(
             result.text
-                == "The address \(address), which the connection uses, has gone from this machine.\nerror open\n",
+                == "This machine no longer has the address \(address), which the connection uses.\nerror open\n",
             "\(result)")
     }
 }

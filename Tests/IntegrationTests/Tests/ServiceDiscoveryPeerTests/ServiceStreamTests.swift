@@ -31,6 +31,6 @@ import Testing
         defer { network.remove() }
         let client = try Probes.start("service", "Nobody", "_greet._tcp", "1", program: Self.probe, in: network.right)
         defer { client.stop() }
-        #expect(await client.shows("error: ", "not open within its time limit", "Nobody"), "\(client.log)")
+        #expect(await client.shows("error: ", "Opening timed out", "Nobody"), "\(client.log)")
     }
 }

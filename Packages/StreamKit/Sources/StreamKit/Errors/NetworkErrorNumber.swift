@@ -1,18 +1,18 @@
-/// The numbers of `kCFErrorDomainCFNetwork`, for code that compares with them. Replaces `CFNetworkErrors`, whose URL loading
-/// part (-996…-4000) belongs to another API.
+/// The error numbers of `kCFErrorDomainCFNetwork`, for code that compares with them.
 ///
 /// ```swift
-/// if error.networkErrorNumber == .unknownHost { … }     // what CFReadStreamCopyError gives as code 2
+/// if error.networkErrorNumber == .unknownHost { … }     // code 2 in the error of CFReadStreamCopyError
 /// ```
 ///
-/// A ``StreamError`` itself has the numbers of `CFStreamError`, which say more.
+/// A ``StreamError`` itself carries the numbers of `CFStreamError`, which are more specific. Replaces
+/// `CFNetworkErrors`, except its URL loading part (-996…-4000), which belongs to another API.
 public enum NetworkErrorNumber: Int, CaseIterable, Sendable {
     /// The name of the domain.
     public static let domain = "kCFErrorDomainCFNetwork"
 
-    /// Replaces `kCFHostErrorHostNotFound`; lookups give ``unknownHost``, as CFHost does.
+    /// Replaces `kCFHostErrorHostNotFound`. Failed lookups are reported as ``unknownHost``, as CFHost does.
     case hostNotFound = 1
-    /// A lookup failed; ``StreamErrorDetail/addressInfoFailure`` says how. Replaces `kCFHostErrorUnknown`.
+    /// A lookup failed; ``StreamErrorDetail/addressInfoFailure`` holds the reason. Replaces `kCFHostErrorUnknown`.
     case unknownHost = 2
 
     /// Replaces `kCFSOCKSErrorUnknownClientVersion`.
@@ -38,7 +38,8 @@ public enum NetworkErrorNumber: Int, CaseIterable, Sendable {
     /// Replaces `kCFSOCKS5ErrorNoAcceptableMethod`.
     case socks5NoAcceptableMethod = 124
 
-    /// ``StreamErrorDetail/ftpStatus`` is the reply's code. Replaces `kCFFTPErrorUnexpectedStatusCode`.
+    /// An FTP server refused; ``StreamErrorDetail/ftpStatus`` is the reply code. Replaces
+    /// `kCFFTPErrorUnexpectedStatusCode`.
     case ftpUnexpectedStatus = 200
 
     /// Replaces `kCFErrorHTTPAuthenticationTypeUnsupported`.
@@ -84,13 +85,16 @@ public enum NetworkErrorNumber: Int, CaseIterable, Sendable {
     case serviceTimedOut = -72007
     /// Replaces `NSNetServicesMissingRequiredConfigurationError`.
     case serviceNotConfigured = -72008
-    /// ``StreamErrorDetail/discoveryFailure`` says how. Replaces `kCFNetServiceErrorDNSServiceFailure`.
+    /// The DNS-SD service failed; ``StreamErrorDetail/discoveryFailure`` holds the reason. Replaces
+    /// `kCFNetServiceErrorDNSServiceFailure`.
     case discoveryServiceFailure = -73000
 }
 
 extension StreamError {
-    /// The number of this failure in `kCFErrorDomainCFNetwork`, as `CFReadStreamCopyError` gives it; nil where that gives
-    /// a number of another domain (`errno`, TLS), or has none (a SOCKS 5 proxy's own answers).
+    /// The number of this failure in `kCFErrorDomainCFNetwork`, as `CFReadStreamCopyError` reports it.
+    ///
+    /// Nil if CFNetwork uses another domain for it (`errno`, TLS) or has no number (the reply codes of a SOCKS 5
+    /// proxy).
     public var networkErrorNumber: NetworkErrorNumber? {
         switch domain {
         case .netDB: .unknownHost
@@ -105,7 +109,7 @@ extension StreamError {
             case -4: .httpConnectionLost
             case -1000: .httpAuthenticationTypeUnsupported
             case -1001, -1002: .httpBadCredentials
-            default: NetworkErrorNumber(rawValue: code)  // of proxies, which have no other
+            default: NetworkErrorNumber(rawValue: code)  // proxy errors have the same number in both domains
             }
         default: nil
         }

@@ -1,51 +1,51 @@
 internal import EventLoops
 internal import Glibc
 
-/// A sentence for people: a key, what goes into it, and how it reads in English.
+/// A localizable message: a key, an English template and its arguments.
 ///
-/// All sentences of a package stand in one catalogue file. To show them in another language, give
-/// ``catalogue(_:)`` a table from keys to templates; `%1`, `%2` … stand for the arguments.
+/// All messages of a package are in one catalogue file. To show them in another language, pass ``catalogue(_:)`` a
+/// table from keys to templates; `%1`, `%2` … stand for the arguments.
 public struct Sentence: Sendable, Hashable, CustomStringConvertible {
-    /// Stable name, for tables and scripts: `connect.refused`.
+    /// The stable name of the message, for translation tables and scripts: `connect.refused`.
     public let key: String
 
     /// The English template.
     public let template: String
 
-    /// What replaces `%1`, `%2` …. Never holds a secret, nor anything that a terminal would obey.
+    /// The values for `%1`, `%2` …. They hold no secrets and no characters that control a terminal.
     public let arguments: [String]
 
-    /// Makes a sentence from its parts.
+    /// Makes a message from its parts.
     ///
-    /// An argument may quote a peer: control and format characters, which a terminal obeys or which turn text round, are
-    /// written as `\u{…}`.
+    /// Arguments may quote a peer. Control and format characters, which could control a terminal or reverse the text
+    /// direction, are written as `\u{…}`.
     public init(_ key: String, _ template: String, _ arguments: String...) {
         self.key = key
         self.template = template
-        self.arguments = arguments.map(Sentence.harmless)
+        self.arguments = arguments.map(Sentence.escaped)
     }
 
-    private static func harmless(_ text: String) -> String {
+    private static func escaped(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
-        var shown = ""
+        var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator:
-                shown += "\\u{\(String(scalar.value, radix: 16))}"
-            default: shown.unicodeScalars.append(scalar)
+                escaped += "\\u{\(String(scalar.value, radix: 16))}"
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
-        return shown
+        return escaped
     }
 
     private static let translations = Locked<[String: String]>([:])
 
-    /// Sets the templates used instead of the English ones, by key; the empty table goes back to English.
+    /// Sets the templates that replace the English ones, by key. An empty table restores English.
     public static func catalogue(_ templates: [String: String]) {
         translations.withLock { $0 = templates }
     }
 
-    /// The sentence in the language of the catalogue.
+    /// The message with its arguments, in the language of the catalogue.
     public var description: String {
         let template = Sentence.translations.withLock { $0[key] } ?? self.template
         guard template.utf8.contains(UInt8(ascii: "%")) else { return template }

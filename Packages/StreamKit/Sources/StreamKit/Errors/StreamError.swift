@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why a stream failed: a domain and a code for programs, a sentence for people.
+/// The failure of a stream or socket: a domain and a code for programs, a message for users.
 ///
 /// ```swift
 /// do {
@@ -8,14 +8,14 @@ internal import Glibc
 /// } catch .cancelled {
 ///     return
 /// } catch where error.isPOSIX(ECONNREFUSED) {
-///     print(error)       // The connection to 192.0.2.7 port 80 was refused: nothing listens there.
+///     print(error)       // The connection to 192.0.2.7:80 was refused: nothing is listening there.
 /// }
 /// ```
 ///
-/// The domains and codes are CFNetwork's where it has them. Two errors are equal if domain and code are. Replaces
-/// `CFStreamError` and the `CFError` of `CFReadStreamCopyError`.
+/// Domains and codes are those of CFNetwork where it defines them. Two errors are equal if their domains and codes are
+/// equal. Replaces `CFStreamError` and the `CFError` of `CFReadStreamCopyError`.
 public struct StreamError: Error, Hashable, Sendable {
-    /// One reference, so that throwing functions carry a single word.
+    /// A single reference, so that throwing functions return one word.
     private let content: Content
 
     private final class Content: Sendable {
@@ -40,11 +40,11 @@ public struct StreamError: Error, Hashable, Sendable {
     /// Makes an error.
     ///
     /// - Parameters:
-    ///   - domain: whose number `code` is.
-    ///   - code: the number.
-    ///   - sentence: says in plain words what failed, where, and what to do.
-    ///   - underlying: the error behind this one.
-    ///   - details: what ``details`` tells that is not in domain and code.
+    ///   - domain: the domain that defines `code`.
+    ///   - code: the number within the domain.
+    ///   - sentence: the message: what failed, where, and what to do.
+    ///   - underlying: the error that caused this one.
+    ///   - details: further facts for ``details``, beyond domain and code.
     public init(
         domain: StreamErrorDomain, code: Int, sentence: Sentence, underlying: (any Error)? = nil,
         details: [StreamErrorDetail: StreamErrorDetail.Value] = [:]
@@ -53,22 +53,22 @@ public struct StreamError: Error, Hashable, Sendable {
             domain: domain, code: code, sentence: sentence, underlying: underlying, details: details)
     }
 
-    /// Whose numbers ``code`` is one of.
+    /// The domain that defines ``code``.
     public var domain: StreamErrorDomain { content.domain }
 
-    /// The number, within ``domain``.
+    /// The number of the failure within ``domain``.
     public var code: Int { content.code }
 
-    /// What happened, in words that can be localized.
+    /// The message, which can be localized.
     public var sentence: Sentence { content.sentence }
 
-    /// The error of the layer below, of which this is the consequence.
+    /// The error of the layer below that caused this one.
     public var underlying: (any Error)? { content.underlying }
 
-    /// What was given as details when the error was made.
+    /// The details passed to the initializer.
     var ownDetails: [StreamErrorDetail: StreamErrorDetail.Value] { content.details }
 
-    /// True for this `errno` value.
+    /// Whether this is an `errno` error with the given number.
     public func isPOSIX(_ number: Int32) -> Bool {
         domain == .posix && code == Int(number)
     }
@@ -86,33 +86,33 @@ public struct StreamError: Error, Hashable, Sendable {
 }
 
 extension StreamError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The sentence.
+    /// The message.
     public var description: String { sentence.description }
 
-    /// The sentence, then domain and code.
+    /// The message, followed by domain and code.
     public var debugDescription: String { "\(sentence) (domain \(domain), code \(code))" }
 }
 
 extension StreamError {
-    /// The task was cancelled. A cancelled read took nothing and the stream stays usable.
+    /// The task was cancelled. A cancelled read consumed nothing, and the stream stays usable.
     public static let cancelled = StreamError(posix: ECANCELED, .cancelled)
 
-    /// Closed on this side, before or during the call.
+    /// The stream was closed on this side, before or during the call.
     public static let closed = StreamError(posix: ESHUTDOWN, .closed)
 
-    /// Another call is under way on this half of the stream.
+    /// Another call is in progress on this half of the stream.
     public static let busy = StreamError(posix: EBUSY, .busy)
 
-    /// A time limit of the stream passed.
+    /// A time limit of the stream expired.
     public static let timedOut = StreamError(posix: ETIMEDOUT, .timedOut)
 
-    /// Not opened yet.
+    /// The stream has not been opened yet.
     public static let notOpen = StreamError(posix: ENOTCONN, .notOpen)
 
-    /// Opened before; a stream is opened once.
+    /// The stream has been opened before; a stream can be opened only once.
     public static let alreadyOpened = StreamError(posix: EALREADY, .alreadyOpened)
 
-    /// An `errno` value, with the sentence for it unless a better one is given.
+    /// Makes an error from an `errno` value, with the default message for it unless `sentence` is given.
     public init(posix number: Int32, _ sentence: Sentence? = nil, underlying: (any Error)? = nil) {
         self.init(
             domain: .posix, code: Int(number), sentence: sentence ?? .posix(number), underlying: underlying)

@@ -1,16 +1,16 @@
-/// What a ``StreamError`` tells beyond its domain and code: the keys of ``StreamError/details``.
+/// A key of ``StreamError/details``: facts about an error beyond its domain and code.
 ///
-/// The raw values are those of CFNetwork's keys in a `CFError`'s `userInfo`.
+/// The raw values are CFNetwork's keys in the `userInfo` of a `CFError`.
 public struct StreamErrorDetail: RawRepresentable, Hashable, Sendable {
-    /// The key's name.
+    /// The name of the key.
     public let rawValue: String
 
-    /// Any key, also one of your own.
+    /// Makes a key with any name, including one of your own.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// A number or a text, as CFNetwork has it for the key.
+    /// A number or a text, whichever CFNetwork uses for the key.
     public enum Value: Hashable, Sendable {
         /// A number.
         case number(Int)
@@ -18,26 +18,28 @@ public struct StreamErrorDetail: RawRepresentable, Hashable, Sendable {
         case text(String)
     }
 
-    /// A number: the `EAI_…` value of a lookup, Darwin's. Replaces `kCFGetAddrInfoFailureKey`.
+    /// A number: the `EAI_…` value of a failed lookup, as Darwin numbers it. Replaces `kCFGetAddrInfoFailureKey`.
     public static let addressInfoFailure = Self(rawValue: "kCFGetAddrInfoFailureKey")
-    /// A text: what a SOCKS proxy answered to the request, or to user and password. Replaces `kCFSOCKSStatusCodeKey`.
+    /// A text: the status in a SOCKS proxy's reply to the request or to the login. Replaces `kCFSOCKSStatusCodeKey`.
     public static let socksStatus = Self(rawValue: "kCFSOCKSStatusCodeKey")
-    /// A text: the version that a SOCKS proxy spoke. Replaces `kCFSOCKSVersionKey`.
+    /// A text: the protocol version in a SOCKS proxy's reply. Replaces `kCFSOCKSVersionKey`.
     public static let socksVersion = Self(rawValue: "kCFSOCKSVersionKey")
-    /// A text: the method that a SOCKS proxy chose. Replaces `kCFSOCKSNegotiationMethodKey`.
+    /// A text: the authentication method that a SOCKS proxy selected. Replaces `kCFSOCKSNegotiationMethodKey`.
     public static let socksMethod = Self(rawValue: "kCFSOCKSNegotiationMethodKey")
-    /// A number: an error of `dns_sd.h`. Replaces `kCFDNSServiceFailureKey`.
+    /// A number: an error code of `dns_sd.h`. Replaces `kCFDNSServiceFailureKey`.
     public static let discoveryFailure = Self(rawValue: "kCFDNSServiceFailureKey")
     /// A text: the code of an FTP server's last reply. Replaces `kCFFTPStatusCodeKey`.
     public static let ftpStatus = Self(rawValue: "kCFFTPStatusCodeKey")
 }
 
 extension StreamError {
-    /// What there is to tell beyond domain and code. Replaces the keys of `CFNetworkErrors.h` in a `CFError`'s `userInfo`.
+    /// Facts about the error beyond domain and code.
     ///
     /// ```swift
     /// error.details[.socksStatus]     // .text("91"): a SOCKS 4 proxy refused
     /// ```
+    ///
+    /// Replaces the keys of `CFNetworkErrors.h` in the `userInfo` of a `CFError`.
     public var details: [StreamErrorDetail: StreamErrorDetail.Value] {
         switch domain {
         case .netDB: [.addressInfoFailure: .number(code)]

@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// The catalogue of StreamKit's sentences: what happened, where, and what to do.
+/// The catalogue of StreamKit's messages: what failed, where, and what to do.
 extension Sentence {
     static let cancelled = Sentence("stream.cancelled", "The operation was cancelled.")
     static let closed = Sentence("stream.closed", "The stream was closed on this side.")
     static let busy = Sentence(
         "stream.busy",
-        "Another call is under way on this half of the stream; wait for it, or use one reader and one writer.")
-    static let timedOut = Sentence("stream.timedOut", "The time limit passed without progress.")
-    static let notOpen = Sentence("stream.notOpen", "The stream has not been opened; call open() first.")
+        "Another call is in progress on this half of the stream: wait for it, or use one reader and one writer.")
+    static let timedOut = Sentence("stream.timedOut", "The operation timed out without progress.")
+    static let notOpen = Sentence("stream.notOpen", "The stream is not open; call open() first.")
     static let alreadyOpened = Sentence(
-        "stream.alreadyOpened", "The stream was opened before; a stream is opened once, so make a new one.")
+        "stream.alreadyOpened", "The stream has been opened before. A stream can be opened only once: make a new one.")
 
     static func posix(_ number: Int32) -> Sentence {
-        Sentence("posix.\(number)", "The system refused: %1 (errno %2).", systemText(number), String(number))
+        Sentence("posix.\(number)", "System error: %1 (errno %2).", systemText(number), String(number))
     }
 
     static func fileNotOpened(_ path: String, _ number: Int32) -> Sentence {
@@ -23,7 +23,7 @@ extension Sentence {
     static func connectFailed(_ address: String, _ number: Int32) -> Sentence {
         switch number {
         case ECONNREFUSED:
-            Sentence("connect.refused", "The connection to %1 was refused: nothing listens there.", address)
+            Sentence("connect.refused", "The connection to %1 was refused: nothing is listening there.", address)
         case ETIMEDOUT:
             Sentence("connect.timedOut", "%1 did not answer within the time limit.", address)
         case ENETUNREACH, EHOSTUNREACH:
@@ -36,11 +36,11 @@ extension Sentence {
     }
 
     static func connectionLost(_ number: Int32) -> Sentence {
-        Sentence("connection.lost", "The peer broke the connection: %1.", systemText(number))
+        Sentence("connection.lost", "The connection was lost: %1.", systemText(number))
     }
 
     static func openTimedOut(_ step: String) -> Sentence {
-        Sentence("open.timedOut", "The stream was not open within its time limit; it was %1.", step)
+        Sentence("open.timedOut", "Opening timed out while %1.", step)
     }
 
     static func nameNotResolved(_ name: String, _ reason: String) -> Sentence {
@@ -52,7 +52,7 @@ extension Sentence {
     }
 
     static func propertyNotHonoured(_ name: String, _ kind: String) -> Sentence {
-        Sentence("property.notHonoured", "The property %1 cannot be set: %2 does not honour it.", name, kind)
+        Sentence("property.notHonoured", "The property %1 cannot be set: %2 does not support it.", name, kind)
     }
 
     private static func systemText(_ number: Int32) -> String {

@@ -1,11 +1,15 @@
 internal import EventLoops
 
-/// Decides which event a stream's client is told next. Knows no threads and no descriptors: facts in, one event out.
+/// Decides which event to deliver next to a stream's client: facts in, one event out. It knows no threads and no
+/// descriptors.
 ///
-/// The rules: open-completed once and first; bytes (or room) again only after a transfer; after the end only an error;
-/// after an error nothing; what is pending together comes in ascending order of the numbers.
+/// The rules:
+/// - `openCompleted` comes first and once.
+/// - `hasBytesAvailable` or `canAcceptBytes` is repeated only after a transfer.
+/// - After the end, only an error can follow; after an error, nothing.
+/// - Events that are due together come in ascending order of their numbers.
 struct EventMachine {
-    /// What can be said about one half of a stream without waiting.
+    /// The observable state of one half of a stream.
     struct Facts: Equatable {
         enum Readiness: Equatable {
             case ready
@@ -13,13 +17,13 @@ struct EventMachine {
             case notYet
         }
 
-        /// Opening has succeeded at some time.
+        /// True once opening has succeeded.
         var hasOpened: Bool
         var hasFailed: Bool
         var readiness: Readiness
     }
 
-    /// What "ready" is called on this half.
+    /// The event that reports this half as ready.
     let transfer: StreamEvent
     let wanted: StreamEvents
 
@@ -33,17 +37,17 @@ struct EventMachine {
         self.wanted = wanted
     }
 
-    /// The client read or wrote: it may be told of bytes or room again.
+    /// Records that the client has read or written, so that readiness may be reported again.
     mutating func didTransfer() {
         awaitsTransfer = false
     }
 
-    /// True if only a transfer by the client, an error, or nothing any more can bring the next event.
+    /// True if the next event can come only from a transfer by the client or from an error, or not at all.
     var isSettled: Bool {
         hasToldError || hasToldEnd || awaitsTransfer
     }
 
-    /// The next event to tell, nil if there is none now.
+    /// The next event to deliver; nil if there is none now.
     mutating func next(_ facts: Facts) -> StreamEvent? {
         if hasToldError { return nil }
         if facts.hasOpened, !hasToldOpen {

@@ -1,12 +1,14 @@
 internal import EventLoops
 
-/// Who is told of a connection's events, and where. Made when somebody wants to be told: most streams are only read and
-/// written, and many thousands of them may be idle. Behind the connection's lock.
+/// The clients of a connection's events and the targets where they run.
+///
+/// Allocated with the first client or target: most streams have neither, and a process may hold many thousands of idle
+/// streams. Guarded by the connection's lock.
 final class StreamAudience {
     struct Side {
         var client: StreamClient?
         var targets: [any DeliveryTarget] = []
-        /// Made with the first client.
+        /// Made with the first client of this half.
         var watch: ClientWatch?
     }
 

@@ -1,24 +1,25 @@
 internal import EventLoops
 
-/// Carries the events of one half of a stream to its client: watches, asks ``EventMachine``, rings the targets.
+/// Delivers the events of one half of a stream to its client: watches the half, consults ``EventMachine``, signals the
+/// targets.
 ///
-/// Theory of operation. While no event is due the half's ``ClientWatch`` is parked at its wait point. When that fires (on the
-/// loop's thread) the client only rings its targets; everything else happens on the target, in ``perform()``: look at the
-/// stream, tell what is due, park again. So nothing is told in the middle of the caller's own call, and a target that is
-/// late tells what is true then.
+/// Theory of operation. While no event is due, the half's ``ClientWatch`` is parked at the wait point. When it fires,
+/// on the loop's thread, the client only signals its targets. Everything else happens on a target, in ``perform()``:
+/// look at the stream, deliver the events that are due, park again. So no event is delivered in the middle of a call by
+/// the user, and a target that runs late reports the state at that time.
 final class StreamClient: Sendable {
-    /// How many events are told in one turn of a target. A peer that sends as fast as the client reads must not keep the target's
-    /// thread from everything else.
+    /// The most events delivered in one turn of a target: a peer that sends as fast as the client reads must not
+    /// monopolize the target's thread.
     static let eventsPerTurn = 16
 
     private struct State {
         var machine: EventMachine
         var tell: (@Sendable (StreamEvent) -> Void)?
         var bells: [Bell] = []
-        /// What must live while events may still come: the stream's public object.
+        /// The stream's public object, kept alive while events may still come.
         var keptAlive: (any AnyObject & Sendable)?
         var isTelling = false
-        /// Counts the client's calls, so that what was seen before one is not told after it.
+        /// Counts the client's calls, so that facts observed before a call are not reported after it.
         var transfers = 0
     }
 
@@ -40,7 +41,7 @@ final class StreamClient: Sendable {
         state = Locked(State(machine: EventMachine(half: half, wanted: wanted), tell: tell))
     }
 
-    /// Adds places where events are told.
+    /// Adds targets where events are delivered.
     func schedule(on targets: [any DeliveryTarget]) {
         for target in targets {
             let signal = target.makeSignal { [weak self] in self?.perform() }
@@ -53,7 +54,7 @@ final class StreamClient: Sendable {
         arm()
     }
 
-    /// Removes one place.
+    /// Removes a target.
     func unschedule(from target: any DeliveryTarget) {
         let (removed, kept) = state.withLock { state -> ([Bell], (any AnyObject & Sendable)?) in
             let removed = state.bells.filter { $0.target.isSame(as: target) }
@@ -64,7 +65,7 @@ final class StreamClient: Sendable {
         withExtendedLifetime(kept) {}
     }
 
-    /// Ends all telling. What was kept alive is let go, and with it the tie between client and connection.
+    /// Ends all delivery. Releases the object that was kept alive, and with it the tie between client and connection.
     func invalidate() {
         let (bells, dropped) = state.withLock { state in
             defer {
@@ -83,7 +84,7 @@ final class StreamClient: Sendable {
         state.withLock { if !$0.bells.isEmpty, $0.tell != nil { $0.keptAlive = stream } }
     }
 
-    /// The client read or wrote.
+    /// Records that the client has read or written.
     func didTransfer() {
         state.withLock { state in
             state.machine.didTransfer()
@@ -92,7 +93,7 @@ final class StreamClient: Sendable {
         arm()
     }
 
-    /// Rings if an event is due, else has the half watched.
+    /// Signals the targets if an event is due; otherwise watches the half.
     func arm() {
         while true {
             let hasFailed = connection.settledStatus(half) == .error
@@ -111,8 +112,8 @@ final class StreamClient: Sendable {
             if connection.point.isInside(half) { return }  // the end of the call under way arms again
             switch connection.watch(half) {
             case .ready: continue
-            case nil, .busy:  // busy: another thread has parked the half's watch just now
-                // Told to stop meanwhile, by a call that did not find the watch parked yet.
+            case nil, .busy:  // busy: another thread has just parked the half's watch
+                // The client was removed or unscheduled meanwhile, by a call that did not find the watch parked yet.
                 let isWanted = state.withLock { !$0.bells.isEmpty && $0.tell != nil }
                 if !isWanted { connection.withdrawWatch(half) }
                 return
@@ -121,18 +122,18 @@ final class StreamClient: Sendable {
         }
     }
 
-    /// Has the targets look at the stream.
+    /// Makes the targets look at the stream.
     func ring() {
         for bell in state.withLock({ $0.bells }) { bell.signal.signal() }
     }
 
-    /// On the target: tells everything that is due, in order.
+    /// Delivers, on the target, all events that are due, in order.
     private func perform() {
         let isMine = state.withLock { state in
             defer { state.isTelling = true }
             return !state.isTelling
         }
-        // Another loop is telling, or a callback of ours runs its loop: that one goes on.
+        // Another target is delivering, or the client's callback runs the target's loop: that delivery continues.
         guard isMine else { return }
         var budget = StreamClient.eventsPerTurn
         while budget > 0 {

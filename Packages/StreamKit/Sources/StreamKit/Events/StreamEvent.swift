@@ -1,20 +1,20 @@
-/// Something a scheduled stream tells its client. Replaces `CFStreamEventType`; the numbers are the same.
+/// An event that a scheduled stream delivers to its client. The numbers are CFNetwork's. Replaces `CFStreamEventType`.
 public enum StreamEvent: UInt, Sendable, Hashable, CaseIterable {
-    /// The stream is open. Once, first.
+    /// The stream is open. Delivered once, before all others.
     case openCompleted = 1
-    /// A read will not wait. Told again only after a read.
+    /// A read will not wait. Repeated only after a read.
     case hasBytesAvailable = 2
-    /// A write will not wait. Told again only after a write.
+    /// A write will not wait. Repeated only after a write.
     case canAcceptBytes = 4
-    /// The stream failed; nothing follows.
+    /// The stream failed. No event follows.
     case errorOccurred = 8
-    /// Everything was read, or a store of fixed size is full. Only an error can follow.
+    /// All bytes were read, or a destination of fixed size is full. Only an error can follow.
     case endEncountered = 16
 }
 
-/// A set of ``StreamEvent``s: which ones a client wants.
+/// A set of ``StreamEvent``s: the events that a client requests.
 public struct StreamEvents: OptionSet, Sendable, Hashable {
-    /// CFNetwork's bits.
+    /// The bits, as CFNetwork defines them.
     public let rawValue: UInt
 
     /// Makes a set from its bits.
@@ -22,7 +22,7 @@ public struct StreamEvents: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// The set of one event.
+    /// Makes a set of one event.
     public init(_ event: StreamEvent) {
         rawValue = event.rawValue
     }

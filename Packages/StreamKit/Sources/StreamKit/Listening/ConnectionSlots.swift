@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// How many connections may be open at once: whoever accepts takes a slot first, and waits while there is none.
+/// Limits how many connections are open at once: accepting takes a slot first, and waits while there is no free one.
 final class ConnectionSlots: Sendable {
     private struct State {
         var free: Int
@@ -8,7 +8,7 @@ final class ConnectionSlots: Sendable {
         var isClosed = false
         var waiters: [CheckedContinuation<Bool, Never>] = []
 
-        /// Nil if one must wait.
+        /// Nil if the caller must wait.
         mutating func take() -> Bool? {
             if isClosed { return false }
             if free == 0 { return nil }
@@ -24,10 +24,10 @@ final class ConnectionSlots: Sendable {
         state = Locked(State(free: max(1, count)))
     }
 
-    /// How many are taken.
+    /// The number of slots in use.
     var taken: Int { state.withLock { $0.taken } }
 
-    /// Takes a slot; false once there are no more, ever.
+    /// Takes a slot, waiting for one if necessary; false once the slots are closed.
     nonisolated(nonsending) func take() async -> Bool {
         if let outcome = tryTake() { return outcome }
         return await withCheckedContinuation { waiter in
@@ -40,7 +40,7 @@ final class ConnectionSlots: Sendable {
         }
     }
 
-    /// Gives a slot back, or on to who waits longest.
+    /// Returns a slot, or passes it to the task that has waited longest.
     func release() {
         let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard !state.waiters.isEmpty else {
@@ -53,7 +53,7 @@ final class ConnectionSlots: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Nobody gets one any more.
+    /// Ends all waits; no slot is handed out any more.
     func close() {
         let waiters = state.withLock { state in
             state.isClosed = true

@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Something that happens once; tasks may wait for it.
+/// An event that happens once; tasks may wait for it.
 final class Latch: Sendable {
     private struct State {
         var isOpen = false
@@ -9,7 +9,7 @@ final class Latch: Sendable {
 
     private let state = Locked(State())
 
-    /// Returns once it is open.
+    /// Returns once the event has happened.
     nonisolated(nonsending) func wait() async {
         await withCheckedContinuation { waiter in
             let isOpen = state.withLock { state in
@@ -20,7 +20,7 @@ final class Latch: Sendable {
         }
     }
 
-    /// Lets everybody go on. Idempotent.
+    /// Resumes all waiting tasks. Idempotent.
     func open() {
         let waiters = state.withLock { state in
             state.isOpen = true

@@ -3,15 +3,15 @@ internal import Glibc
 internal import HostResolver
 
 extension Socket {
-    /// A connection that was accepted, still a bare descriptor.
+    /// An accepted connection that is still a bare descriptor.
     struct Accepted {
         let descriptor: CInt
         let peer: SocketAddress?
     }
 
-    /// Waits for a slot and then for a connection; the slot is the connection's. Nil once there are no more slots.
+    /// Waits for a slot and then for a connection, which owns the slot. Nil once the slots are closed.
     ///
-    /// - Throws: as ``accept(until:)``, and the slot is given back.
+    /// - Throws: as ``accept(until:)``; the slot has been returned.
     nonisolated(nonsending) func accept(
         into slots: ConnectionSlots
     ) async throws(StreamError) -> Accepted? {
@@ -32,7 +32,7 @@ extension Socket {
 }
 
 extension StreamPair {
-    /// Streams on a connection that was accepted.
+    /// Makes streams on an accepted connection.
     init(_ accepted: Socket.Accepted, _ properties: StreamProperties, loop: EventLoop) {
         let connection = Connection(
             adopting: accepted.descriptor, as: .accepted, ownership: .owned, properties, loop: loop)

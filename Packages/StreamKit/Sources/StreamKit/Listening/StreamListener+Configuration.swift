@@ -2,44 +2,48 @@ public import EventLoops
 public import HostResolver
 
 extension StreamListener {
-    /// How a listener treats its clients. Every limit has a default that lets no client keep others out.
+    /// The settings of a listener. The default limits keep any client from shutting out the others.
     public struct Configuration: Sendable {
-        /// TLS on every connection; made with `TLSConfiguration(server:)`. Nil (default) for none.
+        /// TLS for every connection, made with `TLSConfiguration(server:)`. Default nil: no TLS.
         public var tls: TLSConfiguration?
 
-        /// The longest that a client may take for the handshake. Default 10 s; zero for no limit.
+        /// The longest time that a client may take for the handshake. Default 10 s; zero for no limit.
         public var handshakeLimit: Duration = .seconds(10)
 
-        /// Most connections at once, those that shake hands among them. Default 4096.
+        /// The most connections at once, including those whose handshake is in progress. Default 4096.
         ///
-        /// Further clients wait in the kernel's queue until one goes; so they do while the process has no descriptor left.
+        /// Further clients wait in the kernel's queue until a connection ends. They also wait there while the process
+        /// has no descriptors left.
         public var maximumConnections = 4096
 
-        /// How many clients may wait in the kernel's queue; the rest is refused or must try again. Default: that of ``Socket``.
+        /// The most clients that wait in the kernel's queue; further clients are refused or must retry. Default: that
+        /// of ``Socket``.
         public var backlog: Int32 = Socket.defaultBacklog
 
-        /// Properties of every connection (``StreamKind/accepted``): limits for reading and writing, keep-alive, delay,
-        /// service type. One that such a connection does not honour makes the listener throw.
+        /// Properties of every connection (``StreamKind/accepted``): time limits, keep-alive, delay, service type. The
+        /// listener's initializer throws if such a connection does not honour one of them.
         ///
-        /// ``StreamProperty/tls`` is used without ``tls``, and ``StreamProperty/openLimit`` in place of ``handshakeLimit``.
+        /// ``StreamProperty/tls`` is used if ``tls`` is nil, and ``StreamProperty/openLimit`` replaces
+        /// ``handshakeLimit``.
         public var properties = StreamProperties()
 
-        /// The loops whose threads serve the clients, one after the other; not empty. Default: the shared one.
+        /// The loops whose threads serve the clients, in turn. Must not be empty. Default: the shared loop.
         ///
-        /// One thread serves thousands of clients. More of them pay where handlers compute, as TLS does.
+        /// One thread serves thousands of clients. Further threads help handlers that compute, as TLS does.
         public var loops: [EventLoop] = [.shared]
 
-        /// Told of connections that came to nothing, with their peer: a failed handshake, say; and of a lack of descriptors,
-        /// without one. Called on a loop's thread.
+        /// Called for each connection that fails before its handler runs, for example during the handshake, with the
+        /// peer's address. Also called, with a nil address, when the process runs out of descriptors. Runs on a loop's
+        /// thread.
         public var onFailure: (@Sendable (StreamError, SocketAddress?) -> Void)?
 
-        /// The defaults stated at each property.
+        /// Makes a configuration with the defaults stated at each property.
         public init() {}
     }
 }
 
 extension StreamListener.Configuration {
-    /// With what is said by a property instead of a member.
+    /// The configuration with ``properties`` merged into the members that they replace.
     var settled: Self {
         var settled = self
         settled.tls = tls ?? properties[.tls]

@@ -1,7 +1,7 @@
 internal import EventLoops
 public import HostResolver
 
-/// A server's side of streams: listens, and gives every connection to a handler, in a task of its own.
+/// A stream server: listens for connections and runs a handler for each, in a separate task.
 ///
 /// ```swift
 /// let listener = try StreamListener(port: 7)
@@ -10,13 +10,13 @@ public import HostResolver
 /// }
 /// ```
 ///
-/// With ``Configuration/tls`` each connection shakes hands first, apart from the others, so that a slow or silent client keeps
-/// nobody waiting; the handler gets those that succeed, and finds out more in ``StreamProperty/tlsInformation``. Handlers
-/// run on the threads of ``Configuration/loops``, where waiting for the network costs least, so they should not compute for
-/// long.
+/// With ``Configuration/tls``, handshakes run concurrently, so that a slow or silent client delays no other. The
+/// handler runs only for connections whose handshake succeeds, and finds the result in
+/// ``StreamProperty/tlsInformation``. Handlers run on the threads of ``Configuration/loops``, where waiting for the
+/// network costs least. They should not compute for long.
 ///
-/// ``stop(within:)`` ends it gracefully. Who wants a thread for each connection instead takes `Socket.listeners`, `accept()`
-/// and `makeStreams()`. Replaces the recipe of `CFSocket` with `CFStreamCreatePairWithSocket`.
+/// ``stop(within:)`` shuts the listener down gracefully. For one thread per connection, use `Socket.listeners`,
+/// `accept()` and `makeStreams()` instead. Replaces the combination of `CFSocket` and `CFStreamCreatePairWithSocket`.
 public final class StreamListener: Sendable {
     private struct State {
         var isRunning = false
@@ -25,7 +25,7 @@ public final class StreamListener: Sendable {
         var graceTimer: LoopTimer?
     }
 
-    /// What it was made with.
+    /// The configuration in effect.
     public let configuration: Configuration
 
     private let sockets: [Socket]
@@ -33,14 +33,15 @@ public final class StreamListener: Sendable {
     private let state = Locked(State())
     private let graceIsOver = Latch()
 
-    /// Listens at a port for TCP, on IPv6 and IPv4 if the machine has both. From here on clients can connect; they are served
-    /// once ``run(_:)`` is called.
+    /// Listens on a TCP port, on IPv6 and IPv4 if the machine has both. Clients can connect from now on; ``run(_:)``
+    /// serves them.
     ///
     /// - Parameters:
-    ///   - port: the port; 0 takes a free one, which ``port`` tells.
-    ///   - isLocal: listen on the loopback addresses only.
+    ///   - port: the port; 0 selects a free one, which ``port`` then returns.
+    ///   - isLocal: whether to listen on the loopback addresses only.
     ///   - configuration: TLS, limits, and the loops that serve.
-    /// - Throws: `EADDRINUSE`, `EACCES` (a port below 1024); a ``Configuration/tls`` without an identity.
+    /// - Throws: `EADDRINUSE`; `EACCES` for a port below 1024; ``TLSFailure/badConfiguration`` if ``Configuration/tls``
+    ///   has no identity.
     public convenience init(
         port: UInt16, isLocal: Bool = false, configuration: Configuration = Configuration()
     ) throws(StreamError) {
@@ -49,9 +50,9 @@ public final class StreamListener: Sendable {
         try self.init(sockets: sockets, configuration: configuration)
     }
 
-    /// Listens at an address, of TCP or a Unix socket.
+    /// Listens at a TCP address or a Unix socket.
     ///
-    /// - Throws: as `Socket.bind(to:)`; a ``Configuration/tls`` without an identity.
+    /// - Throws: as `Socket.bind(to:)`; ``TLSFailure/badConfiguration`` if ``Configuration/tls`` has no identity.
     public convenience init(
         address: SocketAddress, configuration: Configuration = Configuration()
     ) throws(StreamError) {
@@ -60,15 +61,15 @@ public final class StreamListener: Sendable {
         try self.init(sockets: [socket], configuration: configuration)
     }
 
-    /// Takes over sockets that listen already, as a service manager hands them in.
+    /// Adopts sockets that are already listening, such as those that a service manager passes to the process.
     ///
-    /// - Throws: ``TLSFailure/badConfiguration`` if the TLS of the configuration cannot work; `EINVAL` for a property that
-    ///   an accepted connection does not honour.
+    /// - Throws: ``TLSFailure/badConfiguration`` if the TLS configuration cannot work; `EINVAL` for a property that an
+    ///   accepted connection does not honour.
     public init(sockets: [Socket], configuration: Configuration = Configuration()) throws(StreamError) {
-        precondition(!configuration.loops.isEmpty, "a listener needs a loop")
+        precondition(!configuration.loops.isEmpty, "StreamListener: loops must not be empty")
         let configuration = configuration.settled
         if let tls = configuration.tls {
-            // Found out now, and not by the first client.
+            // Fail now rather than when the first client connects.
             guard tls.role == .server else { throw StreamError(.badConfiguration, .serverWithoutIdentity()) }
             _ = try TLSContextCache.shared.context(for: tls)
         }
@@ -82,32 +83,34 @@ public final class StreamListener: Sendable {
         for socket in sockets { socket.invalidate() }
     }
 
-    /// The addresses where it listens; empty once stopped.
+    /// The addresses where the listener listens; empty once stopped.
     public var addresses: [SocketAddress] { sockets.compactMap(\.localAddress) }
 
     /// The port of the first address; nil for a Unix socket, and once stopped.
     public var port: UInt16? { addresses.first?.port }
 
-    /// How many connections are open: those that shake hands, and those with a handler.
+    /// The number of open connections, including those whose handshake is in progress.
     public var connectionCount: Int {
-        // Whoever waits for a client holds no slot.
+        // While the listener waits for a client, it holds no slot.
         slots.taken
     }
 
-    /// True after ``stop(within:)``: a handler should end soon.
+    /// True after ``stop(within:)``: handlers should end soon.
     public var isStopping: Bool { state.withLock { $0.isStopping } }
 }
 
 // MARK: - Running
 
 extension StreamListener {
-    /// Serves clients until ``stop(within:)`` is called or the task is cancelled; returns when the last handler has.
+    /// Serves clients until ``stop(within:)`` is called or the task is cancelled; returns when the last handler has
+    /// returned.
     ///
-    /// The streams given to the handler are open, and are closed when it returns, or when its task is cancelled.
+    /// The streams passed to the handler are open. They are closed when the handler returns or its task is cancelled.
     ///
-    /// - Parameter handler: talks to one client; may run many times at once.
-    /// - Throws: what ended the listening sockets. A connection that fails is told to ``Configuration/onFailure`` and to
-    ///   nobody else. ``StreamError/busy`` if it runs already, ``StreamError/closed`` if it was stopped.
+    /// - Parameter handler: serves one client; runs concurrently for several clients.
+    /// - Throws: the error that ended a listening socket; ``StreamError/busy`` if the listener is already running;
+    ///   ``StreamError/closed`` if it was stopped. Failures of single connections are reported only to
+    ///   ``Configuration/onFailure``.
     public func run(
         _ handler: @escaping @Sendable (StreamPair) async -> Void
     ) async throws(StreamError) {
@@ -126,10 +129,10 @@ extension StreamListener {
         if let error { throw error }
     }
 
-    /// Accepts no more connections from now on; ``run(_:)`` returns when the handlers have.
+    /// Stops accepting connections; ``run(_:)`` returns when the handlers have returned. Idempotent.
     ///
-    /// - Parameter grace: how long handlers may go on; then their tasks are cancelled and their streams closed. Nil for as long
-    ///   as they like. Idempotent; a later, shorter grace counts.
+    /// - Parameter grace: how long handlers may continue; then their tasks are cancelled and their streams closed. Nil
+    ///   for no limit. A later call can shorten the time.
     public func stop(within grace: Duration? = nil) {
         let old = state.withLock { state -> LoopTimer? in
             state.isStopping = true
@@ -146,7 +149,7 @@ extension StreamListener {
     }
 
     private enum Outcome: Sendable {
-        /// A listening socket is done, and all its handlers; with the error that ended it.
+        /// A listening socket has ended, with its error, and all its handlers have returned.
         case done(StreamError?)
         case graceIsOver
     }
@@ -182,7 +185,7 @@ extension StreamListener {
         return error
     }
 
-    /// Accepts from one socket until it is closed, and waits for the handlers.
+    /// Accepts from one socket until it is closed, then waits for the handlers.
     private func acceptAll(
         from socket: Socket, _ handler: @escaping @Sendable (StreamPair) async -> Void
     ) async -> StreamError? {
@@ -200,7 +203,7 @@ extension StreamListener {
                     return nil
                 } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
                     configuration.onFailure?(error, nil)
-                    // The clients wait in the kernel's queue; trying again at once would spin.
+                    // The clients wait in the kernel's queue; an immediate retry would spin.
                     await AcceptedSockets.rest(on: socket.point.loop)
                 } catch {
                     return error

@@ -1,14 +1,14 @@
 internal import EventLoops
 internal import HostResolver
 
-/// A lookup's answers on their way to who waits for them. They may come on any thread, and ring a bell.
+/// Passes the answers of a lookup, which may come on any thread, to the connection that waits for them.
 final class AddressFeed: Sendable {
     enum Answer: Sendable {
         case batch(AddressBatch)
         case ended(ResolverError?)
     }
 
-    /// Signalled as readable with each answer.
+    /// Signalled as readable for each answer.
     let bell: WaitPoint
     private let answers = Locked<[Answer]>([])
 
@@ -16,7 +16,7 @@ final class AddressFeed: Sendable {
         bell = WaitPoint(loop: loop)
     }
 
-    /// Begins the lookup.
+    /// Starts the lookup.
     func start(_ request: AddressRequest, _ resolver: any Resolver) -> LookupToken {
         resolver.start(request) { [self] event in
             answers.withLock {
@@ -29,7 +29,7 @@ final class AddressFeed: Sendable {
         }
     }
 
-    /// What has come since the last time.
+    /// Removes and returns the answers that have come since the last call.
     func take() -> [Answer] {
         answers.withLock { answers in
             defer { answers = [] }

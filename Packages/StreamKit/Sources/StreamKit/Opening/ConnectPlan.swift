@@ -1,9 +1,9 @@
 internal import EventLoops
 internal import HostResolver
 
-/// What opening needs to know of a stream's properties.
+/// The properties of a stream that opening uses.
 ///
-/// A class, because the steps of opening hand it about, and it is large.
+/// A class because the plan is large and passed from step to step.
 final class ConnectPlan: Sendable {
     let endpoint: Endpoint
     let options: ConnectingSocket.Options
@@ -11,9 +11,10 @@ final class ConnectPlan: Sendable {
     let attemptDelay: Duration
     let deadline: Moment?
     let tls: TLSConfiguration?
-    /// False if the user has said that the descriptor stays open.
+    /// False if the user asked to leave the descriptor open.
     let closesDescriptor: Bool
-    /// False if another plan may follow for the same connection: no socket takes its final place then before it has connected.
+    /// False if another plan may follow for the same connection. No socket is attached to the connection's wait point
+    /// before it has connected then.
     let isLast: Bool
 
     init(to endpoint: Endpoint, _ properties: StreamProperties, isLast: Bool = true) {
@@ -30,7 +31,7 @@ final class ConnectPlan: Sendable {
         closesDescriptor = properties[.closesDescriptor] ?? true
     }
 
-    /// The only address, if there is no choice.
+    /// The address, if there is only one.
     var singleAddress: SocketAddress? {
         guard isLast else { return nil }
         return switch endpoint {
@@ -39,6 +40,6 @@ final class ConnectPlan: Sendable {
         }
     }
 
-    /// True once the time for opening is up.
+    /// True once the time limit for opening has expired.
     var isOverdue: Bool { deadline.map { $0 <= .now } ?? false }
 }

@@ -2,12 +2,14 @@ internal import EventLoops
 internal import Glibc
 internal import HostResolver
 
-/// Several addresses at once, as ``HappyEyeballsMachine`` says; the first that connects wins, the others are closed.
+/// Connects to several addresses in parallel, as ``HappyEyeballsMachine`` decides. The first attempt to succeed wins;
+/// the others are closed.
 ///
-/// A value that never waits, like all of opening: only a lookup's answers come from outside, through an ``AddressFeed``.
+/// A value that never waits, as all of opening. Only the answers of a lookup come from outside, through an
+/// ``AddressFeed``.
 struct ConnectRace: Sendable {
     enum Step: Sendable {
-        /// The winner's descriptor, still non-blocking.
+        /// The winner's descriptor, in non-blocking mode.
         case connected(CInt, SocketAddress)
         case wait(OpeningStep.Wait)
     }
@@ -42,7 +44,8 @@ struct ConnectRace: Sendable {
         machine = HappyEyeballsMachine(attemptDelay: plan.attemptDelay)
     }
 
-    /// Goes on until somebody has won, or there is nothing to do but wait. When it throws, all is lost and closed.
+    /// Continues until an attempt has won or nothing can be done without waiting. When it throws, the lookup has ended
+    /// and all sockets are closed.
     mutating func advance(_ connection: Connection) throws(StreamError) -> Step {
         do throws(StreamError) {
             if !hasBegun { try begin(connection) }
@@ -141,7 +144,7 @@ struct ConnectRace: Sendable {
         }
     }
 
-    /// Asks whether a socket has connected or failed by now.
+    /// Checks whether a socket has connected or failed.
     private mutating func settle(_ attempt: Attempt, _ connection: Connection) {
         do throws(StreamError) {
             if try attempt.socket.hasConnected() { machine.attemptSucceeded(attempt.number) }
@@ -162,7 +165,7 @@ struct ConnectRace: Sendable {
         guard let index = attempts.firstIndex(where: { $0.number == number }) else { throw .closed }
         let winner = attempts.remove(at: index)
         connection.endStep(winner.step, .succeeded("connected"))
-        // What it has found is enough.
+        // The lookup is cancelled; what it has found was enough.
         if let lookup { connection.endStep(lookup.step, .succeeded(lookup.summary)) }
         giveUp(connection)
         return .connected(winner.point.detach(), winner.socket.address)
@@ -170,7 +173,7 @@ struct ConnectRace: Sendable {
 }
 
 extension StreamError {
-    /// A lookup's failure as the failure of a stream, in the lookup's own domain.
+    /// Makes the stream error for a failed lookup, in the lookup's own domain.
     init(_ error: ResolverError, name: String) {
         if error.code == .cancelled {
             self = .cancelled

@@ -1,53 +1,53 @@
 public import HostResolver
 
-/// What opening a connection did, step by step: every name looked up, every address tried, every handshake, with times,
-/// outcomes and reasons.
+/// The steps of opening a connection: each name lookup, connection attempt and handshake, with its times and outcome.
 ///
 /// ```swift
 /// print(stream.report)
-/// // lookup www.example.org        2.1 ms  2 addresses
-/// // connect [2001:db8::7]:443     0.3 ms  There is no route to …
-/// // connect 192.0.2.7:443        11.8 ms  connected
-/// // TLS www.example.org          24.0 ms  TLSv1.3, TLS_AES_128_GCM_SHA256
+/// // lookup www.example.org  2.1 ms  2 addresses
+/// // connect [2001:db8::7]:443  0.3 ms  There is no route to …
+/// // connect 192.0.2.7:443  11.8 ms  connected
+/// // TLS www.example.org  24.0 ms  TLSv1.3, TLS_AES_128_GCM_SHA256
 /// ```
 ///
-/// It grows while opening goes on, and stays with the stream: error messages and diagnosis are made from it.
+/// The report grows while the stream opens and remains available afterwards. Error messages and diagnosis are based on
+/// it.
 public struct ConnectionReport: Sendable, Hashable {
-    /// What a step does.
+    /// The operation of a step.
     public enum Kind: Sendable, Hashable {
         /// Looks up the addresses of a name.
         case lookup(String)
         /// Connects to one address.
         case connect(SocketAddress)
-        /// Talks to a proxy: its kind and `host:port`.
+        /// Negotiates with a proxy: the kind of proxy and its `host:port`.
         case proxy(String, String)
-        /// Shakes hands for TLS, with the peer's name if it is known.
+        /// Performs a TLS handshake, with the peer's name if it is known.
         case tls(String?)
-        /// Sends a request and waits for the head of the answer: the method and the URL without credentials.
+        /// Sends a request and waits for the head of the response: the method, and the URL without credentials.
         case request(String, String)
     }
 
-    /// How a step ended.
+    /// The outcome of a step.
     public enum Outcome: Sendable, Hashable {
-        /// It has not ended yet.
+        /// The step is in progress.
         case underway
-        /// It did what it was for; the text tells what came out.
+        /// The step succeeded, with the result as text.
         case succeeded(String)
-        /// It failed, and why.
+        /// The step failed with this error.
         case failed(StreamError)
-        /// It was given up because another one succeeded, or because the stream was closed.
+        /// The step was abandoned because another one succeeded or the stream was closed.
         case abandoned
     }
 
-    /// One step.
+    /// A step of opening.
     public struct Step: Sendable, Hashable {
-        /// What it does.
+        /// The operation.
         public var kind: Kind
-        /// When it began, counted from the call of `open()`.
+        /// The start, relative to the call of `open()`.
         public var start: Duration
-        /// How long it took; nil while it goes on.
+        /// The duration; nil while the step is in progress.
         public var time: Duration?
-        /// How it ended.
+        /// The outcome.
         public var outcome: Outcome
 
         /// Makes a step.
@@ -59,7 +59,7 @@ public struct ConnectionReport: Sendable, Hashable {
         }
     }
 
-    /// The steps in the order in which they began; attempts at several addresses overlap.
+    /// The steps, in the order in which they began. Attempts at several addresses overlap.
     public var steps: [Step]
 
     /// Makes a report.
@@ -67,31 +67,31 @@ public struct ConnectionReport: Sendable, Hashable {
         self.steps = steps
     }
 
-    /// The step that made the whole fail, if it did: the last one that failed.
+    /// The last step that failed, which made opening fail if it did; nil if no step failed.
     public var failure: Step? {
         steps.last { if case .failed = $0.outcome { true } else { false } }
     }
 
-    /// Time from the call of `open()` to the end of the last step that has ended.
+    /// The time from the call of `open()` to the end of the step that ended last.
     public var time: Duration {
         steps.reduce(.zero) { max($0, $1.start + ($1.time ?? .zero)) }
     }
 }
 
 extension ConnectionReport: CustomStringConvertible {
-    /// One line a step.
+    /// One line per step.
     public var description: String {
         steps.map(\.description).joined(separator: "\n")
     }
 }
 
 extension ConnectionReport.Step: CustomStringConvertible {
-    /// What, how long, and what came out.
+    /// The operation, the duration and the outcome.
     public var description: String {
         "\(kind.description)  \(milliseconds.map { "\($0) ms" } ?? "…")  \(outcome)"
     }
 
-    /// How long it took, with one decimal; nil while it goes on.
+    /// The duration in milliseconds with one decimal; nil while the step is in progress.
     var milliseconds: String? {
         guard let time else { return nil }
         let tenths = time.components.seconds * 10_000 + time.components.attoseconds / 100_000_000_000_000
@@ -100,12 +100,12 @@ extension ConnectionReport.Step: CustomStringConvertible {
 }
 
 extension ConnectionReport.Kind: CustomStringConvertible {
-    /// What is done, and to whom.
+    /// The operation and its target.
     public var description: String {
         switch self {
         case .lookup(let name): "lookup \(name)"
         case .connect(let address): "connect \(address)"
-        case .proxy(let kind, let place): "\(kind) proxy \(place)"
+        case .proxy(let kind, let hostAndPort): "\(kind) proxy \(hostAndPort)"
         case .tls(let name): "TLS \(name ?? "without a name")"
         case .request(let method, let url): "\(method) \(url)"
         }
@@ -113,13 +113,13 @@ extension ConnectionReport.Kind: CustomStringConvertible {
 }
 
 extension ConnectionReport.Outcome: CustomStringConvertible {
-    /// What came out, in words.
+    /// The outcome in words.
     public var description: String {
         switch self {
-        case .underway: "under way"
+        case .underway: "in progress"
         case .succeeded(let text): text
         case .failed(let error): error.description
-        case .abandoned: "given up"
+        case .abandoned: "abandoned"
         }
     }
 }

@@ -1,13 +1,13 @@
 internal import HostResolver
 
-/// Where a connection goes.
+/// The target of a connection.
 enum Endpoint: Sendable, Hashable {
-    /// A name or numeric address, looked up at open.
+    /// A host name or a numeric address, resolved when the stream opens.
     case host(String, port: UInt16)
-    /// Addresses that are known, tried in the manner of RFC 8305.
+    /// Known addresses, tried as RFC 8305 describes.
     case addresses([SocketAddress], name: String?)
 
-    /// The name for TLS, proxies and properties.
+    /// The host name for TLS, proxies and properties.
     var name: String? {
         switch self {
         case .host(let name, _): name
@@ -15,7 +15,7 @@ enum Endpoint: Sendable, Hashable {
         }
     }
 
-    /// What a connection to it is.
+    /// The kind of connection to this endpoint.
     var kind: ConnectionKind {
         switch self {
         case .host: .host

@@ -1,9 +1,9 @@
 internal import EventLoops
 internal import HostResolver
 
-/// Opens a connection whose place has to be found first; then it is opened as any other.
+/// Opens a connection whose addresses a ``PlaceFinder`` finds first.
 struct FindingOpening: OpeningWork {
-    /// What was found, put there by the finder's handler.
+    /// The finder's latest answer, stored by its handler.
     private final class Answer: Sendable {
         let bell: WaitPoint
         private let result = Locked<Result<FoundPlace, StreamError>?>(nil)
@@ -22,19 +22,19 @@ struct FindingOpening: OpeningWork {
         let answer: Answer
         let token: LookupToken
         let step: Int
-        /// When opening must be over, if the user said so.
+        /// The instant when opening must end; nil for no limit.
         let deadline: Moment?
     }
 
-    /// Nobody answered at what was found so far, and more addresses may come.
+    /// No address found so far could be connected to, but more addresses may come.
     private struct Disappointment {
         let error: StreamError
         let end: Moment
     }
 
-    /// How long more addresses are waited for, and taken, then.
+    /// How long further addresses are awaited and tried after that.
     static let patience: Duration = .seconds(5)
-    /// Most addresses that are tried, where more come after nobody answered at the first ones.
+    /// The most addresses tried if the first ones cannot be connected to and more come.
     static let mostAddresses = 64
 
     private let finder: any PlaceFinder
@@ -65,7 +65,7 @@ struct FindingOpening: OpeningWork {
         }
     }
 
-    /// Goes on connecting; nil if there is nothing to connect to.
+    /// Continues connecting; nil if there is no address to connect to.
     private mutating func connect(_ connection: Connection) throws(StreamError) -> OpeningStep? {
         do throws(StreamError) {
             return try connector?.advance(connection)
@@ -81,7 +81,7 @@ struct FindingOpening: OpeningWork {
         }
     }
 
-    /// Takes what the finder has found; nil if there is something new to connect to.
+    /// Takes the finder's answer; nil if there are new addresses to connect to.
     private mutating func listen(to search: Search, _ connection: Connection) throws(StreamError) -> OpeningStep? {
         switch search.answer.take() {
         case .success(let place):
@@ -92,7 +92,7 @@ struct FindingOpening: OpeningWork {
             self.place = place
             let fresh = place.addresses.filter { !tried.contains($0) }
             if let disappointment {
-                // Who names ever new ones, as anybody on a link can, would have us try them for ever.
+                // A finder may announce new addresses endlessly, as any host on a link can do: limit time and number.
                 let isTooMuch = disappointment.end <= .now || tried.count + fresh.count > Self.mostAddresses
                 if fresh.isEmpty ? place.isComplete : isTooMuch { throw giveUp(place, disappointment) }
                 if fresh.isEmpty { return nil }
@@ -150,7 +150,7 @@ struct FindingOpening: OpeningWork {
 }
 
 extension Connection {
-    /// A connection whose place is found at open.
+    /// A connection whose addresses are found when it opens.
     convenience init(finder: any PlaceFinder, _ properties: StreamProperties, loop: EventLoop) {
         self.init(.found, point: WaitPoint(loop: loop), properties) { _ throws(StreamError) in
             .continues(FindingOpening(finder))

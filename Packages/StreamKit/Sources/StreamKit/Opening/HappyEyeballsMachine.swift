@@ -1,24 +1,24 @@
 internal import EventLoops
 internal import HostResolver
 
-/// Which address to try when: RFC 8305, without sockets and without a clock.
+/// Decides which address to try when (RFC 8305). It uses no sockets and reads no clock.
 ///
-/// Addresses come in as the lookup finds them. IPv6 and IPv4 alternate, beginning with the family that the lookup put
-/// first; if only IPv4 has answered, IPv6 gets another 50 ms (§3). The next attempt begins when the last one fails, or
-/// after the attempt delay, beside those still under way (§5). The first to succeed wins.
+/// Addresses are added as the lookup finds them. IPv6 and IPv4 alternate, beginning with the family that the lookup put
+/// first. If only IPv4 has answered, IPv6 gets another 50 ms (§3). The next attempt begins when the previous one fails,
+/// or after the attempt delay, in parallel with those in progress (§5). The first attempt to succeed wins.
 struct HappyEyeballsMachine {
     enum Action: Equatable {
-        /// Begin to connect to this address; tell the outcome under its number.
+        /// Connect to this address; report the outcome under this number.
         case attempt(Int, SocketAddress)
-        /// Nothing to do until something is told, or until this time.
+        /// Do nothing until the next input, or until this instant.
         case wait(until: Moment?)
-        /// This attempt has won; give up the others.
+        /// This attempt has won; abandon the others.
         case connected(Int)
-        /// Every address has failed, or there was none.
+        /// Every address has failed, or the lookup found none.
         case failed
     }
 
-    /// How long IPv6 may lag behind IPv4 (§3, "Resolution Delay").
+    /// How long to wait for IPv6 addresses once IPv4 has answered (§3, "Resolution Delay").
     static let resolutionDelay: Duration = .milliseconds(50)
 
     private let attemptDelay: Duration
@@ -37,14 +37,14 @@ struct HappyEyeballsMachine {
         self.attemptDelay = attemptDelay
     }
 
-    /// More addresses, best first.
+    /// Adds addresses, best first.
     mutating func receive(_ addresses: [SocketAddress], families: AddressFamilies, now: Moment) {
         answered.formUnion(families)
         if !addresses.isEmpty, firstAnswer == nil { firstAnswer = now }
         candidates.append(contentsOf: addresses.filter { known.insert($0).inserted })
     }
 
-    /// No more addresses will come.
+    /// Records that no more addresses will come.
     mutating func lookupEnded() {
         isLookupOver = true
     }
@@ -73,14 +73,15 @@ struct HappyEyeballsMachine {
         return .attempt(attempts, address)
     }
 
-    /// While nothing has been tried and IPv6 has not answered.
+    /// The end of the resolution delay; nil if an attempt has begun or IPv6 has answered.
     private var resolutionDelayEnd: Moment? {
         guard attempts == 0, !isLookupOver, !answered.contains(.v6), let firstAnswer else { return nil }
         guard !candidates.contains(where: { if case .ip(.v6, _) = $0 { true } else { false } }) else { return nil }
         return firstAnswer + HappyEyeballsMachine.resolutionDelay
     }
 
-    /// The best of the other family than last time, else the best.
+    /// Removes and returns the first address of the other family than that of the previous attempt, otherwise the first
+    /// one.
     private mutating func takeCandidate() -> SocketAddress {
         let index = lastFamily.flatMap { last in candidates.firstIndex { $0.family != last } } ?? 0
         return candidates.remove(at: index)

@@ -1,44 +1,45 @@
 internal import EventLoops
 internal import Synchronization
 
-/// An opening that is under way, and the place where the stream's callers wait for its end.
+/// An opening in progress, and the wait point where the stream's callers wait for its end.
 ///
-/// Theory of operation. ``OpeningWork`` takes steps that never wait. Whoever holds the errand takes the next one, so there
-/// is one at a time; while nobody does, the errand lies here, and anybody may pick it up:
+/// Theory of operation. ``OpeningWork`` proceeds in steps that never wait. Only the holder of the errand takes the next
+/// step, so steps never overlap. While nothing holds the errand, it is stored here, and a thread or the loop may take
+/// it:
 ///
-/// - A thread that blocks here for the stream's sake has nothing better to do. It keeps the errand until the stream is open,
-///   waiting in `poll(2)` where the work says, and minding this place as well. No other thread is woken by anything.
-/// - For tasks and callbacks that wait here the loop takes a step, leaves an ``OpeningEar`` where the work waits, and lays
-///   the errand down again; it comes back when the ear hears something. A thread that begins to block meanwhile takes
-///   over, and one that waits here because the loop was busy with a step is woken to do so.
+/// - A thread that blocks on the stream keeps the errand until the stream is open. Meanwhile it waits in `poll(2)` for
+///   what the work waits for and, at the same time, at this point. No other thread is woken.
+/// - For tasks and callbacks that wait here, the loop takes a step, leaves an ``OpeningEar`` where the work waits, and
+///   puts the errand back. It continues when the ear is notified. A thread that begins to block meanwhile takes over. A
+///   thread that waits here because the loop was executing a step is woken to take over.
 ///
-/// The loop begins as soon as a task or a callback waits here, or a thread has left early because its half was closed or
-/// its time was up; and after a few milliseconds in any case, so that opening goes on though nobody waits. A stream
-/// that is opened and used by a thread that blocks does not wake the loop at all.
+/// The loop begins as soon as a task or a callback waits here, or a thread has stopped waiting because its half was
+/// closed or its deadline passed. In any case it begins after a few milliseconds, so that opening proceeds even if
+/// nothing waits. A stream that a blocking thread opens and uses does not wake the loop at all.
 ///
-/// Closing both halves takes the errand away for good. Whoever holds it just then finds that out at the end of the step, or
-/// is woken from waiting; the closing thread waits for nobody.
+/// Closing both halves takes the errand away for good. Its holder at that time notices at the end of the step or is
+/// woken from waiting; the closing thread does not wait.
 final class Opening: WaitPoint, @unchecked Sendable {
-    // Unchecked in name only, as any subclass of WaitPoint: what changes is atomic or behind a lock.
+    // Unchecked only because the superclass is: mutable state is atomic or behind a lock.
 
-    /// What is to be done, and for whom. Gone with the end of opening, whoever still knows this place.
+    /// The work and its connection. Released when opening ends, even if this wait point lives on.
     private struct Errand {
         var work: any OpeningWork
         let connection: Connection
     }
 
     private struct State {
-        /// Nil while somebody holds it, and in the end.
+        /// Nil while a thread or the loop holds it, and after the end.
         var errand: Errand?
-        /// What the loop has left where the work waits.
+        /// The ear that the loop has left where the work waits.
         var ear: OpeningEar?
-        /// Threads that wait here while somebody else holds the errand.
+        /// The number of threads that wait here while the errand is held elsewhere.
         var idleThreads = 0
         var isCancelled = false
     }
 
     private let state: Locked<State>
-    /// The loop has been asked to come.
+    /// True once the loop has been asked to work.
     private let isAsked = Atomic<Bool>(false)
 
     init(_ work: any OpeningWork, of connection: Connection) {
@@ -46,7 +47,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
         super.init(loop: connection.point.loop)
     }
 
-    /// Sees to it that somebody goes on with the errand, before long.
+    /// Schedules the work to continue soon.
     func begin() {
         if loop.isCurrent { return isAwaited() }
         loop.executeLazily { [self] in
@@ -54,22 +55,22 @@ final class Opening: WaitPoint, @unchecked Sendable {
         }
     }
 
-    /// A task or a callback waits: nobody but the loop can do the work for it.
+    /// Called when a task or a callback begins to wait: only the loop can do the work for it.
     override func isAwaited() {
         if !isAsked.exchange(true, ordering: .relaxed) { proceed() }
     }
 
-    /// The ear has heard something.
+    /// Called when the ear has been notified.
     func proceed(after ear: OpeningEar) {
         if state.withLock({ $0.ear === ear }) { proceed() }
     }
 
-    /// Has the loop go on, unless somebody else holds the errand by then.
+    /// Schedules the loop to continue, unless the errand is held elsewhere by then.
     private func proceed() {
         loop.execute { [self] in workOnLoop() }
     }
 
-    /// Gives the errand up: both halves have been closed.
+    /// Abandons the errand, because both halves have been closed.
     func cancel() {
         let (errand, ear) = state.withLock { state in
             state.isCancelled = true
@@ -90,7 +91,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
         return errand
     }
 
-    /// Lays the errand down, unless there is a reason to go on: news that the ear has heard already. False then.
+    /// Puts the errand back, unless the ear has already been notified: false then, and the caller continues.
     private func layDown(_ errand: Errand, leaving ear: OpeningEar?) -> Bool {
         enum Outcome { case lies, liesForThread, hasNews, isCancelled }
         let outcome = state.withLock { state -> Outcome in
@@ -113,17 +114,17 @@ final class Opening: WaitPoint, @unchecked Sendable {
         }
     }
 
-    /// Takes the next step. Nil when it was the last one, whatever came of it.
+    /// Takes the next step. Nil if it was the last one, whatever its outcome.
     private func step(_ errand: inout Errand, after wake: Wake) -> OpeningStep.Wait? {
         let connection = errand.connection
         do throws(StreamError) {
             switch wake {
-            case .ready, .closed, .timedOut, .cancelled: break  // what that means, the step finds out
+            case .ready, .closed, .timedOut, .cancelled: break  // the step determines the consequence
             case .busy, .failed: try connection.resume(wake, connection.unclosedHalf)
             }
             let step = try connection.point.whileOpen { () throws(StreamError) in
                 let step = try errand.work.advance(connection)
-                // Here, because an engine that nobody wants any more says farewell, with the descriptor still there.
+                // Inside whileOpen: an engine that is no longer wanted sends its close_notify, which needs the descriptor.
                 if case .opened(let engine) = step { connection.finishOpening(.success(engine)) }
                 return step
             }
@@ -166,7 +167,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
 
     // MARK: A thread
 
-    /// Opens the stream on the calling thread, unless somebody else is about it.
+    /// Opens the stream on the calling thread, unless the errand is held elsewhere.
     @available(*, noasync)
     override func block(
         _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]

@@ -1,9 +1,9 @@
 internal import EventLoops
 internal import Synchronization
 
-/// What the loop leaves where an opening waits: it has the loop come back at the first news, or when the time has come.
+/// Parked by the loop where an opening waits: makes the loop continue at the first notification or at the deadline.
 final class OpeningEar: Watcher, @unchecked Sendable {
-    // Unchecked in name only, as any subclass of Watcher: an atomic and what never changes.
+    // Unchecked only because the superclass is: the state is an atomic and constants.
 
     private let opening: Opening
     private let places: [WaitPoint.Place]
@@ -18,7 +18,8 @@ final class OpeningEar: Watcher, @unchecked Sendable {
         _ = timer.storeIfNil(opening.loop.schedule(at: deadline) { [self] in fire() })
     }
 
-    /// Nil if it listens at every place now; else what one of them had to say at once, and it listens nowhere.
+    /// Parks at every point. Nil if that succeeded; otherwise the wake of the point that was ready, and the watcher is
+    /// parked nowhere.
     func listen() -> Wake? {
         for place in places {
             if let wake = place.point.watch(place.half, for: place.interest, with: self) {
@@ -29,10 +30,10 @@ final class OpeningEar: Watcher, @unchecked Sendable {
         return nil
     }
 
-    /// True once there was news.
+    /// True once notified.
     var hasHeard: Bool { heard.load(ordering: .acquiring) }
 
-    /// Takes it back from everywhere.
+    /// Withdraws from all points.
     func remove() {
         timer.load()?.cancel()
         for place in places { place.point.unwatch(place.half, self) }

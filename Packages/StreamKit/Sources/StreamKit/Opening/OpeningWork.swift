@@ -1,25 +1,25 @@
 internal import EventLoops
 
-/// What one step of opening came to.
+/// The result of one step of opening.
 enum OpeningStep: Sendable {
-    /// Nothing more can be done before there is news at one of these places (there is at least one), or before this time.
+    /// The wait points to watch, at least one, and the deadline, before which nothing more can be done.
     struct Wait: Sendable {
         var places: [WaitPoint.Place]
         var deadline: Moment?
     }
 
-    /// Open: there is an engine.
+    /// The stream is open, with this engine.
     case opened(Engine)
     case wait(Wait)
 }
 
-/// How a connection is opened, step by step: a value that never waits. Who waits for it, and on which thread, is
-/// ``Opening``'s business.
+/// The work of opening a connection, step by step: a value that never waits. ``Opening`` determines what waits for it,
+/// and on which thread.
 protocol OpeningWork: Sendable {
-    /// Does what can be done without waiting. Called again after each wait, and at other times as well, until it says
-    /// `.opened` or throws. The connection's descriptor stays open meanwhile.
+    /// Does everything that is possible without waiting. Called again after each wait, and possibly at other times,
+    /// until it returns `.opened` or throws. The connection's descriptor stays open during the call.
     mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep
 
-    /// Lets go of what was begun, since both halves have been closed. Nothing is called afterwards.
+    /// Releases what was begun, because both halves have been closed. No call follows.
     mutating func abandon(_ connection: Connection)
 }

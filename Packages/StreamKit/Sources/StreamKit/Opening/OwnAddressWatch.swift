@@ -2,17 +2,17 @@ internal import EventLoops
 internal import HostResolver
 
 extension StreamProperty where Value == Bool {
-    /// Fail the open stream when the address that it has on this machine goes: with `EADDRNOTAVAIL`, at once, instead of
-    /// whenever the kernel has given up sending. Default false.
+    /// Whether an open stream fails with `EADDRNOTAVAIL` as soon as its local address is removed from this machine,
+    /// rather than when the kernel stops retransmitting. Default false.
     ///
-    /// Costs one netlink descriptor for all streams together. Replaces `kCFStreamPropertyAutoErrorOnSystemChange`, which
-    /// is on by default.
+    /// All streams together use one netlink descriptor for this. Replaces `kCFStreamPropertyAutoErrorOnSystemChange`,
+    /// whose default is true.
     public static var failsWhenAddressGoes: Self {
         .init(setting: "StreamKit.failsWhenAddressGoes", access: .beforeOpen, default: false)
     }
 }
 
-/// The connections that want to fail when their own address goes.
+/// Watches the local addresses of connections with ``StreamProperty/failsWhenAddressGoes``.
 final class OwnAddressWatch: Sendable {
     static let shared = OwnAddressWatch()
 
@@ -23,14 +23,14 @@ final class OwnAddressWatch: Sendable {
 
     private struct State {
         var connections: [ObjectIdentifier: Watched] = [:]
-        /// While there is somebody to watch for.
+        /// Exists while connections are watched.
         var monitor: NetworkMonitor?
         var subscription: NetworkSubscription?
     }
 
     private let state = Locked(State())
 
-    /// Watches from now on, if the connection's address is one that an interface has: most of 127.0.0.0/8 is on none.
+    /// Starts to watch the connection if an interface has its address: most of 127.0.0.0/8 belongs to none.
     func add(_ connection: Connection) {
         guard let own = connection.point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress,
             OwnAddressWatch.present()?.contains(address.withoutZone) == true
@@ -41,7 +41,7 @@ final class OwnAddressWatch: Sendable {
         }
         if isFirst { begin() }
         look()
-        // Closing says so before it calls `remove(_:)`, which may have come first.
+        // Closing sets the flags before it calls `remove(_:)`, which may have run before this call.
         if connection.details.withLock({ $0.isReaderClosed && $0.isWriterClosed }) { remove(connection) }
     }
 
@@ -55,14 +55,14 @@ final class OwnAddressWatch: Sendable {
         unused?.monitor?.close()
     }
 
-    /// Whether a connection with this own address, port included, is watched.
+    /// Whether a connection with this local address, port included, is watched.
     func watches(_ address: SocketAddress) -> Bool {
         state.withLock { $0.connections.values.compactMap(\.connection) }
             .contains { $0.point.withDescriptor(Syscalls.localAddress) == address }
     }
 
     private func begin() {
-        // Without a netlink socket there is nothing to be told; the stream works as others do.
+        // Without a netlink socket there are no notifications; the stream works as any other.
         guard let monitor = try? NetworkMonitor() else { return }
         let subscription = monitor.onChange(on: .loop(.shared)) { [self] change in
             if change.contains(.addresses) { look() }
@@ -79,7 +79,7 @@ final class OwnAddressWatch: Sendable {
         }
     }
 
-    /// Fails the connections whose address is no longer there.
+    /// Fails the connections whose address no longer exists.
     private func look() {
         guard let present = OwnAddressWatch.present() else { return }
         let stranded = state.withLock { state in
@@ -92,7 +92,7 @@ final class OwnAddressWatch: Sendable {
         }
     }
 
-    /// The addresses of this machine's interfaces; nil if the kernel cannot be asked.
+    /// The addresses of this machine's interfaces; nil if the kernel cannot be queried.
     private static func present() -> Set<IPAddress>? {
         let network = try? NetworkSnapshot.current()
         return network.map { Set($0.interfaces.flatMap(\.addresses).map { $0.address.withoutZone }) }
@@ -100,7 +100,7 @@ final class OwnAddressWatch: Sendable {
 }
 
 extension IPAddress {
-    /// A zone is written as a name or as a number; the address alone says whether it is there.
+    /// The address without its zone, which may be a name or a number and does not matter here.
     fileprivate var withoutZone: IPAddress {
         switch self {
         case .v4: self
@@ -112,7 +112,7 @@ extension IPAddress {
 extension Sentence {
     fileprivate static func addressGone(_ address: IPAddress) -> Sentence {
         Sentence(
-            "connection.addressGone", "The address %1, which the connection uses, has gone from this machine.",
+            "connection.addressGone", "This machine no longer has the address %1, which the connection uses.",
             address.description)
     }
 }

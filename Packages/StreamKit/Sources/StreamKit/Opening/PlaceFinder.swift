@@ -1,27 +1,29 @@
 public import EventLoops
 public import HostResolver
 
-/// Finds out, when a stream opens, where it leads to: a discovered service, an entry of a registry, the server whose turn it is.
+/// Finds the address of a stream when it opens: that of a discovered service, a registry entry, or the next server of a
+/// group.
 ///
 /// ```swift
 /// let pair = StreamPair(finder: ServerOfTheDay())
-/// try pair.open()          // begins to look; reads and writes wait for it
+/// try pair.open()          // starts the search; reads and writes wait for it
 /// ```
 ///
-/// Looking has no time limit of its own; ``StreamProperty/openLimit`` counts for looking and connecting together.
+/// A search has no time limit of its own. ``StreamProperty/openLimit`` covers searching and connecting together.
 public protocol PlaceFinder: Sendable {
-    /// What is looked for, for reports and messages.
+    /// What is searched for, for reports and messages.
     var description: String { get }
 
-    /// Begins to look, and returns at once; `handler` is told, on any thread, of the place or of why there is none.
+    /// Starts the search and returns at once. `handler` receives the result, on any thread.
     ///
-    /// It is told once; of a place that is not complete (``FoundPlace/isComplete``), again with all its addresses when there are more.
+    /// It is called once. After a place that is not complete (``FoundPlace/isComplete``), it is called again, with all
+    /// addresses, whenever there are more.
     ///
-    /// - Returns: takes the search back; must not wait. Closing the stream calls it.
+    /// - Returns: cancels the search; must not wait. Called when the stream is closed.
     func start(_ handler: @escaping @Sendable (Result<FoundPlace, StreamError>) -> Void) -> LookupToken
 
-    /// Hears that none of the addresses of what it found could be connected to, so that it need not give them again; must not
-    /// wait. A handshake of TLS that fails is not told: there somebody answered. By default nothing is done.
+    /// Called if none of the addresses of a place could be connected to, so that the finder need not return them again.
+    /// Must not wait. Not called if a TLS handshake fails, since a server answered there. By default it does nothing.
     func couldNotConnect(to place: FoundPlace)
 }
 
@@ -30,17 +32,17 @@ extension PlaceFinder {
     public func couldNotConnect(to place: FoundPlace) {}
 }
 
-/// Where a stream is to lead to.
+/// The addresses and the name of the server that a stream connects to.
 public struct FoundPlace: Sendable, Hashable {
-    /// The addresses, tried as RFC 8305 says.
+    /// The addresses, tried as RFC 8305 describes.
     public var addresses: [SocketAddress]
-    /// The host's name, for TLS; nil if it has none.
+    /// The host name, for TLS; nil if the server has none.
     public var name: String?
-    /// False if more addresses may come. If none of those at hand can be connected to, they are waited for, five seconds at most,
-    /// and 64 addresses are tried in all.
+    /// False if more addresses may follow. If none of the present ones can be connected to, the stream waits for more,
+    /// for at most five seconds, and tries at most 64 addresses in all.
     public var isComplete: Bool
 
-    /// Names a place.
+    /// Makes a place from its addresses.
     public init(addresses: [SocketAddress], name: String?, isComplete: Bool = true) {
         self.addresses = addresses
         self.name = name
@@ -49,9 +51,7 @@ public struct FoundPlace: Sendable, Hashable {
 }
 
 extension StreamPair {
-    /// A connection to a place that is found at open.
-    ///
-    /// It is connected to straight, not through a proxy.
+    /// Makes a connection whose addresses `finder` finds when it opens. It is direct and never uses a proxy.
     public init(
         finder: some PlaceFinder, properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
     ) {

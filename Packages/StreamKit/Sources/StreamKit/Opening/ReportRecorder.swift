@@ -1,12 +1,12 @@
 internal import EventLoops
 
-/// Writes a ``ConnectionReport`` while opening goes on. Reads no clock: the time is told.
+/// Records a ``ConnectionReport`` while a stream opens. It reads no clock; each call passes the time.
 ///
-/// It stays with the connection, which may be one of many that rest: so times are kept in four bytes, as microseconds since the
-/// first step, at most an hour and eleven minutes.
+/// The records stay with the connection, and a process may hold many idle ones. Times therefore take four bytes:
+/// microseconds since the first step, at most an hour and eleven minutes.
 struct ReportRecorder {
     private struct Record {
-        /// An ``end`` that has not come.
+        /// The ``end`` of a step in progress.
         static let never = UInt32.max
 
         let kind: ConnectionReport.Kind
@@ -23,19 +23,19 @@ struct ReportRecorder {
     private var records: [Record] = []
     private var origin: Moment?
 
-    /// Everything so far.
+    /// The report so far.
     var report: ConnectionReport { ConnectionReport(records.map(\.step)) }
 
-    /// One step of it.
+    /// One step of the report.
     func step(_ number: Int) -> ConnectionReport.Step { records[number].step }
 
-    /// Begins a step; the number is for ``end(_:_:now:)``. The first step begins the report's time.
+    /// Begins a step and returns its number for ``end(_:_:now:)``. The first step begins the report's time.
     mutating func begin(_ kind: ConnectionReport.Kind, now: Moment) -> Int {
         records.append(Record(kind: kind, start: time(of: now)))
         return records.count - 1
     }
 
-    /// Ends a step; one that has ended is left as it is, and the result false.
+    /// Ends a step. False if it has ended before; it is then left as it is.
     @discardableResult
     mutating func end(_ step: Int, _ outcome: ConnectionReport.Outcome, now: Moment) -> Bool {
         guard records[step].end == Record.never else { return false }
@@ -61,10 +61,10 @@ struct ReportRecorder {
         return UInt32(seconds) * 1_000_000 + UInt32(attoseconds / 1_000_000_000_000)
     }
 
-    /// Takes over the steps of a connection below this one, which was opened at `time`.
+    /// Adds the steps of a connection below this one, which was opened at `time`.
     mutating func join(_ steps: [ConnectionReport.Step], begun time: Moment) {
         let begun = self.time(of: time)
-        // They came before every step of this connection's own that began later; numbers given out stay good.
+        // Appended, so that numbers returned before stay valid.
         for step in steps {
             let start = Self.sum(begun, step.start)
             let end = step.time.map { Self.sum(start, $0) } ?? Record.never
@@ -72,7 +72,7 @@ struct ReportRecorder {
         }
     }
 
-    /// Ends every step that still goes on, and says which those were.
+    /// Ends all steps in progress and returns their numbers.
     @discardableResult
     mutating func endAll(_ outcome: ConnectionReport.Outcome, now: Moment) -> [Int] {
         records.indices.filter { end($0, outcome, now: now) }

@@ -2,11 +2,11 @@ internal import EventLoops
 internal import Glibc
 internal import HostResolver
 
-/// Opens a connection: looks up, races the addresses, shakes hands, and writes the report.
+/// Opens a connection: looks up the name, races the addresses, performs the TLS handshake, and records the report.
 struct StreamConnector: OpeningWork {
     private enum Phase {
         case begins
-        /// One address: no race, and the socket is waited for in its final place.
+        /// There is only one address: no race, and the socket is already attached to the connection's wait point.
         case connecting(ConnectingSocket, step: Int)
         case racing
         case connected(SocketAddress?)
@@ -22,7 +22,7 @@ struct StreamConnector: OpeningWork {
         self.plan = plan
     }
 
-    /// True once somebody answered; what fails then is the handshake.
+    /// True once a server has answered; a later failure is that of the handshake.
     var hasConnected: Bool {
         switch phase {
         case .begins, .connecting, .racing: false
@@ -30,7 +30,7 @@ struct StreamConnector: OpeningWork {
         }
     }
 
-    /// TLS on the connection's descriptor, which is a connected socket already.
+    /// Adds TLS to the connection's descriptor, which is a connected socket already.
     init(securing plan: ConnectPlan) {
         self.plan = plan
         phase = .connected(nil)
@@ -86,8 +86,8 @@ struct StreamConnector: OpeningWork {
                 connection.endStep(step, .succeeded(tls.summary))
                 phase = .open(.tls(tls))
             case .open(let engine):
-                // The loop need not be woken by each packet of a stream that is read by blocking calls: an async wait
-                // registers again.
+                // Stop watching: packets of a stream that is read by blocking calls must not wake the loop. An async
+                // wait registers the descriptor again.
                 connection.point.rest()
                 return .opened(engine)
             }
@@ -114,7 +114,7 @@ struct StreamConnector: OpeningWork {
         if !plan.closesDescriptor { connection.point.setOwnership(false) }
     }
 
-    /// Nil if the connection stays plain.
+    /// Starts TLS; nil if the connection uses none.
     private func secure(_ lower: Engine, _ connection: Connection) throws(StreamError) -> Phase? {
         guard let configuration = plan.tls else { return nil }
         let name = plan.endpoint.name
@@ -125,7 +125,7 @@ struct StreamConnector: OpeningWork {
         return .securing(tls, step: step)
     }
 
-    /// Runs a part of a step of the report; what it throws is why the step failed.
+    /// Runs part of a step. An error thrown by `body` ends the step as failed.
     private func reporting<Result>(
         _ step: Int, _ connection: Connection, _ body: () throws(StreamError) -> Result
     ) throws(StreamError) -> Result {
@@ -137,7 +137,8 @@ struct StreamConnector: OpeningWork {
         }
     }
 
-    /// At the connection's point, on a half that is still wanted: closing one half does not end the opening for the other.
+    /// Waits at the connection's point, on a half that is not closed: closing one half does not end opening for the
+    /// other.
     private func wait(for interest: Interest, _ connection: Connection) -> OpeningStep {
         .wait(.init(places: [.init(connection.point, connection.unclosedHalf, for: interest)], deadline: plan.deadline))
     }

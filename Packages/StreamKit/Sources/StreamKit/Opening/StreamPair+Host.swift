@@ -2,10 +2,10 @@ public import EventLoops
 public import HostResolver
 
 extension StreamPair {
-    /// A TCP connection to a port of a host: to its addresses if they have been looked up, else by its name.
+    /// Makes a TCP connection to a port of a host: to its addresses if they have been looked up, otherwise by name.
     ///
-    /// What is known of the host when the pair is made is kept as ``StreamProperty/remoteHost``; later changes to the host do
-    /// not matter. Replaces `CFStreamCreatePairWithSocketToCFHost`.
+    /// The host's present state is kept as ``StreamProperty/remoteHost``; later changes to the host have no effect.
+    /// Replaces `CFStreamCreatePairWithSocketToCFHost`.
     public init(
         host: HostLookup, port: UInt16, properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
     ) {
@@ -22,7 +22,7 @@ extension StreamPair {
 }
 
 extension StreamProperty where Value == HostLookup {
-    /// The host that the pair was made with, as it was then; nil if it was made otherwise.
+    /// The host that the pair was made with, in its state at that time; nil if the pair was made otherwise.
     ///
     /// Replaces `kCFStreamPropertySocketRemoteHost`.
     public static var remoteHost: Self { .init(setting: "StreamKit.remoteHost", access: .readOnly) }

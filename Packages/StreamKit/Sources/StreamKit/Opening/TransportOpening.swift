@@ -1,28 +1,28 @@
 internal import EventLoops
 internal import Glibc
 
-/// Opens a transport: a user's own, on which TLS may be layered, or one of ours that opens others. Takes as long as
-/// ``StreamProperty/openLimit`` allows, which has a default.
+/// Opens a transport: the user's own, optionally with TLS on top, or one of ours that opens others.
+/// ``StreamProperty/openLimit``, which has a default, limits the time.
 struct TransportOpening: OpeningWork {
     let transport: any StreamTransport
-    /// Where its wait point is waited at.
+    /// The half of the transport's wait point to wait at.
     let half: StreamHalf
-    /// What comes of it, once it is open, without TLS.
+    /// Makes the engine from the open transport, if there is no TLS.
     let engine: @Sendable () -> Engine
-    /// TLS that is layered on the transport once it is open.
+    /// The TLS to add once the transport is open.
     private var configuration: TLSConfiguration?
     private var securing: (tls: TLSTransport, step: Int)?
-    /// When the limit is over; set by the first step that has to wait. Nil for no limit.
+    /// The end of the time limit, set by the first step that has to wait. `.some(nil)` means no limit.
     private var deadline: Moment??
 
-    /// - Parameter engine: what comes of the transport, which has all properties itself.
+    /// - Parameter engine: makes the engine from the transport, which handles all properties itself.
     init(transport: any StreamTransport, half: StreamHalf, engine: @escaping @Sendable () -> Engine) {
         self.transport = transport
         self.half = half
         self.engine = engine
     }
 
-    /// The opening of a user's own transport, with TLS on it if there is a configuration.
+    /// Opens a user's own transport, with TLS on top if `configuration` is not nil.
     init(of transport: any StreamTransport, half: StreamHalf, securedBy configuration: TLSConfiguration?) {
         self.init(transport: transport, half: half) { .other(transport) }
         self.configuration = configuration
@@ -40,7 +40,7 @@ struct TransportOpening: OpeningWork {
             if case .wouldBlock(let interest) = try TransportOpening.tryOpen(transport) {
                 if isOverdue(connection) {
                     transport.close()
-                    throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for its transport to open"))
+                    throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for the transport to open"))
                 }
                 return .wait(
                     .init(places: [.init(transport.waitPoint, half, for: interest)], deadline: deadline ?? nil))
@@ -50,7 +50,7 @@ struct TransportOpening: OpeningWork {
         }
     }
 
-    /// Whether the time for opening is over; it begins with the first step that has to wait.
+    /// Whether the time limit has expired. It begins with the first step that has to wait.
     private mutating func isOverdue(_ connection: Connection) -> Bool {
         let deadline = self.deadline ?? TransportOpening.deadline(of: connection)
         self.deadline = .some(deadline)
@@ -100,7 +100,7 @@ struct TransportOpening: OpeningWork {
         }
     }
 
-    /// A step of opening. What failed will never be used: it is closed, lest it hold what is below it.
+    /// Takes a step of opening. A transport that fails is closed, so that it releases the layers below it.
     static func tryOpen(_ transport: any StreamTransport) throws(StreamError) -> OpenAttempt {
         do throws(StreamError) {
             return try transport.tryOpen()

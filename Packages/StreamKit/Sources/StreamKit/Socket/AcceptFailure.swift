@@ -1,23 +1,25 @@
 internal import Glibc
 
-/// What a failed `accept4(2)` means for who accepts: a table, since accept reports the troubles of others too.
+/// The meaning of a failed `accept4(2)` for the caller. A table, because accept also reports failures of single
+/// connections.
 enum AcceptFailure: Equatable {
-    /// Nobody is there.
+    /// No connection is waiting.
     case nobody
-    /// That one connection failed before it was taken; the next may be fine. Each try uses one up, so trying on ends.
+    /// That connection failed before it was accepted; the next one may succeed. Each call consumes a connection, so
+    /// retrying terminates.
     case nextPlease
-    /// Out of descriptors or memory. The connection stays in the queue, so trying at once would spin.
+    /// No descriptor or memory is left. The connection stays in the queue, so an immediate retry would spin.
     case scarcity
-    /// The listener itself is at fault.
+    /// The listener itself has failed.
     case fatal
 
-    /// How many failed connections one call passes over before it lets the loop go on: a peer can make as many as it likes.
+    /// The most failed connections that one call skips before the loop continues: a peer can make any number of them.
     static let passedOverPerTurn = 64
 
     init(_ number: CInt) {
         switch number {
         case EAGAIN: self = .nobody
-        // accept(2): "already-pending network errors on the new socket" and what firewalls answer.
+        // accept(2): "already-pending network errors on the new socket", and the errors that firewalls cause.
         case EINTR, ECONNABORTED, ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
             ENETUNREACH,
             EPERM:

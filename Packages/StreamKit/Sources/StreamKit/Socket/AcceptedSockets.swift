@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import Glibc
 
-/// The connections that a listening socket gets, as they come.
+/// The connections that a listening socket receives, as a sequence.
 ///
 /// ```swift
 /// await withDiscardingTaskGroup { group in
@@ -9,19 +9,19 @@ internal import Glibc
 /// }
 /// ```
 ///
-/// Ends when the task is cancelled or the socket invalidated. While the process has no descriptor left, it takes nothing
-/// and tries again every ``retryPause``; the connections wait in the listener's queue meanwhile.
+/// The sequence ends when the task is cancelled or the socket is invalidated. While the process has no descriptors
+/// left, it retries every ``retryPause``; connections wait in the listener's queue meanwhile.
 public struct AcceptedSockets: AsyncSequence, Sendable {
     /// A connected socket.
     public typealias Element = Socket
-    /// What the listener failed with.
+    /// The error of the listener.
     public typealias Failure = StreamError
 
-    /// How long accepting rests when there are no descriptors, here and in events.
+    /// The pause before the next attempt when no descriptors are left, in this sequence and for events.
     public static let retryPause: Duration = .milliseconds(100)
 
-    /// Waits for ``retryPause``. With a timer of the loop, which needs no descriptor: those of the runtime, behind `Task.sleep`,
-    /// do, and end the process or never ring when there is none.
+    /// Waits for ``retryPause`` with a timer of the loop, which needs no descriptor. The runtime's timers, behind
+    /// `Task.sleep`, need one: without it they end the process or never fire.
     static func rest(on loop: EventLoop) async {
         await withCheckedContinuation { continuation in
             loop.schedule(at: .now + retryPause) { continuation.resume() }
@@ -30,7 +30,7 @@ public struct AcceptedSockets: AsyncSequence, Sendable {
 
     let listener: Socket
 
-    /// Starts to accept; one iterator at a time.
+    /// Begins to accept; one iterator at a time.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(listener: listener)
     }
@@ -54,7 +54,7 @@ public struct AcceptedSockets: AsyncSequence, Sendable {
                 } catch  where error == .cancelled || error == .closed {
                     return nil
                 } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
-                    // Cancelled while resting: the next accept says so.
+                    // If the task is cancelled during the pause, the next accept throws.
                     await AcceptedSockets.rest(on: listener.point.loop)
                 }
             }

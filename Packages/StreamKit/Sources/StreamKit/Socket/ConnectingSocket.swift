@@ -2,9 +2,9 @@ internal import EventLoops
 internal import Glibc
 internal import HostResolver
 
-/// A socket on its way to one address: made, configured, `connect` begun without waiting.
+/// A socket that is connecting to one address: created, configured, and `connect` started without waiting.
 struct ConnectingSocket {
-    /// What the connection asks of its socket.
+    /// The options of the socket.
     struct Options: Sendable {
         var sendsAtOnce = true
         var keepsAlive = false
@@ -14,7 +14,7 @@ struct ConnectingSocket {
 
     let address: SocketAddress
     let descriptor: CInt
-    /// True if there is nothing to wait for: it is connected already, as Unix sockets are.
+    /// True if the socket is connected already, as Unix sockets are.
     let isConnected: Bool
 
     init(to address: SocketAddress, _ options: Options) throws(StreamError) {
@@ -31,12 +31,12 @@ struct ConnectingSocket {
         }
     }
 
-    /// What has become of it: false while it is on its way.
+    /// Whether the socket has connected; false while the attempt is in progress.
     ///
-    /// Asks by connecting again, which Linux answers with EALREADY until it has connected or failed, and then with the
-    /// outcome. Being writable tells nothing, since a socket that failed is so too.
+    /// Calls `connect` again: Linux answers EALREADY while the attempt is in progress, and then the outcome.
+    /// Writability is no test, since a failed socket is writable, too.
     ///
-    /// - Throws: why it failed; do not ask again.
+    /// - Throws: the reason of the failure. Do not call it again then.
     func hasConnected() throws(StreamError) -> Bool {
         if isConnected { return true }
         switch address.withSockAddr({ connect(descriptor, $0, $1) == 0 ? 0 : errno }) {
@@ -46,12 +46,12 @@ struct ConnectingSocket {
         }
     }
 
-    /// That connecting to the address failed.
+    /// The error for a failed attempt to connect to the address.
     func failure(_ number: CInt) -> StreamError {
         StreamError(posix: number, .connectFailed(address.description, number))
     }
 
-    /// From here on each call says for itself whether it may wait.
+    /// Makes the socket blocking: from now on each call states for itself whether it may wait.
     static func makeBlocking(_ descriptor: CInt) {
         // A new socket has no other status flags to keep.
         _ = fcntl(descriptor, F_SETFL, O_RDWR)
@@ -62,7 +62,7 @@ struct ConnectingSocket {
         switch number {
         case 0: return true
         case EINPROGRESS, EINTR: return false
-        // A Unix listener whose queue is full answers at once; there is no way to wait for room but to try again.
+        // A Unix listener whose queue is full answers at once (EAGAIN). Only retrying can wait for room.
         default: throw StreamError(posix: number, .connectFailed(address.description, number))
         }
     }
@@ -70,18 +70,18 @@ struct ConnectingSocket {
     private static func apply(_ options: Options, to descriptor: CInt, family: CInt) throws(StreamError) {
         configure(descriptor, options, family: family)
         if let local = options.localAddress {
-            // Connecting from another address than was asked for would reveal it.
+            // Connecting from another address than the requested one would reveal that address.
             guard local.family == family else {
                 throw StreamError(posix: EAFNOSUPPORT, .otherFamily(local.description))
             }
             guard local.withSockAddr({ bind(descriptor, $0, $1) }) == 0 else {
                 throw StreamError(
-                    posix: errno, Sentence("bind.failed", "The own address %1 cannot be used.", local.description))
+                    posix: errno, Sentence("bind.failed", "The local address %1 cannot be used.", local.description))
             }
         }
     }
 
-    /// Sets what can be set of any connection.
+    /// Sets the options that apply to any connection.
     static func configure(_ descriptor: CInt, _ options: Options, family: CInt) {
         let isInternet = family == AF_INET || family == AF_INET6
         if isInternet, options.sendsAtOnce { set(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, 1) }
@@ -93,7 +93,7 @@ struct ConnectingSocket {
     }
 
     private static func set(_ descriptor: CInt, _ level: CInt, _ option: CInt, _ value: CInt) {
-        // Each is a wish: a connection without it still is what was asked for.
+        // Failures are ignored: the connection is usable without the option.
         var value = value
         _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
     }
@@ -102,6 +102,6 @@ struct ConnectingSocket {
 extension Sentence {
     fileprivate static func otherFamily(_ local: String) -> Sentence {
         Sentence(
-            "bind.otherFamily", "The address cannot be connected to from %1, which is of another family.", local)
+            "bind.otherFamily", "The local address %1 is of another address family than the remote address.", local)
     }
 }

@@ -3,18 +3,18 @@ internal import Glibc
 internal import HostResolver
 
 extension Socket {
-    /// Takes a connection if one is waiting, else nil; never waits.
+    /// Accepts a connection if one is waiting, otherwise returns nil; never waits.
     ///
-    /// Connections that failed before they were taken are passed over. The socket given knows its ``peerAddress``.
+    /// Skips connections that failed before they were accepted. The returned socket knows its ``peerAddress``.
     ///
-    /// - Throws: `EMFILE`, `ENFILE`: the connection stays in the queue for later; `EINVAL` if the socket does not listen.
+    /// - Throws: `EMFILE` or `ENFILE`, and the connection stays in the queue; `EINVAL` if the socket is not listening.
     public func tryAccept() throws(StreamError) -> Socket? {
         try enter(.reader)
         defer { leave(.reader) }
         return try acceptOne()
     }
 
-    /// Waits on the calling thread for a connection. See ``tryAccept()``.
+    /// Waits for a connection on the calling thread. See ``tryAccept()``.
     ///
     /// - Throws: as ``tryAccept()``; ``StreamError/timedOut`` at the deadline; ``StreamError/closed``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
@@ -27,9 +27,10 @@ extension Socket {
         }
     }
 
-    /// Waits for a connection. Cancelling loses none. See ``tryAccept()``.
+    /// Waits for a connection. Cancellation loses none. See ``tryAccept()``.
     ///
-    /// - Throws: as ``tryAccept()``; ``StreamError/timedOut`` at the deadline; ``StreamError/cancelled``, ``StreamError/closed``.
+    /// - Throws: as ``tryAccept()``; ``StreamError/timedOut`` at the deadline; ``StreamError/cancelled``;
+    ///   ``StreamError/closed``.
     public nonisolated(nonsending) func accept(
         until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> Socket {
@@ -41,19 +42,19 @@ extension Socket {
         }
     }
 
-    /// Connections as they come, until the task is cancelled or the socket invalidated.
+    /// The connections received by this listener, until the task is cancelled or the socket is invalidated.
     public var accepted: AcceptedSockets { AcceptedSockets(listener: self) }
 
-    /// One connection, or nil if none waits. Call inside the reader half.
+    /// Accepts one connection; nil if none is waiting. Call inside the reader half.
     func acceptOne() throws(StreamError) -> Socket? {
         try acceptNext().map { Socket.accepted($0.descriptor, peer: $0.peer, from: self) }
     }
 
-    /// The descriptor of one connection, or nil if none waits. Call inside the reader half.
+    /// Accepts one connection as a descriptor; nil if none is waiting. Call inside the reader half.
     func acceptNext() throws(StreamError) -> Accepted? {
         let descriptor = point.descriptor
         for _ in 0..<AcceptFailure.passedOverPerTurn {
-            // A borrowed listener may block in accept4, so poll says first whether somebody is there.
+            // A borrowed listener may block in accept4, so poll first.
             if point.ownership == .borrowed, Syscalls.poll(descriptor, POLLIN) == 0 { return nil }
             switch Syscalls.accept(descriptor) {
             case .success(let (accepted, peer)):
@@ -68,7 +69,7 @@ extension Socket {
                 }
             }
         }
-        // There may be more: whoever waits is woken in the loop's next turn.
+        // There may be more connections: wake the waiting call in the loop's next turn.
         point.signalNextTurn(.readable)
         return nil
     }

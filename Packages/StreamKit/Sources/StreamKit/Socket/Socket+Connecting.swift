@@ -3,13 +3,14 @@ internal import Glibc
 public import HostResolver
 
 extension Socket {
-    /// Connects, waiting on the calling thread; when it returns, the peer has answered.
+    /// Connects, waiting on the calling thread until the peer has answered.
     ///
-    /// A datagram socket is connected at once: it sends to `address` and hears nobody else. On any failure the socket
-    /// can be connected anew. Replaces `CFSocketConnectToAddress` with a time limit.
+    /// A datagram socket connects at once: it then sends to `address` and receives from no other address. After any
+    /// failure the socket can be connected again. Replaces `CFSocketConnectToAddress` with a time limit.
     ///
-    /// - Throws: `ECONNREFUSED`, `ENETUNREACH` … as the network says; `ETIMEDOUT` at the deadline; `EISCONN`, `EALREADY`;
-    ///   `EAGAIN` if the queue of a Unix listener is full; `EOPNOTSUPP` for a borrowed descriptor that blocks.
+    /// - Throws: `ECONNREFUSED`, `ENETUNREACH` and other network errors; `ETIMEDOUT` at the deadline; `EISCONN`;
+    ///   `EALREADY`; `EAGAIN` if the queue of a Unix listener is full; `EOPNOTSUPP` for a borrowed descriptor in
+    ///   blocking mode.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func connect(
         to address: SocketAddress, until deadline: ContinuousClock.Instant? = nil
@@ -24,9 +25,9 @@ extension Socket {
         }
     }
 
-    /// Connects; when it returns, the peer has answered. See the blocking form.
+    /// Connects, waiting until the peer has answered. See the blocking form.
     ///
-    /// - Throws: as the blocking form; ``StreamError/cancelled``: the attempt is given up.
+    /// - Throws: as the blocking form; ``StreamError/cancelled``, and the attempt is abandoned.
     public nonisolated(nonsending) func connect(
         to address: SocketAddress, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) {
@@ -42,25 +43,29 @@ extension Socket {
 
     /// Begins to connect and returns at once; ``SocketEvent/connected`` or ``SocketEvent/connectFailed(_:)`` follows.
     ///
-    /// Without events, ask ``tryFinishConnecting()``. Replaces `CFSocketConnectToAddress` with a negative time limit.
+    /// Without events, call ``tryFinishConnecting()`` for the outcome. Replaces `CFSocketConnectToAddress` with a
+    /// negative time limit.
     ///
-    /// - Throws: what failed outright, such as a Unix socket that nobody listens at; no event follows then.
+    /// - Throws: an error that is known at once, such as that of a Unix socket without a listener. No event follows
+    ///   then.
     public func beginConnecting(to address: SocketAddress) throws(StreamError) {
         try enter(.writer)
         defer { leave(.writer) }
         try startConnecting(to: address, inBackground: true)
     }
 
-    /// Whether the connection that was begun stands: false while it is under way. Never waits.
+    /// Whether the connection is established; false while the attempt is in progress. Never waits.
     ///
-    /// - Throws: why it failed; the socket can be connected anew. `ENOTCONN` if none was begun.
+    /// - Throws: the reason of the failure, after which the socket can be connected again; `ENOTCONN` if no attempt was
+    ///   begun.
     public func tryFinishConnecting() throws(StreamError) -> Bool {
         try enter(.writer)
         defer { leave(.writer) }
         return try finishConnecting()
     }
 
-    /// A socket connected to `address`. Replaces `CFSocketCreateConnectedToSocketSignature`.
+    /// Makes a socket and connects it to `address`, waiting on the calling thread. Replaces
+    /// `CFSocketCreateConnectedToSocketSignature`.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public static func connected(
         to address: SocketAddress, _ type: SocketType = .stream, until deadline: ContinuousClock.Instant? = nil,
@@ -71,7 +76,7 @@ extension Socket {
         return socket
     }
 
-    /// A socket connected to `address`. Replaces `CFSocketCreateConnectedToSocketSignature`.
+    /// Makes a socket and connects it to `address`. Replaces `CFSocketCreateConnectedToSocketSignature`.
     public nonisolated(nonsending) static func connected(
         to address: SocketAddress, _ type: SocketType = .stream, until deadline: ContinuousClock.Instant? = nil,
         loop: EventLoop = .shared
@@ -101,7 +106,7 @@ extension Socket {
         }
         if let refusal { throw refusal }
         do throws(StreamError) {
-            // Nothing that a datagram socket does when it connects could wait.
+            // Connecting a datagram socket never waits.
             let step = try Syscalls.beginConnecting(
                 point.descriptor, to: address, isImmediate: !type.needsConnection,
                 mayChangeFlags: point.ownership == .owned)
@@ -113,7 +118,8 @@ extension Socket {
         }
     }
 
-    /// Looks whether the connection stands. Keeps the descriptor by itself, so the events may call it too.
+    /// Whether the connection is established. Keeps the descriptor open during the call, so events may call it outside
+    /// the half.
     func finishConnecting() throws(StreamError) -> Bool {
         let phase = state.withLock { $0.phase }
         switch phase {
@@ -136,7 +142,7 @@ extension Socket {
         }
     }
 
-    /// Ends the phase, unless somebody else has, and keeps the news of a background attempt for the events.
+    /// Ends the phase, unless another thread has, and stores the outcome of a background attempt for the events.
     private func settle(_ phase: SocketState.Phase, _ outcome: Result<Void, StreamError>) {
         state.withLock { state in
             guard state.phase == phase else { return }
@@ -145,7 +151,7 @@ extension Socket {
         }
     }
 
-    /// The attempt is over, by failure, deadline or cancel: leaves a socket that can be connected anew.
+    /// Ends an attempt after a failure, a deadline or a cancellation, so that the socket can be connected again.
     private func giveUpConnecting(to address: SocketAddress, _ error: StreamError) -> StreamError {
         let wasUnderWay = state.withLock { state in
             guard case .connecting = state.phase else { return false }

@@ -2,10 +2,11 @@ public import EventLoops
 internal import Glibc
 
 extension Socket {
-    /// The most that one ``SocketEvent/data(_:)`` carries: as much as the largest datagram.
+    /// The most bytes that a ``SocketEvent/data(_:)`` carries: the size of the largest datagram.
     public static let largestData = 65_536
 
-    /// Names who is told of which news; one client per socket, a new one replaces the old, nil removes it.
+    /// Sets the client and the kinds of events that it receives. A socket has one client: a new one replaces the old
+    /// one, nil removes it.
     ///
     /// ```swift
     /// try listener.setClient([.accept]) { _, event in
@@ -14,13 +15,14 @@ extension Socket {
     /// listener.schedule(on: .queue(queue))
     /// ```
     ///
-    /// Events come where the socket is scheduled (``schedule(on:)``), one after the other, and never from inside a call of the
-    /// client's. ``SocketEventKinds/read``, ``SocketEventKinds/accept`` and ``SocketEventKinds/data`` come again for as long as
-    /// there is something (so receive in the client, or ``disable(_:)``), ``SocketEventKinds/write`` once until
-    /// ``enable(_:)``; ``reenabledKinds`` changes that. Nothing is told of a socket that is neither connected nor listening,
-    /// though the system calls it writable. Replaces the callout of `CFSocketCreate`.
+    /// Events are delivered where the socket is scheduled (``schedule(on:)``), one after the other, and never from
+    /// inside one of the client's own calls. ``SocketEventKinds/read``, ``SocketEventKinds/accept`` and
+    /// ``SocketEventKinds/data`` repeat as long as something is available, so receive in the client, or ``disable(_:)``
+    /// them. ``SocketEventKinds/write`` comes once until ``enable(_:)``. ``reenabledKinds`` changes that. A socket that
+    /// is neither connected nor listening has no events, although the system reports it as writable. Replaces the
+    /// callout of `CFSocketCreate`.
     ///
-    /// - Throws: `EINVAL` if more than one of read, accept and data is asked for.
+    /// - Throws: `EINVAL` if `kinds` contains more than one of read, accept and data.
     public func setClient(
         _ kinds: SocketEventKinds, _ client: (@Sendable (Socket, SocketEvent) -> Void)?
     ) throws(StreamError) {
@@ -31,7 +33,8 @@ extension Socket {
         pump.arm(self)
     }
 
-    /// Has events told on `target` too; several targets share them, each event is told once.
+    /// Adds `target` as a place where events are delivered. With several targets, each event is delivered once, on one
+    /// of them.
     ///
     /// A scheduled socket is kept alive until ``invalidate()`` or ``unschedule(from:)``. Replaces
     /// `CFSocketCreateRunLoopSource` with `CFRunLoopAddSource`.
@@ -40,35 +43,37 @@ extension Socket {
         pump.arm(self)
     }
 
-    /// Has no event told on `target` any more. Harmless if it never was.
+    /// Ends delivery on `target`. Does nothing if the socket is not scheduled there.
     public func unschedule(from target: any DeliveryTarget) {
         pump.unschedule(from: target)
     }
 
-    /// Has these kinds told again. Replaces `CFSocketEnableCallBacks`.
+    /// Enables these kinds of events. Replaces `CFSocketEnableCallBacks`.
     public func enable(_ kinds: SocketEventKinds) {
         pump.enable(kinds)
         pump.arm(self)
     }
 
-    /// Has these kinds not told until ``enable(_:)``; what comes meanwhile waits in the system, which slows the peer.
+    /// Disables these kinds of events until ``enable(_:)``. Data stays in the kernel's buffer meanwhile, which slows
+    /// the peer.
     ///
     /// Replaces `CFSocketDisableCallBacks`.
     public func disable(_ kinds: SocketEventKinds) {
         pump.disable(kinds)
     }
 
-    /// The kinds that stay enabled after they were told. At first read, accept and data.
+    /// The kinds that stay enabled after an event. Initially read, accept and data.
     ///
-    /// With ``SocketEventKinds/write`` among them, the client is called without pause while there is room. Replaces
+    /// If it contains ``SocketEventKinds/write``, the client is called continuously while there is room. Replaces
     /// `kCFSocketAutomaticallyReenable…CallBack`.
     public var reenabledKinds: SocketEventKinds {
         get { pump.reenabledKinds }
         set { pump.reenabledKinds = newValue }
     }
 
-    /// True to leave a failed socket's error where it is (`SO_ERROR`): the next call then throws it. At first false: it is
-    /// taken and told as ``SocketEvent/failed(_:)``. What receiving for ``SocketEventKinds/data`` fails with is told in any case.
+    /// Whether the error of a failed socket (`SO_ERROR`) is left in place, so that the next call throws it. Initially
+    /// false: the error is removed and reported as ``SocketEvent/failed(_:)``. Errors of receiving for
+    /// ``SocketEventKinds/data`` are always reported.
     ///
     /// Replaces `kCFSocketLeaveErrors`.
     public var leavesErrors: Bool {

@@ -3,9 +3,9 @@ internal import Glibc
 public import HostResolver
 
 extension Socket {
-    /// A socket bound to `address`. Replaces `CFSocketCreateWithSocketSignature` for datagrams.
+    /// Makes a socket bound to `address`. Replaces `CFSocketCreateWithSocketSignature` for datagrams.
     ///
-    /// - Throws: what binding says; see ``bind(to:)``.
+    /// - Throws: as ``bind(to:)``.
     public convenience init(
         boundTo address: SocketAddress, _ type: SocketType = .datagram, protocol number: SocketProtocol = .automatic,
         loop: EventLoop = .shared
@@ -14,18 +14,18 @@ extension Socket {
         try bind(to: address)
     }
 
-    /// A listening socket at `address`. Replaces `CFSocketCreateWithSocketSignature` for connections.
+    /// Makes a socket that listens at `address`. Replaces `CFSocketCreateWithSocketSignature` for connections.
     ///
-    /// Unlike CFSocket's, it takes an address again whose last connections are still winding down (`SO_REUSEADDR`); on Linux
-    /// that never lets two listeners share a port.
+    /// Unlike CFSocket's, it can reuse an address whose previous connections are in TIME_WAIT (`SO_REUSEADDR`). On
+    /// Linux that never lets two listeners share a port.
     ///
     /// - Parameters:
-    ///   - address: where to listen; port 0 takes a free one, which ``localAddress`` tells.
+    ///   - address: where to listen; port 0 selects a free one, which ``localAddress`` then returns.
     ///   - type: ``SocketType/stream`` or ``SocketType/sequencedPacket``.
-    ///   - backlog: how many connections may wait to be accepted.
+    ///   - backlog: the most connections that wait to be accepted.
     ///   - isIPv6Only: whether an IPv6 listener refuses IPv4.
-    ///   - loop: who watches it for tasks and events.
-    /// - Throws: what binding says; see ``bind(to:)``.
+    ///   - loop: the loop that watches the socket for tasks and events.
+    /// - Throws: as ``bind(to:)``.
     public convenience init(
         listeningAt address: SocketAddress, _ type: SocketType = .stream, backlog: Int32 = defaultBacklog,
         isIPv6Only: Bool = false, loop: EventLoop = .shared
@@ -37,7 +37,8 @@ extension Socket {
         try listen(backlog: backlog)
     }
 
-    /// Two listeners, IPv6 and IPv4, that share one port, as a published service needs; one if the machine has one family.
+    /// Makes two listeners, IPv6 and IPv4, that share a port, as a published service needs; one if the machine has only
+    /// one family.
     ///
     /// ```swift
     /// let listeners = try Socket.listeners(onPort: 0)
@@ -45,12 +46,12 @@ extension Socket {
     /// ```
     ///
     /// - Parameters:
-    ///   - port: the port; 0 takes one that is free for both.
-    ///   - isLocal: listen on the loopback addresses only.
-    ///   - backlog: how many connections may wait to be accepted, each.
-    ///   - loop: who watches them for tasks and events.
-    /// - Throws: what binding says (see ``bind(to:)``); `EADDRINUSE` if ``sharedPortTries`` free ports of the one family
-    ///   were in use for the other.
+    ///   - port: the port; 0 selects one that is free for both families.
+    ///   - isLocal: whether to listen on the loopback addresses only.
+    ///   - backlog: the most connections that wait to be accepted, for each listener.
+    ///   - loop: the loop that watches the sockets for tasks and events.
+    /// - Throws: as ``bind(to:)``; `EADDRINUSE` if ``sharedPortTries`` ports that were free for one family were in use
+    ///   for the other.
     public static func listeners(
         onPort port: UInt16, isLocal: Bool = false, backlog: Int32 = defaultBacklog, loop: EventLoop = .shared
     ) throws(StreamError) -> [Socket] {
@@ -75,23 +76,24 @@ extension Socket {
         throw StreamError(posix: EADDRINUSE, .portNotShared)
     }
 
-    /// How many free ports ``listeners(onPort:isLocal:backlog:loop:)`` tries.
+    /// The number of free ports that ``listeners(onPort:isLocal:backlog:loop:)`` tries.
     public static let sharedPortTries = 16
 
-    /// Gives the socket its own address. The C name is `bind(2)`; `CFSocketSetAddress` binds and listens.
+    /// Binds the socket to a local address. The C name is `bind(2)`; `CFSocketSetAddress` binds and listens.
     ///
-    /// A Unix path makes a file there, which stays when the socket goes; removing it is the caller's.
+    /// A Unix path creates a file, which remains when the socket is closed; the caller removes it.
     ///
-    /// - Throws: `EADDRINUSE`, `EACCES` (a port below 1024), `EADDRNOTAVAIL`, `EINVAL` (bound already).
+    /// - Throws: `EADDRINUSE`; `EACCES` for a port below 1024; `EADDRNOTAVAIL`; `EINVAL` if the socket is already
+    ///   bound.
     public func bind(to address: SocketAddress) throws(StreamError) {
         try using { (descriptor) throws(StreamError) in try Syscalls.bind(descriptor, to: address) }
     }
 
-    /// Lets others connect. The C name is `listen(2)`.
+    /// Begins to accept connections into the queue. The C name is `listen(2)`.
     ///
-    /// An owned descriptor becomes O_NONBLOCK: `accept4` knows no flag for one call.
+    /// An owned descriptor becomes O_NONBLOCK, since `accept4` has no flag for a single call.
     ///
-    /// - Throws: `EOPNOTSUPP` if the type knows no connections, `EINVAL` if the socket is connected.
+    /// - Throws: `EOPNOTSUPP` if the type has no connections; `EINVAL` if the socket is connected.
     public func listen(backlog: Int32 = defaultBacklog) throws(StreamError) {
         try using { (descriptor) throws(StreamError) in
             try Syscalls.listen(descriptor, backlog: backlog)

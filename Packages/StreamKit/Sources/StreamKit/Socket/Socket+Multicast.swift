@@ -2,26 +2,27 @@ internal import Glibc
 public import HostResolver
 
 extension Socket {
-    /// Hears what is sent to a multicast group from now on. The C name is `MCAST_JOIN_GROUP`.
+    /// Joins a multicast group: the socket receives what is sent to it. The C name is `MCAST_JOIN_GROUP`.
     ///
     /// ```swift
     /// let socket = try Socket(.ipv4, .datagram)
-    /// try socket.set(.reusesAddress, to: true)            // others on this machine listen to the group too
+    /// try socket.set(.reusesAddress, to: true)            // other processes of this machine may listen to the group
     /// try socket.bind(to: .ip(.v4(.any), port: 5353))
     /// try socket.joinGroup(IPAddress("224.0.0.251")!, interface: "eth0")
     /// ```
     ///
     /// - Parameters:
-    ///   - group: the group's address, of the socket's family.
-    ///   - interface: the interface to hear it on; nil lets the routes say.
-    /// - Throws: `EINVAL` if that is no multicast address, `EADDRINUSE` if joined already, `ENODEV` if there is no such interface.
+    ///   - group: the address of the group, of the socket's family.
+    ///   - interface: the interface to receive on; nil lets the routing table decide.
+    /// - Throws: `EINVAL` if `group` is not a multicast address; `EADDRINUSE` if the socket has joined already;
+    ///   `ENODEV` if there is no such interface.
     public func joinGroup(_ group: IPAddress, interface: String? = nil) throws(StreamError) {
         try changeGroup(group, interface, MCAST_JOIN_GROUP, "MCAST_JOIN_GROUP")
     }
 
-    /// Hears a multicast group no longer. The C name is `MCAST_LEAVE_GROUP`.
+    /// Leaves a multicast group. The C name is `MCAST_LEAVE_GROUP`.
     ///
-    /// - Throws: `EADDRNOTAVAIL` if it was not joined on that interface.
+    /// - Throws: `EADDRNOTAVAIL` if the socket has not joined on that interface.
     public func leaveGroup(_ group: IPAddress, interface: String? = nil) throws(StreamError) {
         try changeGroup(group, interface, MCAST_LEAVE_GROUP, "MCAST_LEAVE_GROUP")
     }

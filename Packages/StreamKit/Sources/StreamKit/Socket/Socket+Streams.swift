@@ -2,7 +2,8 @@ internal import EventLoops
 internal import Glibc
 
 extension Socket {
-    /// Turns the connection into a pair of streams, still to be opened; this object is invalid from then on.
+    /// Converts the connected socket to a pair of streams, which must still be opened. The socket object is invalid
+    /// afterwards.
     ///
     /// ```swift
     /// for try await client in listener.accepted {
@@ -12,11 +13,11 @@ extension Socket {
     /// }
     /// ```
     ///
-    /// The streams close the descriptor if this socket would have. Replaces `CFStreamCreatePairWithSocket` on an accepted
-    /// descriptor.
+    /// The streams close the descriptor if this socket would have. Replaces `CFStreamCreatePairWithSocket` on an
+    /// accepted descriptor.
     ///
-    /// - Throws: `EINVAL` unless it is a connected stream socket; ``StreamError/busy`` while a call is under way. Nothing has
-    ///   changed then.
+    /// - Throws: `EINVAL` unless this is a connected stream socket; ``StreamError/busy`` while a call is in progress.
+    ///   The socket is unchanged then.
     public func makeStreams() throws(StreamError) -> StreamPair {
         guard type == .stream, state.withLock({ $0.phase }) == .connected else {
             throw StreamError(posix: EINVAL, .notAStream)
@@ -24,7 +25,7 @@ extension Socket {
         try enter(.reader)
         defer { leave(.reader) }
         try enter(.writer)
-        // Inside both halves nobody else is, and when we leave the closed point the loop forgets the descriptor.
+        // No other call is inside the halves, and leaving the closed point makes the loop forget the descriptor.
         let ownership = point.ownership
         pump.end()
         let descriptor = point.detach()

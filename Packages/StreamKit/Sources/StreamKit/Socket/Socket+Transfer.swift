@@ -5,20 +5,21 @@ public import HostResolver
 // MARK: - Receiving
 
 extension Socket {
-    /// Receives a datagram, or some bytes of a stream, if there are any; else nil. Never waits.
+    /// Receives a datagram, or available bytes of a stream; nil if there are none. Never waits.
     ///
-    /// What of a datagram does not fit into `buffer` is lost; ``SocketReception/isTruncated`` tells.
+    /// The part of a datagram that does not fit into `buffer` is lost, as ``SocketReception/isTruncated`` then tells.
     ///
-    /// - Throws: what the connection failed with; `ECONNREFUSED` on a connected datagram socket whose peer does not listen.
+    /// - Throws: the failure of the connection; `ECONNREFUSED` on a connected datagram socket whose peer does not
+    ///   listen.
     public func tryReceive(into buffer: inout MutableRawSpan) throws(StreamError) -> SocketReception? {
         try enter(.reader)
         defer { leave(.reader) }
         return try receiveOnce(into: &buffer)
     }
 
-    /// Waits on the calling thread for a datagram, or some bytes of a stream. See `tryReceive(into:)`.
+    /// Waits on the calling thread for a datagram, or for bytes of a stream. See `tryReceive(into:)`.
     ///
-    /// - Throws: as `tryReceive(into:)`; ``StreamError/timedOut`` at the deadline, having taken nothing;
+    /// - Throws: as `tryReceive(into:)`; ``StreamError/timedOut`` at the deadline, having consumed nothing;
     ///   ``StreamError/closed``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func receive(
@@ -32,10 +33,10 @@ extension Socket {
         }
     }
 
-    /// Waits for a datagram, or some bytes of a stream. See `tryReceive(into:)`.
+    /// Waits for a datagram, or for bytes of a stream. See `tryReceive(into:)`.
     ///
-    /// - Throws: as `tryReceive(into:)`; ``StreamError/timedOut`` at the deadline and ``StreamError/cancelled``, having taken
-    ///   nothing; ``StreamError/closed``.
+    /// - Throws: as `tryReceive(into:)`; ``StreamError/timedOut`` at the deadline and ``StreamError/cancelled``, having
+    ///   consumed nothing; ``StreamError/closed``.
     public nonisolated(nonsending) func receive(
         into buffer: inout MutableRawSpan, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> SocketReception {
@@ -47,7 +48,7 @@ extension Socket {
         }
     }
 
-    /// Receives up to `limit` bytes if there is anything; else nil. Never waits. See `tryReceive(into:)`.
+    /// Receives up to `limit` bytes; nil if nothing is available. Never waits. See `tryReceive(into:)`.
     public func tryReceive(upTo limit: Int) throws(StreamError) -> SocketMessage? {
         try enter(.reader)
         defer { leave(.reader) }
@@ -89,7 +90,7 @@ extension Socket {
         if bytes.isEmpty, !type.keepsMessages { throw StreamError(posix: EINVAL, .emptyBuffer) }
         do throws(StreamError) {
             let reception = try Syscalls.receive(point.descriptor, into: bytes, keepsMessages: type.keepsMessages)
-            // The end may be that of our own closing, which shuts the socket down to wake us.
+            // The end may result from our own close, which shuts the socket down to wake this call.
             if let reception, reception.count == 0, point.isClosed(.reader) { throw StreamError.closed }
             return reception
         } catch {
@@ -117,25 +118,27 @@ extension Socket {
 // MARK: - Sending
 
 extension Socket {
-    /// Sends a datagram, or as many bytes of a stream as fit now; nil if nothing does. Never waits, never raises SIGPIPE.
+    /// Sends a datagram, or as many bytes of a stream as fit now; nil if none do. Never waits and never raises SIGPIPE.
     ///
     /// - Parameters:
-    ///   - bytes: what to send; of a datagram, all or nothing is sent.
-    ///   - address: to whom; nil if connected.
-    /// - Returns: how many bytes the system took.
-    /// - Throws: `EMSGSIZE` if a datagram is too long, `EDESTADDRREQ` or `ENOTCONN` without an address, `EPIPE`, `ECONNRESET`.
+    ///   - bytes: the bytes to send; a datagram is sent entirely or not at all.
+    ///   - address: the recipient; nil on a connected socket.
+    /// - Returns: the number of bytes that the system accepted.
+    /// - Throws: `EMSGSIZE` if a datagram is too long; `EDESTADDRREQ` or `ENOTCONN` without an address; `EPIPE`;
+    ///   `ECONNRESET`.
     public func trySend(_ bytes: RawSpan, to address: SocketAddress? = nil) throws(StreamError) -> Int? {
         try enter(.writer)
         defer { leave(.writer) }
         return try sendOnce(bytes, to: address)
     }
 
-    /// Waits on the calling thread until a datagram, or at least one byte of a stream, is sent. See ``trySend(_:to:)-(RawSpan,_)``.
-    ///
-    /// Replaces `CFSocketSendData`.
+    /// Waits on the calling thread until a datagram, or at least one byte of a stream, is sent. See
+    /// ``trySend(_:to:)-(RawSpan,_)``.
     ///
     /// - Throws: as the call that does not wait; ``StreamError/timedOut`` at the deadline, having sent nothing;
     ///   ``StreamError/closed``.
+    ///
+    /// Replaces `CFSocketSendData`.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func send(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
@@ -150,8 +153,8 @@ extension Socket {
 
     /// Waits until a datagram, or at least one byte of a stream, is sent. See ``trySend(_:to:)-(RawSpan,_)``.
     ///
-    /// - Throws: as the call that does not wait; ``StreamError/timedOut`` and ``StreamError/cancelled``, having sent nothing;
-    ///   ``StreamError/closed``.
+    /// - Throws: as the call that does not wait; ``StreamError/timedOut`` and ``StreamError/cancelled``, having sent
+    ///   nothing; ``StreamError/closed``.
     public nonisolated(nonsending) func send(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) -> Int {
@@ -163,9 +166,9 @@ extension Socket {
         }
     }
 
-    /// Waits on the calling thread until everything is sent. A datagram is sent as one.
+    /// Waits on the calling thread until all bytes are sent. A datagram is sent as one.
     ///
-    /// - Throws: as `send(_:to:until:)`; of a stream, an unknown part was sent then.
+    /// - Throws: as `send(_:to:until:)`; an unknown part of a stream may have been sent.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func sendAll(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
@@ -183,9 +186,9 @@ extension Socket {
         }
     }
 
-    /// Waits until everything is sent. A datagram is sent as one.
+    /// Waits until all bytes are sent. A datagram is sent as one.
     ///
-    /// - Throws: as `send(_:to:until:)`; of a stream, an unknown part was sent then.
+    /// - Throws: as `send(_:to:until:)`; an unknown part of a stream may have been sent.
     public nonisolated(nonsending) func sendAll(
         _ bytes: RawSpan, to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
     ) async throws(StreamError) {

@@ -2,7 +2,7 @@ public import EventLoops
 internal import Glibc
 public import HostResolver
 
-/// A socket of any family and type: listening, connected or for datagrams.
+/// A socket of any family and type: listening, connected, or for datagrams.
 ///
 /// ```swift
 /// let listener = try Socket(listeningAt: .ip(.v6(.any), port: 8080))
@@ -15,38 +15,38 @@ public import HostResolver
 /// }
 /// ```
 ///
-/// One object serves four styles, which may alternate: **blocking** calls wait on the calling thread, **`try…`** calls never
-/// wait, **async** calls suspend, and **events** (``setClient(_:_:)``, ``schedule(on:)``) call back. Every member may be
-/// called from any thread; one receiving or accepting and one sending or connecting call at a time, a second gets
-/// ``StreamError/busy``. ``invalidate()`` wins over everything. To talk over a connected socket as a stream, see
+/// One object serves four styles, which may alternate: **blocking** calls wait on the calling thread, **`try…`** calls
+/// never wait, **async** calls suspend, and **events** (``setClient(_:_:)``, ``schedule(on:)``) call back. Every member
+/// may be called from any thread. One call at a time may receive or accept and one may send or connect; a second one
+/// throws ``StreamError/busy``. ``invalidate()`` ends calls in progress. To use a connected socket as a stream, see
 /// ``makeStreams()``.
 ///
 /// A descriptor is adopted as `EventLoops/DescriptorOwnership/owned` (shut down and closed here) or
-/// `EventLoops/DescriptorOwnership/borrowed` (never shut down, reconfigured or closed here). There is no
-/// table of sockets by number, in which CFSocket found the first object again: numbers are reused, and a table would then
-/// confuse sockets. Two `Socket`s for one number are two users of one socket, each with its own client; only one may own it.
+/// `EventLoops/DescriptorOwnership/borrowed` (never shut down, reconfigured or closed here). Unlike CFSocket, there is
+/// no table that maps a descriptor to its first object: descriptors are reused, and a table would then confuse sockets.
+/// Two `Socket`s for one descriptor are two users of one socket, each with its own client; only one may own it.
 ///
-/// Replaces `CFSocket`. Its name registry (`CFSocketRegisterValue` …), deprecated for decades, has no successor here.
+/// Replaces `CFSocket`. Its name registry (`CFSocketRegisterValue` …), long deprecated, has no equivalent.
 public final class Socket: Sendable {
-    /// The connections that may wait to be accepted, unless told otherwise; `CFSocketSetAddress` used the same.
+    /// The default number of connections that wait to be accepted, as in `CFSocketSetAddress`.
     public static let defaultBacklog: Int32 = 256
 
-    /// The socket's family.
+    /// The address family.
     public let family: SocketFamily
-    /// The socket's type.
+    /// The socket type.
     public let type: SocketType
 
     let point: WaitPoint
     let state: Locked<SocketState>
     let pump = SocketEventPump()
 
-    /// A new socket, neither bound nor connected. Replaces `CFSocketCreate`.
+    /// Makes a socket that is neither bound nor connected. Replaces `CFSocketCreate`.
     ///
     /// - Parameters:
-    ///   - family: of its addresses.
-    ///   - type: how it moves data.
-    ///   - number: its protocol, if type and family leave a choice.
-    ///   - loop: who watches it for tasks and events.
+    ///   - family: the address family.
+    ///   - type: how the socket transfers data.
+    ///   - number: the protocol, if type and family leave a choice.
+    ///   - loop: the loop that watches the socket for tasks and events.
     /// - Throws: `EAFNOSUPPORT`, `EPROTONOSUPPORT`, `EMFILE`; `EPERM` for raw sockets without privileges.
     public convenience init(
         _ family: SocketFamily = .ipv4, _ type: SocketType = .stream, protocol number: SocketProtocol = .automatic,
@@ -56,11 +56,11 @@ public final class Socket: Sendable {
         self.init(family, type, descriptor, .owned, SocketState(), loop)
     }
 
-    /// Adopts a socket made elsewhere, in whatever state it is. Replaces `CFSocketCreateWithNative`.
+    /// Adopts an existing socket in any state. Replaces `CFSocketCreateWithNative`.
     ///
-    /// An owned descriptor gets CLOEXEC, and O_NONBLOCK if it listens.
+    /// An owned descriptor gets CLOEXEC, and O_NONBLOCK if it is listening.
     ///
-    /// - Throws: `EBADF`, `ENOTSOCK`; the descriptor is the caller's then.
+    /// - Throws: `EBADF`, `ENOTSOCK`; the descriptor still belongs to the caller then.
     public convenience init(
         descriptor: Int32, ownership: DescriptorOwnership, loop: EventLoop = .shared
     ) throws(StreamError) {
@@ -96,9 +96,9 @@ public final class Socket: Sendable {
 
     deinit { point.close() }
 
-    /// Two sockets connected to each other, within this process. The C name is `socketpair(2)`.
+    /// Makes two connected sockets within this process. The C name is `socketpair(2)`.
     ///
-    /// - Throws: `EMFILE`, or what the system says to that type.
+    /// - Throws: `EMFILE`, or `EOPNOTSUPP` and the like for an unsupported type.
     public static func pair(
         _ type: SocketType = .stream, loop: EventLoop = .shared
     ) throws(StreamError) -> (Socket, Socket) {
@@ -118,30 +118,31 @@ public final class Socket: Sendable {
     }
 }
 
-// MARK: - What it is
+// MARK: - State
 
 extension Socket {
-    /// The native descriptor, -1 once there is none. It stays the socket's. Replaces `CFSocketGetNative`.
+    /// The file descriptor; -1 once closed. It remains the socket's. Replaces `CFSocketGetNative`.
     public var descriptor: Int32 { point.withDescriptor { $0 } ?? -1 }
 
-    /// Where a transport of your own waits after a try that gave nil, as an active FTP transfer waits for its connection.
+    /// The wait point of a custom transport on this socket after a try that returned nil, such as an active FTP
+    /// transfer that waits for its connection.
     public var waitPoint: WaitPoint { point }
 
-    /// A descriptor of the same socket for somebody else, who closes it. The C name is `F_DUPFD_CLOEXEC`.
+    /// A duplicate of the descriptor, which the caller must close. The C name is `F_DUPFD_CLOEXEC`.
     ///
     /// - Throws: `EMFILE`; ``StreamError/closed`` after ``invalidate()``.
     public func duplicateDescriptor() throws(StreamError) -> Int32 {
         try using { (descriptor) throws(StreamError) in try Syscalls.duplicate(descriptor) }
     }
 
-    /// The own address; nil once invalidated. Before binding, an address without host and port.
+    /// The local address; nil once invalidated. Before binding, an address without host and port.
     ///
     /// Replaces `CFSocketCopyAddress`.
     public var localAddress: SocketAddress? {
         point.withDescriptor { Syscalls.localAddress($0) } ?? nil
     }
 
-    /// The peer's address; nil unless connected. An accepted socket knows it even when the peer has gone.
+    /// The peer's address; nil unless connected. An accepted socket knows it even after the peer has disconnected.
     ///
     /// Replaces `CFSocketCopyPeerAddress`.
     public var peerAddress: SocketAddress? {
@@ -151,25 +152,25 @@ extension Socket {
     /// False after ``invalidate()`` and ``makeStreams()``. Replaces `CFSocketIsValid`.
     public var isValid: Bool { !(point.isClosed(.reader) && point.isClosed(.writer)) }
 
-    /// True if ``invalidate()`` closes the descriptor. At first true of owned descriptors, false of borrowed ones.
+    /// True if ``invalidate()`` closes the descriptor. Initially true for owned descriptors, false for borrowed ones.
     ///
-    /// Switched off, invalidating does not shut the socket down either. Replaces `kCFSocketCloseOnInvalidate`.
+    /// If false, invalidating does not shut the socket down either. Replaces `kCFSocketCloseOnInvalidate`.
     public var closesOnInvalidate: Bool {
         get { point.ownership == .owned }
         set { point.setOwnership(newValue) }
     }
 
-    /// Ends everything at once: waiting calls throw ``StreamError/closed``, no event follows, the descriptor goes.
+    /// Closes the socket: waiting calls throw ``StreamError/closed``, no event follows, the descriptor is closed.
     ///
-    /// On the run loop, queue or loop that events are told on, none comes after this returns; elsewhere one may be under
-    /// way. Idempotent, from any thread. Replaces `CFSocketInvalidate`.
+    /// On a target that delivers events, none is delivered after this returns there; on other threads one may be in
+    /// progress. Idempotent; may be called from any thread. Replaces `CFSocketInvalidate`.
     public func invalidate() {
         pump.end()
         point.close()
     }
 }
 
-// MARK: - For the other files
+// MARK: - Calls and waits
 
 extension Socket {
     /// Begins a call on one half.
@@ -181,20 +182,21 @@ extension Socket {
         }
     }
 
-    /// Ends a call on one half; the events look anew, since they were silent meanwhile.
+    /// Ends a call on one half. The events, which were suspended meanwhile, are armed again.
     func leave(_ half: WaitPoint.Half) {
         point.leave(half)
         if pump.isActive { pump.arm(self) }
     }
 
-    /// Uses the descriptor beside reader and writer.
+    /// Uses the descriptor independently of reader and writer.
     func using<Result>(_ body: (CInt) throws(StreamError) -> Result) throws(StreamError) -> Result {
         guard let result = try point.withDescriptor(body) else { throw .closed }
         return result
     }
 
-    /// True if an async call may make its next try now. False once so many were made without waiting that the loop must have its
-    /// turn first (``WaitPoint/transfersPerTurn``); then a wait for `interest` ends in the loop's next turn.
+    /// True if an async call may make its next attempt now. False after too many attempts without waiting, when the
+    /// loop must have its turn first (``WaitPoint/transfersPerTurn``); a wait for `interest` then ends in the loop's
+    /// next turn.
     func hasTurn(_ half: WaitPoint.Half, for interest: Interest) -> Bool {
         guard point.isTurnSpent(half) else { return true }
         point.signalNextTurn(interest)

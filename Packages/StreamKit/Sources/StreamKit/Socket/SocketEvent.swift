@@ -1,20 +1,20 @@
-/// One piece of news from a ``Socket``.
+/// An event of a ``Socket``.
 public enum SocketEvent: Sendable {
-    /// One receive or accept will not wait. At the end of a stream this comes once, and a receive then gives nothing.
+    /// A receive or accept will not wait. At the end of a stream this comes once, and a receive then returns no bytes.
     case readable
-    /// A connection, which is the client's now: dropping it closes it.
+    /// An accepted connection, which now belongs to the client: releasing it closes it.
     case accepted(Socket)
-    /// What came, up to ``Socket/largestData`` bytes: a datagram with its sender, or a piece of a stream.
+    /// Received data, up to ``Socket/largestData`` bytes: a datagram with its sender, or part of a stream.
     ///
-    /// Of a stream, an empty message is the end and comes once.
+    /// On a stream, an empty message means the end and comes once.
     case data(SocketMessage)
-    /// The connection that was begun in the background stands.
+    /// The connection begun in the background is established.
     case connected
-    /// It failed; the socket can be connected anew.
+    /// The connection begun in the background failed; the socket can be connected again.
     case connectFailed(StreamError)
     /// There is room to send.
     case writable
-    /// The socket failed. A connection is over then; a datagram socket and a listener go on. Told whatever kinds were
-    /// asked for, unless ``Socket/leavesErrors``.
+    /// The socket failed. A connection has then ended; a datagram socket or a listener continues. Delivered whatever
+    /// kinds were requested, unless ``Socket/leavesErrors`` is set.
     case failed(StreamError)
 }

@@ -1,8 +1,8 @@
-/// The kinds of news a socket can tell its client. Replaces `CFSocketCallBackType`.
+/// The kinds of events that a socket can deliver to its client. Replaces `CFSocketCallBackType`.
 ///
-/// One of ``read``, ``accept`` and ``data`` at most: they are three ways to tell that something came.
+/// A set contains at most one of ``read``, ``accept`` and ``data``, which report the same condition in three ways.
 public struct SocketEventKinds: OptionSet, Sendable, Hashable {
-    /// The bits; not CFSocket's numbers, in which `data` is `read` and `accept` together.
+    /// The bits. They differ from CFSocket's numbers, where `data` is `read` and `accept` together.
     public let rawValue: UInt8
 
     /// Makes a set from its bits.
@@ -10,13 +10,13 @@ public struct SocketEventKinds: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// Something can be received or accepted; the client does that. Replaces `kCFSocketReadCallBack`.
+    /// Something can be received or accepted, which the client does. Replaces `kCFSocketReadCallBack`.
     public static let read = SocketEventKinds(rawValue: 1)
-    /// Connections, accepted already. Replaces `kCFSocketAcceptCallBack`.
+    /// Connections, already accepted. Replaces `kCFSocketAcceptCallBack`.
     public static let accept = SocketEventKinds(rawValue: 2)
-    /// Datagrams or pieces of a stream, received already. Replaces `kCFSocketDataCallBack`.
+    /// Datagrams or parts of a stream, already received. Replaces `kCFSocketDataCallBack`.
     public static let data = SocketEventKinds(rawValue: 4)
-    /// How ``Socket/beginConnecting(to:)`` ended. Replaces `kCFSocketConnectCallBack`.
+    /// The outcome of ``Socket/beginConnecting(to:)``. Replaces `kCFSocketConnectCallBack`.
     public static let connect = SocketEventKinds(rawValue: 8)
     /// There is room to send. Replaces `kCFSocketWriteCallBack`.
     public static let write = SocketEventKinds(rawValue: 16)

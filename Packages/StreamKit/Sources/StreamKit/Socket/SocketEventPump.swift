@@ -1,13 +1,13 @@
 internal import EventLoops
 internal import Synchronization
 
-/// Who a socket's client is, where it is called, and for which kinds; and the watching for them.
+/// The client of a socket, its targets and enabled kinds, and the watching for events.
 ///
-/// Theory of operation. The kernel is the only state: whether there is news is asked anew, by ``SocketNews``, each time
-/// before the client is called and before waiting, so an edge that comes twice or late does no harm. *Arming* parks a
-/// watcher at each half of the wait point that has enabled kinds, or rings at once if there is news already. Ringing
-/// signals all targets; the first to run delivers, the others find nothing left. While a call is inside a half nothing is told of
-/// it; the call arms again when it leaves.
+/// Theory of operation. The kernel holds the only state: ``SocketNews`` queries it each time before the client is
+/// called and before waiting, so an edge that comes twice or late does no harm. *Arming* parks a watcher at each half
+/// of the wait point that has enabled kinds, or signals at once if something is ready already. A signal reaches all
+/// targets; the first to run delivers, and the others find nothing left. While a call is inside a half, no event of
+/// that half is delivered; the call arms again when it leaves.
 final class SocketEventPump: Sendable {
     typealias Client = @Sendable (Socket, SocketEvent) -> Void
 
@@ -24,8 +24,8 @@ final class SocketEventPump: Sendable {
         var watching = Watching.works
     }
 
-    /// Whether the loop can watch the socket. A failure, such as `ENOSPC`, stays and is told once to each client: it is no news
-    /// at the next attempt, which would keep the target busy for nothing.
+    /// Whether the loop can watch the socket. A failure, such as `ENOSPC`, persists and is reported once to each
+    /// client: reporting it at every attempt would keep the target busy for nothing.
     enum Watching {
         case works
         case failed(CInt)
@@ -34,14 +34,14 @@ final class SocketEventPump: Sendable {
 
     private let state = Locked(State())
     private let active = Atomic<Bool>(false)
-    /// A stream's end was told; its descriptor stays readable for ever, which is no news.
+    /// True once the end of a stream was reported. Its descriptor stays readable, which is no further event.
     private let endTold = Atomic<Bool>(false)
-    /// That nothing can be sent any more was told; the descriptor stays writable for ever.
+    /// True once a hang-up was reported. The descriptor stays writable.
     private let hangUpTold = Atomic<Bool>(false)
-    /// The connection failed and that was told.
+    /// True once the failure of the connection was reported.
     private let failureTold = Atomic<Bool>(false)
 
-    /// True while there is a client and a place to call it.
+    /// True while there are a client and a target.
     var isActive: Bool { active.load(ordering: .acquiring) }
 
     var isEndTold: Bool {
@@ -54,7 +54,7 @@ final class SocketEventPump: Sendable {
         set { hangUpTold.store(newValue, ordering: .releasing) }
     }
 
-    /// True if the client is told of what comes.
+    /// True if the client receives events about arrivals.
     var tellsArrivals: Bool { state.withLock { !$0.kinds.isDisjoint(with: .arrivals) } }
 
     var isFailureTold: Bool {
@@ -100,7 +100,7 @@ final class SocketEventPump: Sendable {
         state.withLock { $0.enabled.subtract(kinds) }
     }
 
-    /// No event from now on.
+    /// Ends all delivery.
     func end() {
         let (old, client) = change { state -> ([any DeliverySignal], Client?) in
             state.isOver = true
@@ -110,10 +110,10 @@ final class SocketEventPump: Sendable {
             return (state.deliveries.map(\.signal), state.client.take())
         }
         for signal in old { signal.cancel() }
-        withExtendedLifetime(client) {}  // what it captured goes here, without the lock
+        withExtendedLifetime(client) {}  // its captures are released here, outside the lock
     }
 
-    /// Changes the state and what follows from it.
+    /// Changes the state and updates ``isActive``.
     @discardableResult
     private func change<Result>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in
@@ -126,13 +126,13 @@ final class SocketEventPump: Sendable {
 // MARK: - Watching
 
 extension SocketEventPump {
-    /// Watches for the enabled kinds, or rings if there is news of them already.
+    /// Watches for the enabled kinds, or signals if one of them is ready.
     func arm(_ socket: Socket) {
         for half in [WaitPoint.Half.reader, .writer] { arm(half, socket) }
     }
 
     private func arm(_ half: WaitPoint.Half, _ socket: Socket) {
-        // Each round but the last takes one latched edge; more than a few is a descriptor that epoll cannot watch.
+        // Each round but the last consumes a latched edge. More than a few mean that epoll cannot watch the descriptor.
         for _ in 0..<4 {
             let (kinds, watcher) = state.withLock { state -> (SocketEventKinds, SocketWatcher?) in
                 guard state.client != nil, !state.deliveries.isEmpty, !state.isDelivering else { return ([], nil) }
@@ -143,7 +143,7 @@ extension SocketEventPump {
                     : (state.enabled.subtracting(.arrivals), watchers.writer)
             }
             guard let watcher, !kinds.isEmpty else { return }
-            // A call inside the half takes what comes itself, and arms when it leaves.
+            // A call inside the half handles arrivals itself, and arms when it leaves.
             if socket.point.isInside(half) { return }
             if socket.hasNews(kinds) { return ring() }
             switch socket.point.watch(half, for: half == .reader ? .readable : .writable, with: watcher) {
@@ -173,13 +173,13 @@ extension SocketEventPump {
 // MARK: - Delivering
 
 extension SocketEventPump {
-    /// How many accepted connections or pieces of data are told in one turn of the target.
+    /// The most accepted connections or pieces of data delivered in one turn of the target.
     private static let eventsPerTurn = 16
 
-    /// Calls the client with what there is; runs on `target`, by its signal.
+    /// Calls the client with everything that is ready; runs on `target`, when signalled.
     ///
-    /// Invariant: something is taken from the kernel only for a client that is then called with it. So the client is found
-    /// before each taking: after ``unschedule(from:)`` on this target nothing is taken any more, and what was taken is not dropped
+    /// Invariant: whatever is taken from the kernel is delivered to a client. So the client is looked up before each
+    /// taking: after ``unschedule(from:)`` on this target nothing is taken any more, and nothing taken is dropped
     /// because another thread has removed the client since.
     private func deliver(_ socket: Socket, on target: any DeliveryTarget) {
         guard begin() else { return }
@@ -202,7 +202,7 @@ extension SocketEventPump {
         arm(socket)
     }
 
-    /// The failure to watch that is still to be told, and the client to tell on this target; nil if there is none.
+    /// The watch failure still to be reported, and the client to report it to on this target; nil if there is none.
     private func takeWatchFailure(on target: any DeliveryTarget) -> (Client, StreamError)? {
         let failure = state.withLock { state -> (client: Client, number: CInt)? in
             guard case .failed(let number) = state.watching, let client = state.client,
@@ -222,7 +222,7 @@ extension SocketEventPump {
         }
     }
 
-    /// The client that is told of this kind on this target now; nil if there is none.
+    /// The client to call for this kind on this target now; nil if there is none.
     private func client(for kind: SocketEventKinds, on target: any DeliveryTarget) -> Client? {
         state.withLock { state in
             let isWanted = state.enabled.contains(kind) && !(state.isResting && kind == .accept)
@@ -237,7 +237,7 @@ extension SocketEventPump {
         client(socket, event)
     }
 
-    /// Accepts nothing for a while, since there are no descriptors.
+    /// Pauses accepting, since no descriptors are left.
     func rest(_ socket: Socket) {
         state.withLock { $0.isResting = true }
         let end = Moment.now + AcceptedSockets.retryPause

@@ -1,22 +1,22 @@
 internal import Glibc
 
-/// What kind of addresses a socket uses: the first argument of `socket(2)`.
+/// An address family: the first argument of `socket(2)`.
 ///
-/// An open set: `SocketFamily(rawValue: AF_BLUETOOTH)` is as good as the named ones.
+/// Any number is valid, such as `SocketFamily(rawValue: AF_BLUETOOTH)`.
 public struct SocketFamily: RawRepresentable, Sendable, Hashable {
-    /// The C number.
+    /// The C constant.
     public let rawValue: Int32
 
-    /// The family with the C number `rawValue`.
+    /// Makes a family from its C constant.
     public init(rawValue: Int32) {
         self.rawValue = rawValue
     }
 
     /// IPv4. The C name is `AF_INET`.
     public static let ipv4 = SocketFamily(rawValue: AF_INET)
-    /// IPv6, and IPv4 through it unless ``SocketOption/isIPv6Only``. The C name is `AF_INET6`.
+    /// IPv6, including IPv4 unless ``SocketOption/isIPv6Only`` is set. The C name is `AF_INET6`.
     public static let ipv6 = SocketFamily(rawValue: AF_INET6)
-    /// Within this machine. The C name is `AF_UNIX`.
+    /// Local sockets. The C name is `AF_UNIX`.
     public static let unix = SocketFamily(rawValue: AF_UNIX)
 }
 

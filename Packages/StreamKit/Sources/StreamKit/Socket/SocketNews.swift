@@ -1,9 +1,9 @@
 internal import EventLoops
 internal import Glibc
 
-/// The questions that the events ask of the kernel, and the taking of what is there.
+/// The readiness of a socket, as the kernel reports it, and the events made from it.
 extension Socket {
-    /// True if one of these kinds would have something to tell. Takes nothing.
+    /// True if one of these kinds has an event. Consumes nothing.
     func hasNews(_ kinds: SocketEventKinds) -> Bool {
         let (phase, hasConnectNews) = state.withLock { ($0.phase, $0.connectNews != nil) }
         if kinds.contains(.connect) {
@@ -15,7 +15,7 @@ extension Socket {
         return kinds.contains(.write) && !pump.isHangUpTold && polled(POLLOUT) != 0
     }
 
-    /// How a background connection ended; nil while it has not.
+    /// The outcome of a background connection, reported once; nil while it is in progress.
     func takeConnectNews() -> SocketEvent? {
         if case .connecting(_, inBackground: true) = state.withLock({ $0.phase }) {
             do throws(StreamError) { _ = try finishConnecting() } catch {}  // the outcome is read below
@@ -27,9 +27,9 @@ extension Socket {
         }
     }
 
-    /// What there is to tell of one kind, taken from the kernel; nil if there is nothing, or if a call is at it.
+    /// The next event of one kind, taken from the kernel; nil if there is none, or if a call is inside the half.
     ///
-    /// What a connection received before it failed comes before the failure.
+    /// Data that a connection received before it failed comes before the failure.
     func takeNews(of kind: SocketEventKinds) -> SocketEvent? {
         let (phase, leavesErrors) = state.withLock { ($0.phase, $0.leavesErrors) }
         guard canMoveData(phase), !pump.isFailureTold else { return nil }
@@ -41,12 +41,12 @@ extension Socket {
         switch kind {
         case .accept: return takeConnection()
         case .data:
-            // Without POLLIN there is an error of ours, or something in the error queue that is the client's to read.
+            // Without POLLIN there is a pending error, or an entry in the error queue for the client to read.
             if hasError, events & POLLIN == 0 { return takePendingError().map { failed($0) } ?? .readable }
             return takeData()
         case .read where isConnection: return takeReadability(hasError: hasError, leavesErrors: leavesErrors)
         case .write where isConnection:
-            // Hung up, it is "writable" for ever. Who receives too learns the reason there.
+            // After a hang-up the socket stays writable. A client that also receives learns the reason there.
             pump.isHangUpTold = events & (POLLERR | POLLHUP) != 0
             if hasError, !leavesErrors, !pump.tellsArrivals, let error = takePendingError() { return failed(error) }
             return .writable
@@ -56,13 +56,14 @@ extension Socket {
         }
     }
 
-    /// The error that the socket has, taken from it (`SO_ERROR`); nil if it has none.
+    /// Returns and clears the socket's pending error (`SO_ERROR`); nil if there is none.
     public func takePendingError() -> StreamError? {
         let number = point.withDescriptor { Syscalls.takeError($0) } ?? 0
         return number == 0 ? nil : StreamError(posix: number, type.needsConnection ? .connectionLost(number) : nil)
     }
 
-    /// A connection type that is neither connected nor listening has nothing to tell, whatever `poll` says of it.
+    /// Whether the socket has events. One that needs a connection and is neither connected nor listening has none,
+    /// whatever `poll` reports.
     private func canMoveData(_ phase: SocketState.Phase) -> Bool {
         if !type.needsConnection { return true }
         switch phase {
@@ -80,10 +81,10 @@ extension Socket {
         point.withDescriptor { Syscalls.poll($0, events) } ?? 0
     }
 
-    /// Whether a connection has something to receive, its end, or a failure.
+    /// Whether a connection has bytes, its end, or a failure.
     private func takeReadability(hasError: Bool, leavesErrors: Bool) -> SocketEvent? {
         if hasError, leavesErrors {
-            // Looking would take the error. Told once, since nothing else will come.
+            // Peeking would clear the error. Reported once, since no other event will come.
             pump.isEndTold = true
             return .readable
         }

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Options that IPv4 and IPv6 have under two names each. On an IPv6 socket both are set, so that they hold for IPv4 through
-/// it too; what it says of IPv4 then does not matter.
+/// Options with separate names for IPv4 and IPv6. On an IPv6 socket both are set, so that they also apply to IPv4
+/// through it; the result for IPv4 is then ignored.
 extension SocketOption {
     fileprivate init(
         v4: CInt, v6: CInt, named name: String, from: @escaping @Sendable (CInt) -> Value,
@@ -21,12 +21,13 @@ extension SocketOption {
 }
 
 extension SocketOption where Value == Int {
-    /// How many routers a packet may pass. The C names are `IP_TTL` and `IPV6_UNICAST_HOPS`.
+    /// The most routers that a packet passes. The C names are `IP_TTL` and `IPV6_UNICAST_HOPS`.
     public static var hopLimit: Self {
         Self(v4: IP_TTL, v6: IPV6_UNICAST_HOPS, named: "IP_TTL", from: { Int($0) }, to: { CInt(clamping: $0) })
     }
 
-    /// How many routers a multicast packet may pass; 1 at first. The C names are `IP_MULTICAST_TTL`, `IPV6_MULTICAST_HOPS`.
+    /// The most routers that a multicast packet passes; initially 1. The C names are `IP_MULTICAST_TTL`,
+    /// `IPV6_MULTICAST_HOPS`.
     public static var multicastHopLimit: Self {
         Self(
             v4: IP_MULTICAST_TTL, v6: IPV6_MULTICAST_HOPS, named: "IP_MULTICAST_TTL", from: { Int($0) },
@@ -35,7 +36,8 @@ extension SocketOption where Value == Int {
 }
 
 extension SocketOption where Value == Bool {
-    /// Whether this machine hears the multicast packets it sends. The C names are `IP_MULTICAST_LOOP`, `IPV6_MULTICAST_LOOP`.
+    /// Whether this machine receives its own multicast packets. The C names are `IP_MULTICAST_LOOP`,
+    /// `IPV6_MULTICAST_LOOP`.
     public static var multicastLoops: Self {
         Self(
             v4: IP_MULTICAST_LOOP, v6: IPV6_MULTICAST_LOOP, named: "IP_MULTICAST_LOOP", from: { $0 != 0 },
@@ -44,9 +46,10 @@ extension SocketOption where Value == Bool {
 }
 
 extension SocketOption where Value == NetworkServiceType {
-    /// What the traffic is for, in the DSCP field of its packets (RFC 4594). The C names are `IP_TOS`, `IPV6_TCLASS`.
+    /// The purpose of the traffic, in the DSCP field of its packets (RFC 4594). The C names are `IP_TOS`,
+    /// `IPV6_TCLASS`.
     ///
-    /// A code point without a name here reads as ``NetworkServiceType/standard``.
+    /// A code point without a constant here reads as ``NetworkServiceType/standard``.
     public static var serviceType: Self {
         Self(
             v4: IP_TOS, v6: IPV6_TCLASS, named: "IP_TOS",
@@ -58,10 +61,10 @@ extension SocketOption where Value == NetworkServiceType {
 }
 
 extension SocketOption where Value == String? {
-    /// The interface that multicast packets leave by; nil lets the routes say. The C names are `IP_MULTICAST_IF`,
-    /// `IPV6_MULTICAST_IF`.
+    /// The interface for outgoing multicast packets; nil lets the routing table decide. The C names are
+    /// `IP_MULTICAST_IF`, `IPV6_MULTICAST_IF`.
     ///
-    /// IPv4 tells an interface only by its address, so reading gives nil there.
+    /// IPv4 reports an interface only by its address, so reading yields nil there.
     public static var multicastInterface: Self {
         Self("IP_MULTICAST_IF") { descriptor in
             guard isIPv6(descriptor) else { return .success(nil) }

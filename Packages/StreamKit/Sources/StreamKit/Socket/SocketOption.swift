@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The typed name of a socket option: `getsockopt(2)`, `setsockopt(2)`.
+/// A typed socket option, for `getsockopt(2)` and `setsockopt(2)`.
 ///
 /// ```swift
 /// try socket.set(.keepsAlive, to: true)
@@ -8,7 +8,7 @@ internal import Glibc
 /// let size = try socket.get(.receiveBufferSize)
 /// ```
 ///
-/// Options that are missing here can be added: `SocketOption<Bool>(SOL_SOCKET, SO_DONTROUTE, named: "SO_DONTROUTE")`.
+/// Further options can be added: `SocketOption<Bool>(SOL_SOCKET, SO_DONTROUTE, named: "SO_DONTROUTE")`.
 public struct SocketOption<Value: Sendable>: Sendable {
     typealias Reader = @Sendable (CInt) -> Result<Value, SystemNumber>
     typealias Writer = @Sendable (CInt, Value) -> SystemNumber?
@@ -25,7 +25,7 @@ public struct SocketOption<Value: Sendable>: Sendable {
         self.write = write
     }
 
-    /// An option that is a C `int` of another meaning.
+    /// An option that is a C `int`, with conversions.
     init(
         _ level: CInt, _ number: CInt, named name: String, from: @escaping @Sendable (CInt) -> Value,
         to: @escaping @Sendable (Value) -> CInt
@@ -67,7 +67,7 @@ extension SocketOption where Value == Duration {
 extension Socket {
     /// The value of an option.
     ///
-    /// - Throws: `ENOPROTOOPT`, `EOPNOTSUPP` if this kind of socket has no such option.
+    /// - Throws: `ENOPROTOOPT` or `EOPNOTSUPP` if the socket has no such option.
     public func get<Value>(_ option: SocketOption<Value>) throws(StreamError) -> Value {
         switch try using({ (descriptor) throws(StreamError) in option.read(descriptor) }) {
         case .success(let value): return value
@@ -77,7 +77,8 @@ extension Socket {
 
     /// Sets an option.
     ///
-    /// - Throws: `ENOPROTOOPT`, `EOPNOTSUPP` if this kind of socket has no such option, `EINVAL` for the value, `EPERM`.
+    /// - Throws: `ENOPROTOOPT` or `EOPNOTSUPP` if the socket has no such option; `EINVAL` for an invalid value;
+    ///   `EPERM`.
     public func set<Value>(_ option: SocketOption<Value>, to value: Value) throws(StreamError) {
         if let number = try using({ (descriptor) throws(StreamError) in option.write(descriptor, value) }) {
             throw StreamError(posix: number.value, .optionFailed(option.name, number.value))

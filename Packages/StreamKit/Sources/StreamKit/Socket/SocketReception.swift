@@ -1,16 +1,16 @@
 public import HostResolver
 
-/// What one receive gave: how much, from whom, and whether all of it fitted.
+/// The result of a receive: the number of bytes, the sender, and whether all of it fitted.
 public struct SocketReception: Sendable, Hashable {
-    /// The bytes that now stand at the front of the buffer.
+    /// The number of bytes received into the front of the buffer.
     ///
     /// On a stream, 0 is the end: the peer sends no more. On a datagram socket, 0 is an empty datagram.
     public let count: Int
 
-    /// The length of the datagram as it came; more than ``count`` if the buffer was too small. On a stream, ``count``.
+    /// The original length of the datagram; more than ``count`` if the buffer was too small. On a stream, ``count``.
     public let fullLength: Int
 
-    /// Who sent the datagram; nil on connected streams, and for a Unix socket without a name.
+    /// The sender of the datagram; nil on connected streams and for a Unix socket without a name.
     public let sender: SocketAddress?
 
     /// True if the buffer was smaller than the datagram, the rest of which is lost. The C name is `MSG_TRUNC`.

@@ -1,36 +1,37 @@
 internal import Glibc
 internal import HostResolver
 
-/// The part of the catalogue that is about sockets.
+/// The messages about sockets.
 extension Sentence {
     static let emptyBuffer = Sentence(
-        "socket.emptyBuffer", "A stream cannot be received into an empty buffer: nothing would look like its end.")
+        "socket.emptyBuffer",
+        "The buffer is empty: a stream socket needs room for at least one byte, since 0 means the end.")
     static let alreadyConnecting = Sentence(
-        "socket.connecting", "The socket is being connected already; wait for that, or make a new socket.")
+        "socket.connecting", "The socket is already connecting: wait for the outcome, or make a new socket.")
     static let alreadyConnected = Sentence(
-        "socket.connected", "The socket is connected already; make a new one for another connection.")
+        "socket.connected", "The socket is already connected: make a new one for another connection.")
     static let borrowedConnect = Sentence(
         "socket.borrowedConnect",
-        "A borrowed descriptor that blocks cannot be connected without changing its flags: set O_NONBLOCK on it, or adopt it as owned."
+        "A borrowed descriptor in blocking mode cannot be connected without changing its flags: set O_NONBLOCK, or adopt it as owned."
     )
     static let descriptorsExhausted = Sentence(
         "socket.descriptors",
-        "The process or the system has no descriptor left: close some, or raise the limit (ulimit -n).")
+        "The process or the system has no file descriptors left: close some, or raise the limit (ulimit -n).")
     static let oneArrival = Sentence(
-        "socket.oneArrival", "A client can have one of .read, .accept and .data: they are three ways to tell the same.")
+        "socket.oneArrival", "Choose one of .read, .accept and .data: they report the same condition in three ways.")
     static let notAStream = Sentence(
         "socket.notAStream", "Only a connected stream socket can be turned into streams.")
     static let portNotShared = Sentence(
         "socket.portNotShared",
-        "No port was found that is free for both IPv4 and IPv6; name one, or close what holds so many.")
+        "No port is free for both IPv4 and IPv6: choose a port, or close sockets that occupy ports.")
 
     static func socketNotMade(_ family: SocketFamily, _ number: Int32) -> Sentence {
         switch number {
         case EMFILE, ENFILE: descriptorsExhausted
         case EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT:
-            Sentence("socket.unsupported", "This system has no sockets of that kind (%1).", family.description)
+            Sentence("socket.unsupported", "This system does not support such sockets (%1).", family.description)
         case EPERM, EACCES:
-            Sentence("socket.privileges", "Such a socket needs privileges (CAP_NET_RAW); the system refused it.")
+            Sentence("socket.privileges", "This type of socket requires privileges (CAP_NET_RAW).")
         default: posix(number)
         }
     }
@@ -48,7 +49,8 @@ extension Sentence {
         switch (number, address) {
         case (EADDRINUSE, .unix):
             return Sentence(
-                "bind.fileExists", "There is a socket at %1 already: stop its owner, or remove the file if that died.",
+                "bind.fileExists",
+                "A socket already exists at %1: stop its owner, or remove the file if it has no owner.",
                 text)
         case (EADDRINUSE, _):
             return Sentence(
@@ -58,7 +60,7 @@ extension Sentence {
         case (EACCES, .ip(_, let port)) where port < 1024:
             return Sentence(
                 "bind.privileges",
-                "Port %1 needs privileges: take one from 1024 up, or give the program CAP_NET_BIND_SERVICE.",
+                "Port %1 requires privileges: use 1024 or higher, or give the program CAP_NET_BIND_SERVICE.",
                 String(port))
         case (EADDRNOTAVAIL, _):
             return Sentence("bind.notOurs", "No interface of this machine has the address %1.", text)
@@ -73,13 +75,14 @@ extension Sentence {
         let text = address?.description ?? "the peer"
         switch number {
         case EMSGSIZE:
-            return Sentence("send.tooLong", "A datagram of %1 bytes is more than can go to %2.", String(count), text)
+            return Sentence("send.tooLong", "A datagram of %1 bytes is too long for %2.", String(count), text)
         case ENOTCONN, EDESTADDRREQ:
             return Sentence(
-                "send.noAddress", "The socket is not connected: connect it, or say to which address to send.")
+                "send.noAddress", "The socket is not connected: connect it, or pass the address to send to.")
         case EACCES, EPERM:
             return Sentence(
-                "send.forbidden", "Sending to %1 is forbidden; a broadcast address needs the option .allowsBroadcast.",
+                "send.forbidden",
+                "Sending to %1 is not permitted; a broadcast address requires the option .allowsBroadcast.",
                 text)
         default:
             return Sentence("send.failed", "Sending to %1 failed: %2.", text, systemReason(number))
@@ -87,7 +90,7 @@ extension Sentence {
     }
 
     static func optionFailed(_ name: String, _ number: Int32) -> Sentence {
-        Sentence("option.failed", "The socket option %1 was refused: %2.", name, systemReason(number))
+        Sentence("option.failed", "The socket option %1 cannot be read or set: %2.", name, systemReason(number))
     }
 
     static func noInterface(_ name: String) -> Sentence {

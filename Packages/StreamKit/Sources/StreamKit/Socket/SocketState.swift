@@ -1,20 +1,21 @@
 internal import HostResolver
 
-/// How far a socket has come, as far as this object knows.
+/// The state of a socket, as far as this object knows it.
 struct SocketState: Sendable {
     enum Phase: Sendable, Equatable {
-        /// Neither connected nor listening; the only phase that datagram sockets need.
+        /// Neither connected nor listening; the only phase of an unconnected datagram socket.
         case idle
-        /// `connect(2)` is being called. Until it has been, a socket looks writable and must not be asked how it went.
+        /// `connect(2)` is being called. Until it returns, the socket looks writable, and its outcome must not be
+        /// queried.
         case starting
-        /// On the way to this address. In the background, the events tell how it ends.
+        /// Connecting to this address. In the background, an event reports the outcome.
         case connecting(SocketAddress, inBackground: Bool)
         case connected
         case listening
     }
 
     var phase = Phase.idle
-    /// How a background attempt ended, until the events have told it.
+    /// The outcome of a background attempt, until an event reports it.
     var connectNews: Result<Void, StreamError>?
     var peer: SocketAddress?
     var leavesErrors = false

@@ -1,8 +1,8 @@
 internal import EventLoops
 
-/// Rings a socket's events when its wait point has news. Parked at the wait point, it must not keep the socket.
+/// Signals a socket's targets when an edge comes to its wait point. Parked there, it must not keep the socket alive.
 final class SocketWatcher: Watcher, @unchecked Sendable {
-    // Unchecked only because the superclass is; the properties are never written after init, and weak reads are atomic.
+    // Unchecked only because the superclass is: the properties never change after init, and weak reads are atomic.
     private weak let socket: Socket?
     private let half: WaitPoint.Half
 
@@ -13,7 +13,7 @@ final class SocketWatcher: Watcher, @unchecked Sendable {
     }
 
     override func fire() {
-        // A call inside the half takes what came, and arms the events when it leaves.
+        // A call inside the half handles the edge, and arms the events when it leaves.
         if let socket, !socket.point.isInside(half) { socket.pump.ring() }
     }
 }

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import HostResolver
 
-/// Connecting, and messages with their addresses. None waits.
+/// Connecting, and messages with their addresses. No call waits.
 extension Syscalls {
-    /// What one step of `connect(2)` came to.
+    /// The result of one step of connecting.
     enum ConnectStep {
         case connected
         case underWay
@@ -11,7 +11,7 @@ extension Syscalls {
 
     /// `connect(2)` without waiting.
     ///
-    /// There is no flag for one call, so an owned descriptor is O_NONBLOCK for the length of it.
+    /// It has no flag for a single call, so an owned descriptor is O_NONBLOCK during the call.
     static func beginConnecting(
         _ descriptor: CInt, to address: SocketAddress, isImmediate: Bool, mayChangeFlags: Bool
     ) throws(StreamError) -> ConnectStep {
@@ -32,31 +32,32 @@ extension Syscalls {
         }
     }
 
-    /// Whether a connection that was under way stands now.
+    /// Whether a connection in progress is established.
     ///
-    /// Being writable is no proof: a refused socket is that too. So `SO_ERROR` is asked for the failure, then
-    /// `getpeername` for the success.
+    /// Writability is no test, since a refused socket is writable, too. `SO_ERROR` reveals a failure, `getpeername` a
+    /// success.
     static func connectOutcome(_ descriptor: CInt, to address: SocketAddress) throws(StreamError) -> ConnectStep {
         guard poll(descriptor, POLLOUT) != 0 else { return .underWay }
         let number = takeError(descriptor)
         if number == 0, isConnected(descriptor) { return .connected }
-        // Else the next attempt would be told of this one's failure, as ECONNABORTED.
+        // Otherwise the next attempt would fail with ECONNABORTED because of this one.
         abandonConnecting(descriptor)
-        // Without a number somebody else took the error; not connected it is nevertheless.
+        // Without a number, the error was cleared elsewhere; the socket is not connected all the same.
         let reason = number == 0 ? ENOTCONN : number
         throw StreamError(posix: reason, .connectFailed(address.description, reason))
     }
 
-    /// Gives up an attempt to connect; the socket can be connected anew (connect(2), AF_UNSPEC).
+    /// Abandons an attempt to connect; the socket can be connected again (connect(2), AF_UNSPEC).
     static func abandonConnecting(_ descriptor: CInt) {
         var nowhere = sockaddr()
         nowhere.sa_family = sa_family_t(AF_UNSPEC)
         _ = connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
-    /// `recvmsg(2)` without waiting; nil if nothing is there.
+    /// `recvmsg(2)` without waiting; nil if nothing is available.
     ///
-    /// - Parameter keepsMessages: of the socket's type. Only there may MSG_TRUNC be given: on TCP it throws bytes away.
+    /// - Parameter keepsMessages: the property of the socket's type. MSG_TRUNC is valid only if true: on TCP it
+    ///   discards bytes.
     static func receive(
         _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, keepsMessages: Bool
     ) throws(StreamError) -> SocketReception? {

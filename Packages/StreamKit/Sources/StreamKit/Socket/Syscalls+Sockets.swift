@@ -2,7 +2,7 @@ internal import CSockets
 internal import Glibc
 internal import HostResolver
 
-/// The calls of sockets(7) that make, name and question a socket. None waits.
+/// The calls of sockets(7) that create, bind and query a socket. No call waits.
 extension Syscalls {
     /// `socket(2)`, with CLOEXEC.
     static func make(_ family: SocketFamily, _ type: SocketType, _ number: SocketProtocol) throws(StreamError) -> CInt {
@@ -35,7 +35,8 @@ extension Syscalls {
         throw StreamError(posix: number)
     }
 
-    /// `accept4(2)`, with CLOEXEC. The descriptor must not block: it has O_NONBLOCK, or `poll` said that somebody is there.
+    /// `accept4(2)`, with CLOEXEC. The descriptor must not block: it has O_NONBLOCK, or `poll` has reported a
+    /// connection.
     static func accept(_ descriptor: CInt) -> Result<(descriptor: CInt, peer: SocketAddress?), SystemNumber> {
         var accepted: CInt = -1
         var number: CInt = 0
@@ -47,7 +48,7 @@ extension Syscalls {
         return accepted < 0 ? .failure(SystemNumber(number)) : .success((accepted, peer))
     }
 
-    /// A socket's type (`SOCK_STREAM`, …), nil for what is no socket.
+    /// The type of a socket (`SOCK_STREAM`, …); nil for other descriptors.
     static func socketType(_ descriptor: CInt) -> CInt? {
         if case .success(let type) = option(descriptor, SOL_SOCKET, SO_TYPE, CInt(0)) { type } else { nil }
     }
@@ -62,7 +63,7 @@ extension Syscalls {
         address { getpeername(descriptor, $0, $1) == 0 }
     }
 
-    /// True if `getpeername(2)` knows a peer, named or not.
+    /// True if `getpeername(2)` succeeds, even for a peer without a name.
     static func isConnected(_ descriptor: CInt) -> Bool {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -81,7 +82,7 @@ extension Syscalls {
             ? .success(value) : .failure(SystemNumber(errno))
     }
 
-    /// `setsockopt(2)` for a value of fixed size. Nil, or what stood against it.
+    /// `setsockopt(2)` for a value of fixed size. Returns the error number, or nil.
     static func setOption<Value: BitwiseCopyable>(
         _ descriptor: CInt, _ level: CInt, _ name: CInt, _ value: Value
     ) -> SystemNumber? {
@@ -90,7 +91,7 @@ extension Syscalls {
         return setsockopt(descriptor, level, name, &value, length) == 0 ? nil : SystemNumber(errno)
     }
 
-    /// Reads and clears `SO_ERROR`; 0 if there is none.
+    /// Reads and clears `SO_ERROR`; 0 if there is no error.
     static func takeError(_ descriptor: CInt) -> CInt {
         switch option(descriptor, SOL_SOCKET, SO_ERROR, CInt(0)) {
         case .success(let number): number
@@ -98,7 +99,7 @@ extension Syscalls {
         }
     }
 
-    /// `poll(2)` without waiting: the events that are there.
+    /// `poll(2)` without waiting: the events that have occurred.
     static func poll(_ descriptor: CInt, _ events: CInt) -> CInt {
         var set = pollfd(fd: descriptor, events: Int16(events), revents: 0)
         while Glibc.poll(&set, 1, 0) < 0 {
@@ -130,7 +131,7 @@ extension Syscalls {
         Glibc.close(descriptor)
     }
 
-    /// Runs a call that fills in an address; nil if it says no, or if the address cannot be read.
+    /// Runs a call that fills in an address; nil if it returns false or the address cannot be decoded.
     static func address(
         _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Bool
     ) -> SocketAddress? {

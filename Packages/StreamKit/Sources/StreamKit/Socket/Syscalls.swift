@@ -1,10 +1,10 @@
 internal import EventLoops
 internal import Glibc
 
-/// Every call into the system that moves bytes or makes sockets, each as one thin function; EINTR is retried here only.
-/// Here those that move bytes.
+/// The system calls that create sockets and transfer bytes, each as one thin function. Only these functions retry
+/// EINTR. This file holds the transfers.
 enum Syscalls {
-    /// `recv(2)`. With `waits` the kernel waits for bytes; else EAGAIN becomes `.wouldBlock`.
+    /// `recv(2)`. With `waits` the kernel waits for bytes; otherwise EAGAIN becomes `.wouldBlock`.
     @inline(__always)
     static func receive(
         _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, waits: Bool = false
@@ -19,7 +19,7 @@ enum Syscalls {
         }
     }
 
-    /// `send(2)`, never with SIGPIPE. With `waits` the kernel waits until all is taken.
+    /// `send(2)` without SIGPIPE. With `waits` the kernel waits until all bytes are accepted.
     @inline(__always)
     static func send(
         _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, waits: Bool = false
@@ -34,7 +34,7 @@ enum Syscalls {
         }
     }
 
-    /// What a `recv` would give, taking nothing. With `waits` the kernel waits until it would give something.
+    /// The result that `recv` would have, consuming nothing. With `waits` the kernel waits until there is a result.
     static func peek(_ descriptor: CInt, waits: Bool = false) throws(StreamError) -> Attempt {
         while true {
             var byte: UInt8 = 0
@@ -47,7 +47,7 @@ enum Syscalls {
         }
     }
 
-    /// `read(2)` on what is no socket.
+    /// `read(2)` on a descriptor that is not a socket.
     static func read(_ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Attempt {
         while true {
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
@@ -59,7 +59,7 @@ enum Syscalls {
         }
     }
 
-    /// `write(2)` on what is no socket, never with SIGPIPE.
+    /// `write(2)` without SIGPIPE, on a descriptor that is not a socket.
     static func write(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Attempt {
         while true {
             let (count, number) = PipeSignal.withheld { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
@@ -69,7 +69,8 @@ enum Syscalls {
         }
     }
 
-    /// Which of `interest` a descriptor is ready for, without waiting. A descriptor in error is ready for all.
+    /// The part of `interest` that a descriptor is ready for, without waiting. A descriptor in error is ready for all
+    /// of it.
     static func ready(_ descriptor: CInt, for interest: Interest) -> Interest {
         var events: CInt = 0
         if interest.contains(.readable) { events |= POLLIN }

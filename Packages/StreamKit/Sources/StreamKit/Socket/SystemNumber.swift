@@ -1,4 +1,4 @@
-/// An `errno` value on its way to a place that knows what was being done.
+/// An `errno` value, passed to the caller that knows the failed operation.
 struct SystemNumber: Error {
     let value: CInt
 

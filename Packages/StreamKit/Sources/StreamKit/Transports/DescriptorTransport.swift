@@ -1,10 +1,12 @@
 internal import EventLoops
 internal import Glibc
 
-/// A descriptor that is no socket: a pipe, a terminal, a device. It may be borrowed, so it is never reconfigured:
-/// `poll(2)` first tells that a call will not wait.
+/// A descriptor that is not a socket: a pipe, a terminal, a device.
+///
+/// The descriptor may be borrowed, so its flags are never changed. Instead, `poll(2)` tells before each call whether it
+/// would wait.
 final class DescriptorTransport: StreamTransport {
-    /// POSIX promises room for this much in a pipe that is reported writable.
+    /// POSIX guarantees room for this many bytes in a pipe that is reported writable.
     private static let safeWrite = 4096
 
     let waitPoint: WaitPoint

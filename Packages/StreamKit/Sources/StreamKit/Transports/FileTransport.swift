@@ -1,33 +1,33 @@
 internal import EventLoops
 internal import Glibc
 
-/// A file that was opened by path. Plain files never block; a FIFO or device opened by path may, and is waited for.
+/// A file opened by path. Regular files never block; a FIFO or device may, and is waited for.
 ///
-/// A FIFO is opened for reading at once and read once somebody writes; opened for writing, it fails with ENXIO while nobody
-/// reads.
+/// A FIFO opens for reading at once, and reads wait for a writer. Opening it for writing fails with ENXIO while it has
+/// no reader.
 final class FileTransport: StreamTransport {
     enum Mode: Sendable {
         case read
         case truncate
         case append
-        /// The file keeps what it has, except what is written over.
+        /// Keeps the file's contents except for the bytes written over.
         case overwrite
     }
 
     let waitPoint: WaitPoint
-    /// A FIFO or a device: it may have nothing to read yet.
+    /// True for a FIFO or a device, which may have nothing to read yet.
     private let mayBlock: Bool
     private let appends: Bool
 
-    /// Opens the file; creates it (0666 less the umask) when writing.
+    /// Opens the file; for writing, creates it if necessary (mode 0666 less the umask).
     ///
     /// - Parameter offset: where to begin; nil for the beginning.
-    /// - Throws: `EINVAL` for an offset in a file that is appended to, or beyond what offsets can be; `ESPIPE` for one in
-    ///   what has none, such as a FIFO.
+    /// - Throws: `EINVAL` for an offset if the file is opened for appending, or for one that is too large; `ESPIPE` if
+    ///   the file cannot seek, such as a FIFO.
     init(path: String, mode: Mode, from offset: UInt64? = nil, point: WaitPoint) throws(StreamError) {
         appends = mode == .append
         if appends, offset != nil { throw .offsetOfAppending }
-        // Non-blocking, so that opening a FIFO does not wait for its other end; plain files do not care.
+        // Non-blocking, so that opening a FIFO does not wait for its other end. Regular files are unaffected.
         let flags =
             switch mode {
             case .read: O_RDONLY
@@ -48,7 +48,7 @@ final class FileTransport: StreamTransport {
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        // A FIFO that no writer has opened yet would give 0, as if it had ended.
+        // Without this check, a FIFO that no writer has opened yet would return 0, which means the end.
         if mayBlock, Syscalls.ready(waitPoint.descriptor, for: .readable).isEmpty { return .wouldBlock(.readable) }
         return try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
             try Syscalls.read(waitPoint.descriptor, into: bytes)
@@ -82,7 +82,7 @@ final class FileTransport: StreamTransport {
         return true
     }
 
-    /// Moves to an offset; why not, or nil.
+    /// Moves to an offset. Returns the error number, or nil.
     private static func seek(_ descriptor: CInt, to offset: UInt64) -> CInt? {
         guard let offset = off_t(exactly: offset) else { return EINVAL }
         return lseek(descriptor, offset, SEEK_SET) < 0 ? errno : nil
@@ -90,8 +90,8 @@ final class FileTransport: StreamTransport {
 }
 
 extension StreamError {
-    /// The kernel writes at the end of such a file, wherever one has moved to.
+    /// An appending write goes to the end of the file whatever the offset is.
     fileprivate static var offsetOfAppending: StreamError {
-        .refused(StreamProperty<UInt64>.fileOffset.name, "the file is appended to.")
+        .refused(StreamProperty<UInt64>.fileOffset.name, "the file is opened for appending.")
     }
 }

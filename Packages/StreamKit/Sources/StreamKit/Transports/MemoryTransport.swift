@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Bytes in memory, to be read to their end.
+/// The source of a stream that reads bytes from memory.
 final class MemorySource: StreamTransport {
     let waitPoint: WaitPoint
     private let bytes: [UInt8]
@@ -35,13 +35,13 @@ final class MemorySource: StreamTransport {
     func writability() throws(StreamError) -> Attempt { .ended }
 }
 
-/// Memory to be written to: growing, or of fixed size, when it is at its end once full.
+/// The destination of a stream that writes to memory: growing, or of a fixed size, which is at its end once full.
 final class MemorySink: StreamTransport {
     let waitPoint: WaitPoint
     private let capacity: Int?
     private let written = Locked<[UInt8]>([])
 
-    /// - Parameter capacity: how much it takes; nil to take everything.
+    /// - Parameter capacity: the most bytes that are accepted; nil for no limit.
     init(capacity: Int?, point: WaitPoint) {
         self.capacity = capacity
         waitPoint = point

@@ -1,12 +1,13 @@
 internal import Glibc
 
-/// Writing to a pipe without the signal.
+/// Writes to a pipe without raising SIGPIPE.
 ///
-/// Theory of operation. A pipe whose reader has gone answers `write(2)` with EPIPE and with SIGPIPE, which ends the program
-/// and which no flag of the call prevents. The signal goes to the writing thread, so it is blocked there during the call
-/// and fetched afterwards; one that was pending before is somebody else's and stays.
+/// Theory of operation. If a pipe has no reader, `write(2)` fails with EPIPE and raises SIGPIPE, which ends the
+/// process; no flag of the call prevents that. The signal goes to the writing thread. It is therefore blocked in that
+/// thread during the call and consumed afterwards. A signal that was pending before has another origin and stays
+/// pending.
 enum PipeSignal {
-    /// Runs a call that writes to a pipe; gives its result and `errno`.
+    /// Runs a call that writes to a pipe; returns its result and `errno`.
     static func withheld(_ call: () -> Int) -> (count: Int, number: CInt) {
         var signal = sigset_t()
         sigemptyset(&signal)

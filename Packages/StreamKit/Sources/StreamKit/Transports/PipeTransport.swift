@@ -1,17 +1,17 @@
 internal import EventLoops
 internal import Glibc
 
-/// One end of a bound pair: what is written at the other end is read here, through a buffer of fixed size.
+/// One end of a bound pair: bytes written at one end are read at the other, through a buffer of fixed size.
 ///
-/// Both ends share one ``Buffer``. A reader waits at its own end's point and is woken by the writer, and the other way
-/// round; there is no descriptor.
+/// Both ends share one ``Buffer``. Each end waits at a wait point of its own, and the other end signals it. There is no
+/// descriptor.
 final class PipeTransport: StreamTransport {
     enum End: Sendable {
         case reading
         case writing
     }
 
-    /// The ring between the two ends.
+    /// The ring buffer between the two ends.
     final class Buffer: Sendable {
         struct State {
             var ring: [UInt8]
@@ -71,9 +71,9 @@ final class PipeTransport: StreamTransport {
             if count == 0 { return .wouldBlock(.writable) }
             bytes.withUnsafeBytes { bytes in
                 state.ring.withUnsafeMutableBytes { ring in
-                    let place = (state.start + state.count) % ring.count
-                    let first = min(count, ring.count - place)
-                    UnsafeMutableRawBufferPointer(rebasing: ring[place...])
+                    let end = (state.start + state.count) % ring.count
+                    let first = min(count, ring.count - end)
+                    UnsafeMutableRawBufferPointer(rebasing: ring[end...])
                         .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<first]))
                     ring.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[first..<count]))
                 }

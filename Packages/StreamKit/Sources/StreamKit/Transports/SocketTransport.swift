@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// ``Engine/socket(_:)`` for who wants a transport: made when asked for, since it holds nothing of its own.
+/// ``Engine/socket(_:)`` as a transport. It holds nothing of its own and is made when one is needed.
 final class SocketTransport: StreamTransport {
     let waitPoint: WaitPoint
 

@@ -6,7 +6,7 @@ import StreamKit
 import StreamKitTesting
 import Testing
 
-/// Every kind of flow that the contract is checked on.
+/// Every kind of flow for which the contract is checked.
 enum PipeKind: String, CaseIterable, CustomTestStringConvertible {
     case bound
     case ownedSockets
@@ -30,7 +30,7 @@ enum PipeKind: String, CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// Only who owns a descriptor closes it.
+    /// Only an owned descriptor is closed.
     var isBorrowed: Bool { self == .borrowedSockets || self == .borrowedPipe }
 
     func make() async throws -> BytePipe {
@@ -70,7 +70,7 @@ enum PipeKind: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// A listener, and a connection to it that is opened as a user's is.
+    /// A listener and a connection to it, opened through the public API.
     private func connected(_ address: SocketAddress) async throws -> BytePipe {
         let listener = try Listener(address)
         let near = StreamPair(address: listener.address)
@@ -94,7 +94,7 @@ enum PipeKind: String, CaseIterable, CustomTestStringConvertible {
 }
 
 extension BytePipe {
-    /// The halves of a bound pair.
+    /// The two halves of a bound pair.
     init(_ pair: StreamPair) {
         self.init(output: pair.output, input: pair.input)
     }
@@ -125,7 +125,7 @@ struct Wire {
         return Wire(near: pair[0], far: pair[1])
     }
 
-    /// `near` is the end to read from.
+    /// `near` is the reading end.
     static func pipe() throws -> Wire {
         var pair: [Int32] = [-1, -1]
         try #require(Glibc.pipe(&pair) == 0)
@@ -187,7 +187,7 @@ struct Wire {
     }
 }
 
-/// Descriptors that the streams only borrow.
+/// Descriptors that the streams borrow.
 final class Descriptors: Sendable {
     private let numbers: Locked<[Int32]>
 
@@ -208,7 +208,7 @@ final class Descriptors: Sendable {
     }
 }
 
-/// A socket that listens, and where.
+/// A listening socket and its address.
 final class Listener: Sendable {
     let descriptor: Int32
     let address: SocketAddress
@@ -228,7 +228,7 @@ final class Listener: Sendable {
 
     deinit { Glibc.close(descriptor) }
 
-    /// The next connection; one is on its way.
+    /// The next connection, which is already in progress.
     func accept() throws -> Int32 {
         let descriptor = Glibc.accept(descriptor, nil, nil)
         try #require(descriptor >= 0, "accept: \(errno)")
@@ -236,7 +236,7 @@ final class Listener: Sendable {
     }
 }
 
-/// A file name that is free, removed at the end.
+/// A file with an unused name, removed at the end.
 final class TestFile: Sendable {
     let path: String
 

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("SK-049: what SOCKS and FTP tell beside the number")
+    @Test("SK-049: the details of SOCKS and FTP errors")
     func details() {
         let expected: [(StreamErrorDomain, Int, [StreamErrorDetail: StreamErrorDetail.Value])] = [
             (.socks, SOCKSFailure(.version, 72).rawValue, [.socksVersion: .text("72")]),
@@ -85,7 +85,7 @@ import Testing
         try pair.open()
         do throws(StreamError) {
             try await pair.input.opened()
-            Issue.record("it opened")
+            Issue.record("the stream opened")
         } catch {
             #expect(error.networkErrorNumber == .unknownHost)
             #expect(error.details == [.addressInfoFailure: .number(8)], "EAI_NONAME, as Darwin numbers it")

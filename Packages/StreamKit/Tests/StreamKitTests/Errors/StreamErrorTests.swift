@@ -4,7 +4,7 @@ import Testing
 @testable import StreamKit
 
 @Suite struct StreamErrorTests {
-    @Test("SK-045: domain and code make an error, not its words") func equality() {
+    @Test("SK-045: errors are equal if domain and code are, whatever the message") func equality() {
         let one = StreamError(posix: ECONNREFUSED)
         let other = StreamError(posix: ECONNREFUSED, .connectFailed("192.0.2.1:80", ECONNREFUSED), underlying: one)
         #expect(one == other)
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "SK-047: CFNetwork's numbers of domains",
+        "SK-047: the domains have CFNetwork's numbers",
         arguments: [
             (StreamErrorDomain.custom, -1), (.posix, 1), (.macOSStatus, 2), (.ssl, 3), (.http, 4), (.socks, 5),
             (.ftp, 6),
@@ -32,10 +32,10 @@ import Testing
         #expect("\(StreamErrorDomain(rawValue: 99))" == "99")
     }
 
-    @Test("SK-046: errors read as sentences") func sentences() {
+    @Test("SK-046: errors describe themselves in sentences") func sentences() {
         #expect(StreamError.closed.description == "The stream was closed on this side.")
         let refused = StreamError(posix: ECONNREFUSED, .connectFailed("192.0.2.1:80", ECONNREFUSED))
-        #expect("\(refused)" == "The connection to 192.0.2.1:80 was refused: nothing listens there.")
+        #expect("\(refused)" == "The connection to 192.0.2.1:80 was refused: nothing is listening there.")
         #expect(refused.debugDescription.hasSuffix("(domain posix, code 111)"))
         #expect(StreamError(posix: EPERM).description.contains("(errno 1)"))
     }
@@ -57,7 +57,7 @@ import Testing
         #expect(sentence.description == text)
     }
 
-    @Test("a catalogue speaks another language; other keys stay English") func catalogue() {
+    @Test("a catalogue translates its keys; other keys stay English") func catalogue() {
         let sentence = Sentence("test.catalogue", "Hello %1", "you")
         Sentence.catalogue(["test.catalogue": "Hallo %1"])
         defer { Sentence.catalogue([:]) }

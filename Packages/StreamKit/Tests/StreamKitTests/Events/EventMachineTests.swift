@@ -4,7 +4,7 @@ import Testing
 @testable import StreamKit
 
 @Suite struct EventMachineTests {
-    /// What is seen, what the client does before, and what it must be told then, all of it in order.
+    /// The observed facts, the client's preceding action, and the events that must follow, in order.
     struct Step: Sendable {
         var facts: EventMachine.Facts
         var transfers = false
@@ -28,10 +28,10 @@ import Testing
 
     static let lives: [(String, [Step])] = [
         ("nothing before open", [.opening, .opening]),
-        ("open-completed once, first", [.opening, .open(.notYet, .openCompleted), .open(.notYet)]),
-        ("pending together in ascending order", [.open(.ready, .openCompleted, .hasBytesAvailable)]),
+        ("open-completed comes once and first", [.opening, .open(.notYet, .openCompleted), .open(.notYet)]),
+        ("pending events come in ascending order", [.open(.ready, .openCompleted, .hasBytesAvailable)]),
         (
-            "bytes once per read",
+            "bytes are reported once per read",
             [
                 .open(.ready, .openCompleted, .hasBytesAvailable), .open(.ready), .open(.ready),
                 .open(.ready, after: true, .hasBytesAvailable), .open(.notYet, after: true),
@@ -39,7 +39,7 @@ import Testing
             ]
         ),
         (
-            "the end once, then only an error",
+            "the end comes once, then only an error",
             [
                 .open(.ended, .openCompleted, .endEncountered), .open(.ended), .open(.ended, after: true),
                 .failed(opened: true, .errorOccurred), .failed(opened: true),
@@ -51,10 +51,10 @@ import Testing
         ),
         ("a failed opening is an error alone", [.opening, .failed(opened: false, .errorOccurred)]),
         (
-            "opened and failed before anyone looked",
+            "opened and failed before the first look",
             [.failed(opened: true, .openCompleted, .errorOccurred), .failed(opened: true)]
         ),
-        ("after an error nothing", [.failed(opened: false, .errorOccurred), .open(.ready, after: true)]),
+        ("nothing follows an error", [.failed(opened: false, .errorOccurred), .open(.ready, after: true)]),
     ]
 
     @Test("SK-077: delivery", arguments: lives)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("SK-070: the mask; SK-081: room is the writer's word for ready")
+    @Test("SK-070: the mask; SK-081: a ready writer reports room")
     func tellsOnlyWhatIsWanted() {
         let ready = EventMachine.Facts(hasOpened: true, hasFailed: false, readiness: .ready)
         let ended = EventMachine.Facts(hasOpened: true, hasFailed: false, readiness: .ended)

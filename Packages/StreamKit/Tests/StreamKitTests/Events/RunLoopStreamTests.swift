@@ -5,7 +5,7 @@ import StreamKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RunLoopStreamTests {
-    @Test("SK-073…SK-076: events come on the scheduled run loop's thread, also when every reference is dropped")
+    @Test("SK-073…SK-076: events come on the scheduled run loop's thread, even without references")
     func comesOnTheLoop() async throws {
         let events = try await onThread {
             let told = Locked<[(StreamEvent, Bool)]>([])
@@ -19,7 +19,7 @@ import Testing
                     if event == .endEncountered { stream.close() }
                 }
                 try stream.open()
-                // Never in the middle of the caller's own call.
+                // Events never come inside a call of the user.
                 if !told.withLock({ $0.isEmpty }) { told.withLock { $0.append((.errorOccurred, false)) } }
             }
             try prepare()
@@ -34,7 +34,7 @@ import Testing
             ])
     }
 
-    @Test("SK-074: closed first or unscheduled first, twice or never scheduled: nothing more is told")
+    @Test("SK-074: closed or unscheduled, in any order, twice or never scheduled: no event follows")
     func teardownInAnyOrder() async throws {
         try await onThread {
             for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2, 1, 0]] {

@@ -5,9 +5,9 @@ import Glibc
 import StreamKit
 import Testing
 
-/// How scheduled streams come to an end, and what is left of them: nothing.
+/// Scheduled streams that end leave nothing behind.
 @Suite(.timeLimit(.minutes(3))) struct StreamTeardownTests {
-    /// What a client holds; tells when it is let go.
+    /// An object that a client captures; reports its release.
     private final class Info: Sendable {
         let released: @Sendable () -> Void
 
@@ -18,7 +18,7 @@ import Testing
         deinit { released() }
     }
 
-    /// How a client can lose what it holds.
+    /// The events that release a client's captures.
     enum Ending: CaseIterable {
         case replaced
         case removed
@@ -29,12 +29,12 @@ import Testing
     }
 
     @Test(
-        "SK-072: what a client captures is let go when it is replaced or removed, or the stream dies",
+        "SK-072: a client's captures are released when it is replaced or removed, or with the stream",
         arguments: Ending.allCases)
     func clientsLetGo(ending: Ending) async {
-        // The stream itself is kept only where it is not what has to go.
+        // The stream is kept except where its release is the subject.
         let kept = Locked<ReadStream?>(nil)
-        // Waits for ever, and runs into the suite's limit, if it is not let go.
+        // Waits until the suite's time limit if the object is not released.
         await withCheckedContinuation { continuation in
             let info = Info { continuation.resume() }
             let stream = ReadStream(bytes: [1, 2, 3])
@@ -62,7 +62,7 @@ import Testing
         kept.withLock { $0 }?.close()
     }
 
-    @Test("SK-072: a client that stays holds what it captures") func clientsHold() async throws {
+    @Test("SK-072: a client that stays keeps its captures") func clientsHold() async throws {
         let isReleased = Locked(false)
         let stream = ReadStream(bytes: [1])
         do {
@@ -74,12 +74,12 @@ import Testing
         #expect(isReleased.withLock { $0 })
     }
 
-    /// 1000 connections whose streams are torn down inside a callback, in every way, at every event. In a process of its own,
-    /// whose descriptors and threads are nobody else's.
+    /// 1000 connections whose streams are torn down inside a callback, in each way, at each event. Runs in a separate
+    /// process, so that all descriptors and threads belong to the test.
     @Test("SK-080: 1000 teardowns in callbacks leave no descriptor and no thread") func teardownInCallbacks() async {
         await #expect(processExitsWith: .success) {
             let queue = DispatchQueue(label: "teardown")
-            /// One connection: its peer writes and goes. The streams are gone when the peer's descriptor says so.
+            /// One connection: its peer writes and closes. The streams have ended when the peer's descriptor reports it.
             func tearDown(_ number: Int) async throws {
                 var ends: [Int32] = [-1, -1]
                 let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
@@ -120,7 +120,7 @@ import Testing
                     pair.input.schedule(on: target)
                     try? pair.open()
                     pair.output.close()
-                    // The last reference but for that of the scheduling.
+                    // The last reference except the one that scheduling holds.
                 }
                 peer.close()
             }
@@ -131,12 +131,12 @@ import Testing
             let before = (descriptors: openDescriptors().count, threads: threads())
             for number in 0..<1000 { try await tearDown(number) }
             while openDescriptors().count > before.descriptors { await Task.yield() }
-            // The pools of Dispatch come and go by a few.
+            // Dispatch's pools may grow and shrink by a few threads.
             guard threads() < before.threads + 20 else { exit(4) }
         }
     }
 
-    @Test("SK-082: events come serially on the queue; none after unscheduling and a barrier")
+    @Test("SK-082: events come serially on the queue; none follow unscheduling and a barrier")
     func dispatchQueue() async throws {
         let queue = DispatchQueue(label: "events")
         let onQueue = DispatchSpecificKey<Bool>()
@@ -172,14 +172,14 @@ import Testing
         let count = events.withLock { $0.count }
         try await pair.output.writeAll([4])
         pair.output.close()
-        // It is there, and nobody is told.
+        // The byte has arrived, and no event is delivered.
         #expect(try await pair.input.readAll(limit: 10) == [4])
         await withCheckedContinuation { continuation in queue.async(flags: .barrier) { continuation.resume() } }
         #expect(events.withLock { $0.count } == count)
         pair.close()
     }
 
-    @Test("SK-084: questions, properties, clients and scheduling from many threads, while bytes flow")
+    @Test("SK-084: status, properties, clients and scheduling from many threads during transfers")
     func manyThreads() async throws {
         let pair = StreamPair.bound(bufferSize: 64)
         try pair.open()

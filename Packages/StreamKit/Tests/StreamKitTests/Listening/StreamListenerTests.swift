@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Accepting, limits and ends of a listener.
+/// Accepting, limits and shutdown of a listener.
 @Suite(.timeLimit(.minutes(1))) struct StreamListenerTests {
     private func listener(
         _ change: (inout StreamListener.Configuration) -> Void = { _ in }
@@ -15,7 +15,7 @@ import Testing
         return try StreamListener(port: 0, isLocal: true, configuration: configuration)
     }
 
-    /// Runs the listener while `body` plays the clients.
+    /// Runs the listener while `body` acts as the clients.
     private func serving(
         _ listener: StreamListener, _ handler: @escaping @Sendable (StreamPair) async -> Void,
         _ body: (UInt16) async throws -> Void
@@ -146,7 +146,7 @@ import Testing
             known.close()
             client.identity = nil
             let nobody = try open(port, tls: client)
-            // In TLS 1.3 the refusal comes after the client's handshake.
+            // In TLS 1.3 the rejection comes after the client's handshake.
             await #expect(throws: StreamError.self) {
                 if try await exchange(nobody).isEmpty { throw StreamError.closed }
             }
@@ -156,7 +156,7 @@ import Testing
         #expect(failures.withLock { $0.map(\.tlsFailure) } == [.certificateRequired])
     }
 
-    /// Whoever says nothing keeps nobody waiting, and not for ever.
+    /// A silent client delays no other client, and its connection is closed at the limit.
     @Test func aSilentClientIsPutOut() async throws {
         let authority = TestAuthority()
         let failed = Latch()
@@ -192,7 +192,7 @@ import Testing
 
     // MARK: Limits
 
-    /// Those beyond wait in the kernel's queue, and are served when one goes.
+    /// Clients beyond the maximum wait in the kernel's queue and are served when another one disconnects.
     @Test func moreClientsThanAllowed() async throws {
         let most = Locked((now: 0, most: 0))
         let listener = try listener { $0.maximumConnections = 2 }
@@ -207,7 +207,7 @@ import Testing
                 most.withLock { $0.now -= 1 }
             }
         ) { port in
-            // All at once: nobody knows in which order they come to the queue.
+            // They connect at the same time, so the order in the queue is unknown.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<12 {
                     let pair = try open(port)
@@ -234,7 +234,7 @@ import Testing
         #expect(try await exchange(pair) == [1, 2, 3])
         let late = Task {
             await isStopped.wait()
-            // Still served: a grace without an end.
+            // Still served: the grace period has no end.
             let answer = try await exchange(pair, [4, 5])
             pair.close()
             return answer
@@ -250,14 +250,14 @@ import Testing
         await #expect(throws: StreamError.closed) { try await listener.run(Self.echo) }
     }
 
-    /// When the grace is over, streams are closed whatever their handlers do.
+    /// When the grace period ends, streams are closed whatever their handlers do.
     @Test(arguments: [false, true]) func graceIsLimited(byCancelling: Bool) async throws {
         let listener = try listener()
         let begun = Latch()
         let running = Task {
             try await listener.run { client in
                 begun.open()
-                // Waits for ever, and takes no notice of being cancelled.
+                // Waits without end and ignores cancellation.
                 while !client.input.isClosed { _ = try? await client.input.read(upTo: 1) }
             }
         }

@@ -114,7 +114,7 @@ import Testing
         ConnectionReport.Step(kind: .tls(nil), start: .zero).log(to: logger)
         #expect(
             log.entries.map { "\($0.message)" } == [
-                "GET https://www.test/a?…: 200", "TLS without a name: under way",
+                "GET https://www.test/a?…: 200", "TLS without a name: in progress",
             ])
         #expect(
             log.entries[0].metadata == [

@@ -20,9 +20,9 @@ import Testing
             report.description == """
                 lookup host  2.0 ms  2 addresses
                 connect 192.0.2.1:80  0.3 ms  \(refused)
-                TLS without a name  …  under way
-                SOCKS proxy host:1080  0.0 ms  given up
-                GET http://host/  …  under way
+                TLS without a name  …  in progress
+                SOCKS proxy host:1080  0.0 ms  abandoned
+                GET http://host/  …  in progress
                 """)
         #expect(report.failure?.kind == .connect(address))
         #expect(report.time == .milliseconds(3))
@@ -43,7 +43,7 @@ import Testing
         #expect(recorder.report.steps.map(\.time) == [.milliseconds(2), .milliseconds(4)])
     }
 
-    /// Told as at most an hour and eleven minutes, and never with a trap.
+    /// Times are limited to an hour and eleven minutes, and never trap.
     @Test func recorderBearsAnyTime() {
         let start = Moment.now
         var recorder = ReportRecorder()

@@ -11,7 +11,7 @@ import Testing
 
     private func at(_ milliseconds: Int) -> Moment { start + .milliseconds(milliseconds) }
 
-    /// All attempts from now on, with each of them failing at once.
+    /// All further attempts, each of which fails at once.
     private func order(_ machine: inout HappyEyeballsMachine) -> [String] {
         var order: [String] = []
         while case .attempt(let number, let address) = machine.next(now: start) {
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "§4: families alternate, beginning with the lookup's first",
+        "§4: families alternate, beginning with the first one of the lookup",
         arguments: [
             (["::1", "::2", "192.0.2.1", "192.0.2.2"], ["::1", "192.0.2.1", "::2", "192.0.2.2"]),
             (["192.0.2.1", "192.0.2.2", "::1"], ["192.0.2.1", "::1", "192.0.2.2"]),
@@ -37,7 +37,7 @@ import Testing
         #expect(machine.next(now: start) == .failed)
     }
 
-    @Test("§3: IPv6 gets 50 ms more")
+    @Test("§3: IPv6 gets another 50 ms")
     func waitsForTheOtherFamily() {
         var machine = HappyEyeballsMachine()
         #expect(machine.next(now: start) == .wait(until: nil))
@@ -47,7 +47,7 @@ import Testing
         #expect(machine.next(now: at(50)) == .attempt(1, address("192.0.2.1")))
     }
 
-    @Test("§3: IPv6 in time comes first; an IPv6 that has nothing, or a lookup's end, ends the delay")
+    @Test("§3: IPv6 in time comes first; an empty IPv6 answer or the end of the lookup ends the delay")
     func delayEndsEarly() {
         var machine = HappyEyeballsMachine()
         machine.receive([address("192.0.2.1")], families: .v4, now: start)
@@ -66,7 +66,7 @@ import Testing
         #expect(over.next(now: start) == .attempt(1, address("192.0.2.1")))
     }
 
-    @Test("§5: the next attempt after the delay, or at once after a failure")
+    @Test("§5: the next attempt begins after the delay, or at once after a failure")
     func staggers() {
         var machine = HappyEyeballsMachine(attemptDelay: .milliseconds(250))
         machine.receive(["::1", "192.0.2.1", "::2"].map(address), families: .all, now: start)
@@ -84,7 +84,7 @@ import Testing
         #expect(machine.next(now: at(301)) == .connected(2))
     }
 
-    @Test("late answers are tried; failing is known only when the lookup has ended")
+    @Test("late answers are tried; failure is certain only when the lookup has ended")
     func lateAnswers() {
         var machine = HappyEyeballsMachine()
         machine.receive([address("::1")], families: .v6, now: start)
@@ -100,7 +100,7 @@ import Testing
         #expect(machine.next(now: at(902)) == .failed)
     }
 
-    @Test("what never was tried cannot win") func strangersDoNotWin() {
+    @Test("an address that was not tried cannot win") func strangersDoNotWin() {
         var machine = HappyEyeballsMachine()
         machine.attemptSucceeded(7)
         machine.lookupEnded()

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct HostStreamTests {
     private let resolver = ScriptedResolver()
 
-    /// Connects to the host and tells what was tried.
+    /// Connects to the host and checks the address.
     private func connect(_ host: HostLookup, _ listener: Listener) async throws -> StreamPair {
         var properties = StreamProperties()
         properties[.resolver] = resolver
@@ -45,13 +45,13 @@ import Testing
         #expect(pair[.remoteHostName] == nil)
     }
 
-    @Test("SK-061: what Linux does not know is kept and told") func interfaceCost() async throws {
+    @Test("SK-061: interface costs, unknown on Linux, are kept and returned") func interfaceCost() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
         defer { pair.close() }
         #expect(pair[.isCellular] == false && pair[.forbidsCellular] == false && pair[.extendsBackgroundIdle] == false)
         #expect(pair[.allowsExpensiveAccess] == true && pair[.allowsConstrainedAccess] == true)
-        #expect(pair[.isExpensive] == nil, "nobody can know before there is a connection")
+        #expect(pair[.isExpensive] == nil, "unknown before there is a connection")
         for property in [
             StreamProperty<Bool>.forbidsCellular, .extendsBackgroundIdle, .allowsExpensiveAccess,
             .allowsConstrainedAccess,

@@ -7,7 +7,8 @@ import StreamKit
 import StreamKitTesting
 import Testing
 
-/// Who opens a stream: a thread that blocks, else the loop; from one to the other, and ended at any time.
+/// A stream is opened by a blocking thread or by the loop, may pass from one to the other, and can be closed at any
+/// time.
 @Suite(.timeLimit(.minutes(1))) struct OpeningTests {
     /// A blocking call that waits for the stream to open.
     enum Call: CaseIterable {
@@ -42,7 +43,7 @@ import Testing
 
     // MARK: A thread
 
-    @Test("a thread that blocks opens the stream itself: the loop's thread is stuck meanwhile")
+    @Test("a blocking thread opens the stream itself, while the loop's thread is stuck")
     func withoutTheLoop() async throws {
         let loop = StuckLoop()
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
@@ -69,7 +70,7 @@ import Testing
         loop.free()
     }
 
-    @Test("the report is the same, whoever opens", arguments: [true, false])
+    @Test("the report is the same for thread and loop", arguments: [true, false])
     func report(_ isBlocking: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
@@ -119,7 +120,7 @@ import Testing
         #expect(pair.report.steps.allSatisfy { $0.time != nil })
     }
 
-    @Test("closing from another thread ends a blocked call, at once", arguments: Call.allCases)
+    @Test("closing from another thread ends a blocked call at once", arguments: Call.allCases)
     func closeFromElsewhere(_ call: Call) async throws {
         let hole = try await BlackHole()
         resolver.script("slow.example.org", [.batch(["127.0.0.1"])])
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("two threads that block on the two halves are both served", arguments: 0..<20)
+    @Test("two threads that block on the two halves both return", arguments: 0..<20)
     func twoThreads(_ round: Int) async throws {
         let latch = LatchTransport()
         let pair = StreamPair(transport: latch)
@@ -151,7 +152,7 @@ import Testing
         #expect(pair.input.status == .open && pair.output.status == .open)
     }
 
-    @Test("a thread that blocks, while a task waits on the other half", arguments: 0..<20)
+    @Test("a thread blocks while a task waits on the other half", arguments: 0..<20)
     func threadAndTask(_ round: Int) async throws {
         let latch = LatchTransport()
         let pair = StreamPair(transport: latch)
@@ -166,7 +167,7 @@ import Testing
 
     // MARK: From one to the other
 
-    @Test("when the time of the thread that opens is up, the loop goes on")
+    @Test("when the deadline of the opening thread passes, the loop continues")
     func timeIsUp() async throws {
         let latch = LatchTransport()
         let pair = StreamPair(transport: latch)
@@ -179,7 +180,7 @@ import Testing
         #expect(pair.input.status == .open)
     }
 
-    @Test("when the half of the thread that opens is closed, the other one still opens", arguments: [true, false])
+    @Test("when the half of the opening thread is closed, the other half still opens", arguments: [true, false])
     func halfIsClosed(_ waits: Bool) async throws {
         let latch = LatchTransport()
         let pair = StreamPair(transport: latch)
@@ -195,7 +196,7 @@ import Testing
         #expect(pair.output.status == .open)
     }
 
-    @Test("a thread takes over what the loop has begun")
+    @Test("a thread takes over an opening that the loop has begun")
     func takesOver() async throws {
         let loop = StuckLoop(isFree: true)
         let latch = LatchTransport(loop: loop.loop)
@@ -211,7 +212,7 @@ import Testing
         try await waiting.value
     }
 
-    @Test("opening goes on though nobody waits")
+    @Test("opening proceeds while nothing waits")
     func nobodyWaits() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
@@ -220,7 +221,7 @@ import Testing
         #expect(pair.input.status == .open)
     }
 
-    @Test("a layer does not miss that the streams below have opened", arguments: [true, false])
+    @Test("a layer notices that the streams below have opened", arguments: [true, false])
     func layers(_ isOnLoop: Bool) async throws {
         let listener = try Listener(.unix(UnixSocketAddress(abstractName: "sk-\(UUID().uuidString)")), backlog: 128)
         for _ in 0..<100 {
@@ -236,7 +237,7 @@ import Testing
     }
 }
 
-/// A transport that opens when told to, and takes whatever is written.
+/// A transport that opens when the test says so, and accepts everything written.
 final class LatchTransport: StreamTransport {
     private struct State {
         var isOpen = false
@@ -250,7 +251,7 @@ final class LatchTransport: StreamTransport {
         waitPoint = WaitPoint(loop: loop)
     }
 
-    /// How often opening was tried.
+    /// The number of attempts to open.
     var tries: Int { state.withLock { $0.tries } }
 
     func open() {
@@ -271,7 +272,7 @@ final class LatchTransport: StreamTransport {
     func writability() throws(StreamError) -> Attempt { .moved(1) }
 }
 
-/// A private loop whose thread can be held up: nothing happens on it until it is freed.
+/// A private loop whose thread can be blocked: nothing runs on it until it is released.
 final class StuckLoop: Sendable {
     let loop = EventLoop(name: "stuck")
     private let key = DispatchSemaphore(value: 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Gives what it is told to give, or nothing.
+/// Returns scripted results, or none.
 private final class ScriptedFinder: PlaceFinder {
     let description = "the place"
     private let place: Result<FoundPlace, StreamError>?
@@ -28,7 +28,7 @@ private final class ScriptedFinder: PlaceFinder {
         }
     }
 
-    /// Tells something more.
+    /// Delivers another result.
     func tell(_ place: Result<FoundPlace, StreamError>) {
         handler.withLock { $0 }?(place)
     }
@@ -38,8 +38,8 @@ private final class ScriptedFinder: PlaceFinder {
     }
 }
 
-@Suite("streams to a place that is found at open", .timeLimit(.minutes(1))) struct PlaceFinderTests {
-    @Test("a place that is found is connected to, in all styles", arguments: [false, true])
+@Suite("streams whose address is found when they open", .timeLimit(.minutes(1))) struct PlaceFinderTests {
+    @Test("the found address is connected to, in all styles", arguments: [false, true])
     func found(_ blocks: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(
@@ -56,7 +56,7 @@ private final class ScriptedFinder: PlaceFinder {
         pair.close()
     }
 
-    @Test("the finder's failure is the stream's")
+    @Test("the finder's failure is the stream's failure")
     func failed() async throws {
         let failure = StreamError(domain: .netServices, code: -72002, sentence: Sentence("test", "not there"))
         let pair = StreamPair(finder: ScriptedFinder(place: .failure(failure)))
@@ -72,7 +72,9 @@ private final class ScriptedFinder: PlaceFinder {
         await #expect(throws: StreamError.self) { try await pair.output.opened() }
     }
 
-    @Test("a finder hears of places that nobody answers at, not of handshakes that fail", arguments: [false, true])
+    @Test(
+        "a finder is notified of places that cannot be connected to, not of failed handshakes",
+        arguments: [false, true])
     func doubted(_ answers: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
@@ -89,7 +91,7 @@ private final class ScriptedFinder: PlaceFinder {
         #expect(finder.doubted.withLock { $0 } == (answers ? [] : [place]))
     }
 
-    @Test("addresses that come later are tried if nobody answers at the first", arguments: [false, true])
+    @Test("later addresses are tried if the first ones cannot be connected to", arguments: [false, true])
     func later(_ answers: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
@@ -100,7 +102,7 @@ private final class ScriptedFinder: PlaceFinder {
         let opening = Task { try await pair.input.opened() }
         while pair.report.steps.count < 2 || pair.report.steps[1].outcome == .underway { await Task.yield() }
         #expect(finder.cancelled.withLock { $0 } == 0)
-        // Of those that were tried nobody is asked again.
+        // No address is tried again.
         let last = answers ? listener.address : dead(3)
         let whole = FoundPlace(addresses: [dead(2), last], name: nil)
         finder.tell(.success(whole))
@@ -116,7 +118,7 @@ private final class ScriptedFinder: PlaceFinder {
         pair.close()
     }
 
-    @Test("ever new addresses at which nobody answers are not tried for ever")
+    @Test("an endless series of new addresses is not tried endlessly")
     func everNew() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
@@ -131,7 +133,7 @@ private final class ScriptedFinder: PlaceFinder {
         let opening = Task { try await pair.input.opened() }
         var count = 0
         while finder.cancelled.withLock({ $0 }) == 0 {
-            // One more each time that nobody answered at the one before.
+            // One more address after each failed one.
             let steps = pair.report.steps
             if steps.count == count + 2, steps[count + 1].outcome != .underway {
                 count += 1
@@ -146,7 +148,7 @@ private final class ScriptedFinder: PlaceFinder {
         pair.close()
     }
 
-    @Test("closing takes the search back")
+    @Test("closing cancels the search")
     func closed() async throws {
         let finder = ScriptedFinder()
         let pair = StreamPair(finder: finder)
@@ -159,7 +161,7 @@ private final class ScriptedFinder: PlaceFinder {
         #expect(finder.cancelled.withLock { $0 } == 1)
     }
 
-    @Test("a limit for opening holds for the search")
+    @Test("the limit for opening includes the search")
     func late() async throws {
         let finder = ScriptedFinder()
         var properties = StreamProperties()
@@ -168,14 +170,14 @@ private final class ScriptedFinder: PlaceFinder {
         try pair.open()
         do throws(StreamError) {
             try await pair.input.opened()
-            Issue.record("it opened")
+            Issue.record("the stream opened")
         } catch {
             #expect(error == .timedOut && "\(error)".contains("looking for the place"))
         }
         #expect(finder.cancelled.withLock { $0 } == 1)
     }
 
-    @Test("SK-062: a failure from outside ends calls that wait, and is told", arguments: [false, true])
+    @Test("SK-062: an external failure ends waiting calls and is reported", arguments: [false, true])
     func unasked(_ blocks: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
@@ -200,7 +202,7 @@ private final class ScriptedFinder: PlaceFinder {
         pair.close()
     }
 
-    @Test("a stream that is closed while it begins to be watched for its address is not kept on the list")
+    @Test("a stream that is closed while its address begins to be watched is not kept on the list")
     func closedWhileOpening() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
@@ -210,7 +212,7 @@ private final class ScriptedFinder: PlaceFinder {
         let own = try #require(pair[.localAddress])
         OwnAddressWatch.shared.add(connection)
         #expect(OwnAddressWatch.shared.watches(own))
-        // The end of opening is overtaken by closing, which has come past the list and not yet to the descriptor.
+        // Closing overtakes the end of opening: it has passed the list but not yet reached the descriptor.
         OwnAddressWatch.shared.remove(connection)
         connection.details.withLock { ($0.isReaderClosed, $0.isWriterClosed) = (true, true) }
         OwnAddressWatch.shared.add(connection)

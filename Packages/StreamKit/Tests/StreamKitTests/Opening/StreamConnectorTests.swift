@@ -6,7 +6,7 @@ import StreamKit
 import StreamKitTesting
 import Testing
 
-/// Loopback has a whole network of addresses: 127.0.0.2 answers for itself.
+/// All of 127.0.0.0/8 is loopback, so 127.0.0.2 is a second host.
 private let first = "127.0.0.2"
 private let second = "127.0.0.1"
 
@@ -124,7 +124,7 @@ private let second = "127.0.0.1"
         while resolver.cancelledCount == 0 { await Task.yield() }
     }
 
-    @Test("SK-025, SK-032: close while connecting ends who waits for it")
+    @Test("SK-025, SK-032: close while connecting ends waiting calls")
     func closeInConnect() async throws {
         let hole = try await BlackHole()
         let pair = StreamPair(address: hole.address)
@@ -137,7 +137,8 @@ private let second = "127.0.0.1"
     }
 
     @Test(
-        "SK-021, SK-022: either half first; the other joins; a second open changes nothing", arguments: [true, false])
+        "SK-021, SK-022: either half may open first, the other joins, a second open changes nothing",
+        arguments: [true, false])
     func eitherHalfFirst(_ inputFirst: Bool) async throws {
         let (listener, _) = try listener()
         let pair = StreamPair(address: listener.address)
@@ -158,7 +159,7 @@ private let second = "127.0.0.1"
         #expect(pair.report.steps.count == 1)
     }
 
-    @Test("SK-022: a half closed while opening does not disturb the other")
+    @Test("SK-022: closing one half while opening does not affect the other")
     func closeOneHalfWhileOpening() async throws {
         let (listener, _) = try listener()
         let pair = StreamPair(address: listener.address)
@@ -182,7 +183,7 @@ private let second = "127.0.0.1"
         #expect(pair[.remoteAddress] == listener.address)
     }
 
-    @Test("SK-014: a Unix path, and one that is missing")
+    @Test("SK-014: a Unix path, and a missing one")
     func unixPaths() async throws {
         let file = TestFile()
         let address = SocketAddress.unix(try UnixSocketAddress(path: file.path))
@@ -199,7 +200,7 @@ private let second = "127.0.0.1"
         Glibc.close(peer)
     }
 
-    @Test("SK-056, SK-060: the own address, the service type, the options reach the socket")
+    @Test("SK-056, SK-060: the local address, the service type and the options reach the socket")
     func socketOptions() async throws {
         let (listener, _) = try listener()
         let pair = StreamPair(
@@ -240,7 +241,7 @@ private let second = "127.0.0.1"
         #expect(try await far.input.read(upTo: 1) == [])
     }
 
-    @Test("SK-057: who closes the descriptor", arguments: [nil, true, false])
+    @Test("SK-057: whether the descriptor is closed", arguments: [nil, true, false])
     func ownership(_ closes: Bool?) async throws {
         let (listener, _) = try listener()
         let pair = StreamPair(address: listener.address, properties: properties { $0[.closesDescriptor] = closes })
@@ -258,7 +259,7 @@ private let second = "127.0.0.1"
         }
     }
 
-    @Test("SK-032, SK-033: ending at any moment of opening leaves no descriptor")
+    @Test("SK-032, SK-033: closing at any step of opening leaves no descriptor")
     func endAtAnyMoment() async {
         await #expect(processExitsWith: .success) {
             let listener = try Listener(.unix(UnixSocketAddress(abstractName: "sk-\(getpid())")), backlog: 4)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What a stream does not honour, it refuses.
+/// A stream refuses the properties that it does not honour.
 @Suite("kinds of streams", .timeLimit(.minutes(1))) struct StreamKindTests {
     private struct NoFinder: PlaceFinder {
         let description = "nothing"
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("TLS is refused by every stream that would stay plain, with the property and the kind named")
+    @Test("every stream that would stay plain refuses TLS, naming the property and the kind")
     func refusesTLS() throws {
         for pair in try Self.plainStreams() {
             let error = #expect(throws: StreamError.self) { try pair.input.set(.tls, to: TLSConfiguration()) }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("TLS on a transport of the caller's is real: both ends shake hands, and no byte goes in the clear")
+    @Test("TLS on a custom transport is real: both ends perform the handshake, and no byte is sent in the clear")
     func securesTransports() async throws {
         let authority = SharedAuthority()
         let (clientWire, serverWire) = TestWire.pair()
@@ -78,7 +78,7 @@ import Testing
         server.close()
     }
 
-    @Test("a handshake with an untrusted peer fails the opening, and the transport is closed")
+    @Test("a handshake with an untrusted peer fails the opening and closes the transport")
     func refusesPeers() async throws {
         let (clientWire, serverWire) = TestWire.pair()
         let client = StreamPair(transport: clientWire)
@@ -103,7 +103,7 @@ import Testing
         await #expect(throws: StreamError(.badConfiguration, Sentence("", ""))) { try await client.input.opened() }
     }
 
-    @Test("openLimit ends the opening of a transport, and its handshake", arguments: [false, true])
+    @Test("openLimit ends the opening of a transport and its handshake", arguments: [false, true])
     func limitsOpening(_ withTLS: Bool) async throws {
         let silent = TestWire.pair()
         let transport: any StreamTransport = withTLS ? silent.0 : LatchTransport()
@@ -132,7 +132,7 @@ import Testing
         withExtendedLifetime(_second) {}
     }
 
-    @Test("SK-113: a stream to a place that is found refuses proxies, which it would go past")
+    @Test("SK-113: a stream with a finder refuses proxies, which it would bypass")
     func foundPlaces() throws {
         let pair = StreamPair(finder: NoFinder())
         #expect(throws: StreamError.self) { try pair.set(.socksProxy, to: SOCKSProxy(host: "proxy.test")) }
@@ -142,10 +142,10 @@ import Testing
         let made = StreamPair(finder: NoFinder(), properties: properties)
         let error = #expect(throws: StreamError.self) { try made.open() }
         #expect(error?.description.contains("StreamKit.socksProxy") == true)
-        #expect(made.input.status == .error && made.report.steps.isEmpty, "nothing was looked for")
+        #expect(made.input.status == .error && made.report.steps.isEmpty, "no search was started")
     }
 
-    @Test("properties that are handed over are checked as those that are set")
+    @Test("properties passed to an initializer are checked as those that are set")
     func handedOver() throws {
         var properties = StreamProperties()
         properties[.fileOffset] = 5
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("a bound pair's limits hold for the half that has them")
+    @Test("a limit of a bound pair applies to the half that honours it")
     func boundPairs() async throws {
         let pair = StreamPair.bound(bufferSize: 1)
         try pair.set(.writeLimit, to: .milliseconds(1))
@@ -177,7 +177,7 @@ import Testing
         await #expect(throws: StreamError.timedOut) { try await pair.output.writeAll([1, 2]) }
     }
 
-    @Test("the caller's own keys are kept by every stream, and setting ends with its life")
+    @Test("every stream keeps the caller's own keys, which can be set until it is closed")
     func notes() throws {
         let note = StreamProperty<String>("Tests.note", access: .always)
         for pair in try Self.plainStreams() {
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test("an own address of another family is an error, and not another own address")
+    @Test("a local address of another family is an error and is not replaced")
     func otherFamily() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
@@ -212,7 +212,7 @@ import Testing
 
 /// ``StreamProperty/fileOffset`` before opening.
 @Suite struct FileOffsetTests {
-    @Test("SK-005: a file is read from the offset that was set before")
+    @Test("SK-005: a file is read from the offset set before opening")
     func reads() throws {
         let file = TestFile(Array("0123456789".utf8))
         let stream = ReadStream(path: file.path)
@@ -226,7 +226,7 @@ import Testing
         #expect(stream[.fileOffset] == nil)
     }
 
-    @Test("SK-005: a file is written from the offset that was set before, and keeps the rest", arguments: [0, 3, 12])
+    @Test("SK-005: a file is written from the offset set before opening, and keeps the rest", arguments: [0, 3, 12])
     func writes(_ offset: UInt64) throws {
         let old = Array("0123456789".utf8)
         let file = TestFile(old)
@@ -251,7 +251,7 @@ import Testing
         #expect(file.content == [])
     }
 
-    @Test("a file that is appended to has no offset, before and after opening")
+    @Test("a file opened for appending has no offset, before and after opening")
     func appends() throws {
         let file = TestFile(Array("one".utf8))
         let early = WriteStream(path: file.path, append: true)
@@ -265,7 +265,7 @@ import Testing
         #expect(file.content == Array("onetwo".utf8))
     }
 
-    @Test("an offset that no file can have is refused")
+    @Test("an impossible offset is refused")
     func absurd() throws {
         let file = TestFile(Array("one".utf8))
         let stream = ReadStream(path: file.path)
@@ -274,7 +274,7 @@ import Testing
     }
 }
 
-/// What a pool of connections compares.
+/// The properties that a connection pool compares.
 @Suite struct ConnectionShapeTests {
     private static func shape(_ change: (inout StreamProperties) -> Void) -> ConnectionShape {
         var properties = StreamProperties()
@@ -282,7 +282,7 @@ import Testing
         return ConnectionShape(of: properties, in: .connection)
     }
 
-    @Test("every property of a connection makes its shape another one; how it is opened, and limits, do not")
+    @Test("every property of a connection changes its shape; limits and opening options do not")
     func differs() {
         let shapes = [
             Self.shape { _ in }, Self.shape { $0[.failsWhenAddressGoes] = true }, Self.shape { $0[.keepsAlive] = true },

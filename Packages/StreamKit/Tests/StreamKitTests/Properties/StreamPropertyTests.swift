@@ -5,7 +5,7 @@ import Testing
 @Suite struct StreamPropertyTests {
     private func pair() -> StreamPair { StreamPair(addresses: [], name: "www.example.org") }
 
-    @Test("SK-055: read-only properties are never set") func readOnly() throws {
+    @Test("SK-055: read-only properties cannot be set") func readOnly() throws {
         let pair = pair()
         #expect(throws: StreamError.self) { try pair.set(.remoteHostName, to: "else") }
         #expect(throws: StreamError.self) { try pair.set(.remotePort, to: 1) }
@@ -14,7 +14,7 @@ import Testing
         #expect(pair[.remoteHostName] == "www.example.org")
     }
 
-    @Test("SK-055: some are set until open, some always") func access() throws {
+    @Test("SK-055: some properties can be set until open, some always") func access() throws {
         let (wire, _) = TestWire.pair()
         let stream = ReadStream(transport: wire)
         try stream.set(.openLimit, to: .seconds(1))
@@ -30,7 +30,7 @@ import Testing
         #expect(stream[.readLimit] == nil)
     }
 
-    @Test("SK-055: a pair's property holds for both halves; nil goes back to the default") func bothHalves() throws {
+    @Test("SK-055: a property of a pair applies to both halves; nil restores the default") func bothHalves() throws {
         let pair = pair()
         try pair.input.set(.attemptDelay, to: .milliseconds(100))
         #expect(pair.output[.attemptDelay] == .milliseconds(100))
@@ -40,7 +40,7 @@ import Testing
         #expect(pair[.sendsAtOnce] == true && pair[.keepsAlive] == false)
     }
 
-    @Test("properties of one's own are kept, by name and type") func ownProperties() throws {
+    @Test("custom properties are kept, by name and type") func ownProperties() throws {
         let own = StreamProperty<[String]>("Tests.own", access: .always, default: ["none"])
         let stream = WriteStream(toMemoryOfCapacity: nil)
         #expect(stream[own] == ["none"])

@@ -3,19 +3,19 @@ import Testing
 
 @testable import StreamKit
 
-/// No client misses what it is to be told, in whatever order it is set, scheduled, polled and read beside.
+/// No client misses an event, in whatever order it is set, scheduled, polled and used beside reads.
 @Suite(.timeLimit(.minutes(3))) struct ClientEdgeTests {
     enum Operation: CaseIterable {
         case setFirst, setSecond, removeClient, schedule, unschedule, arrive, harvest, poll, read, turn
     }
 
-    /// A stream with up to two clients on a target that the test runs.
+    /// A stream with up to two clients on a target that the test drives.
     private final class Scene: Sendable {
         let source = ScriptedSource()
         let stream: ReadStream
         let target = SteppedTarget()
         let told = Locked<[Int]>([])
-        /// Which client is set, and whether it is scheduled.
+        /// The current client, and whether it is scheduled.
         let expected = Locked<(client: Int?, isScheduled: Bool)>((nil, false))
 
         init() throws {
@@ -54,7 +54,7 @@ import Testing
             return (try? stream.tryRead(into: &buffer)) ?? nil
         }
 
-        /// Takes all there is, then has one byte arrive: the client there is must be told of it, and nothing else.
+        /// Consumes everything, then lets one byte arrive: exactly the current client must be notified of it.
         func settlesWell() -> Bool {
             while target.turn() || read() != nil {}
             told.withLock { $0 = [] }
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Each operation in the middle of each other, at each site of it.
+    /// Each operation in the middle of each other one, at each of its sites.
     @Test(arguments: ScriptedSource.Site.allCases)
     func theClientThatIsSetIsToldWhateverComesInBetween(site: ScriptedSource.Site) throws {
         let all = Operation.allCases
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// The first client is removed just before it parks; while it is taken back, a second one finds it parked still.
+    /// The first client is removed just before it parks. While it is withdrawn, a second client finds it still parked.
     @Test func aClientSetWhileAnotherIsTakenBackIsTold() throws {
         let scene = try Scene()
         scene.perform(.schedule)
@@ -142,7 +142,7 @@ import Testing
             let client = StreamClient(stream.connection, half: .reader, wanted: .all) { [info] _ in
                 withExtendedLifetime(info) {}
             }
-            // As when closing comes between the look at the half and this.
+            // As if closing came between the check of the half and this.
             stream.connection.setClient(client, .reader)
         }
         #expect(kept == nil && stream.connection.client(.reader) == nil)
@@ -157,7 +157,7 @@ import Testing
         stream.setClient(.hasBytesAvailable) { stream, _ in
             var buffer: [UInt8] = [0]
             _ = try? stream.tryRead(into: &buffer)
-            // Without a budget it would go on for ever.
+            // Without a budget it would never end.
             if count.withLock({ count in
                 count += 1
                 return count >= 10 * StreamClient.eventsPerTurn

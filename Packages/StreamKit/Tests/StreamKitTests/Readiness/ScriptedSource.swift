@@ -1,14 +1,14 @@
 import EventLoops
 import StreamKit
 
-/// A source whose bytes lie in a "kernel" until a try or a look takes them into a layer, as TLS does; and which runs a piece of the
-/// test in the middle of a call, to force an interleaving.
+/// A source whose bytes stay in a simulated kernel until a read or peek moves them into a layer, as TLS does. It runs
+/// test code in the middle of a call, to force an interleaving.
 final class ScriptedSource: StreamTransport {
-    /// Where a call into the source is.
+    /// A point within a call into the source.
     enum Site: CaseIterable {
-        /// In a look, before it looks.
+        /// In a peek, before it looks.
         case look
-        /// Asked where to wait.
+        /// Asked for the wait point.
         case place
         /// Asked to wait, just before the watcher is parked.
         case parking
@@ -23,9 +23,9 @@ final class ScriptedSource: StreamTransport {
         var interruption: (site: Site, body: @Sendable () -> Void)?
     }
 
-    /// Tells of the moment before a watcher is parked.
+    /// Runs test code just before a watcher is parked.
     private final class Point: WaitPoint, @unchecked Sendable {
-        // Unchecked in name only, as any subclass of WaitPoint: written once, before it is used.
+        // Unchecked only because the superclass is: written once, before use.
         nonisolated(unsafe) weak var source: ScriptedSource?
         override func isAwaited() { source?.reach(.parking) }
     }
@@ -45,7 +45,7 @@ final class ScriptedSource: StreamTransport {
 
     var loop: EventLoop { point.loop }
 
-    /// Has `body` run the next time that a call comes to `site`, once.
+    /// Runs `body` once, the next time that a call reaches `site`.
     func interrupt(at site: Site, _ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.interruption = (site, body) }
     }
@@ -63,7 +63,7 @@ final class ScriptedSource: StreamTransport {
         state.withLock { $0.kernel += count }
     }
 
-    /// The loop looks: there is an edge only if the bytes are still in the kernel.
+    /// The loop looks: an edge exists only if the bytes are still in the kernel.
     func harvest() {
         if state.withLock({ $0.kernel > 0 }) { point.signal(.readable) }
     }
@@ -71,7 +71,7 @@ final class ScriptedSource: StreamTransport {
     func failReading(_ error: StreamError) { state.withLock { $0.readFailure = error } }
     func failWriting(_ error: StreamError) { state.withLock { $0.writeFailure = error } }
 
-    /// Any number of bytes can be read and written from now on.
+    /// From now on, any number of bytes can be read and written.
     func makeEndless() { state.withLock { $0.isEndless = true } }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
@@ -112,7 +112,7 @@ final class ScriptedSource: StreamTransport {
     }
 }
 
-/// A target whose turns the test takes itself.
+/// A target whose turns the test executes.
 final class SteppedTarget: DeliveryTarget {
     private final class Signal: DeliverySignal {
         let state = Locked<(isRung: Bool, perform: (@Sendable () -> Void)?)>((false, nil))
@@ -134,7 +134,7 @@ final class SteppedTarget: DeliveryTarget {
 
     func isSame(as other: any DeliveryTarget) -> Bool { (other as? SteppedTarget) === self }
 
-    /// Performs what is rung; false if nothing was.
+    /// Performs the signalled work; false if there was none.
     @discardableResult
     func turn() -> Bool {
         var hasPerformed = false

@@ -4,11 +4,11 @@ import Testing
 
 @testable import StreamKit
 
-/// What a socket's events take from the kernel, they tell; and they take only what they will tell.
+/// Socket events deliver everything they take from the kernel, and take only what they will deliver.
 @Suite(.timeLimit(.minutes(1))) struct SocketDeliveryTests {
     enum Ending: CaseIterable { case unscheduled, clientRemoved, disabled, invalidated }
 
-    /// A client that ends the events in the middle of a turn with more to tell.
+    /// A client that ends delivery in the middle of a turn with further events.
     @Test(arguments: Ending.allCases)
     func noEventFollowsTheEndAndNothingIsLost(_ ending: Ending) throws {
         let (near, far) = try Socket.pair(.datagram)
@@ -25,7 +25,7 @@ import Testing
         }
         near.schedule(on: target)
         for number in 1...3 { #expect(try far.trySend([UInt8(number)].span.bytes) == 1) }
-        near.enable(.data)  // looks, so that nothing depends on the loop
+        near.enable(.data)  // looks, so that the test does not depend on the loop
         while target.turn() {}
         #expect(told.withLock { $0 } == [[1]])
         if ending != .invalidated {
@@ -36,7 +36,7 @@ import Testing
         far.invalidate()
     }
 
-    /// A socket whose loop has ended cannot be watched: its client is told so once, and the target is left in peace.
+    /// A socket whose loop has ended cannot be watched: its client is notified once, and the target stays idle.
     @Test func aSocketThatCannotBeWatchedSaysSoOnce() async throws {
         let loop = EventLoop(name: "ended")
         loop.shutdown()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Calls that wait: none misses its edge, a failure of the other half ends it, and none keeps the loop to itself.
+/// Waiting calls miss no edge, end when the other half fails, and do not monopolize the loop.
 @Suite(.timeLimit(.minutes(1))) struct WaitingCallTests {
     private func tcpPair(loop: EventLoop) async throws -> (near: StreamPair, far: Socket) {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
@@ -17,8 +17,8 @@ import Testing
         return (near, far)
     }
 
-    /// The short read says that the socket is empty; the edge of what comes then is used up by `ready()`, and the polled read
-    /// leaves some of it. An async read must not believe any more that there is nothing.
+    /// A short read shows that the socket is empty. `ready()` consumes the edge of the next arrival, and a polled read
+    /// leaves part of it. An async read must no longer assume that the socket is empty.
     @Test func aReadFindsWhatAWaitWasToldOf() async throws {
         let loop = EventLoop(name: "readiness")
         defer { loop.shutdown() }
@@ -39,7 +39,7 @@ import Testing
 
     enum Waiting: CaseIterable { case task, thread, threadInTheKernel }
 
-    /// A write that fails ends a read that waits, however it waits.
+    /// A failed write ends a waiting read, however it waits.
     @Test(arguments: Waiting.allCases)
     func aFailureOfOneHalfEndsTheOthersCall(_ waiting: Waiting) async throws {
         let failure = StreamError(posix: EIO)
@@ -68,7 +68,7 @@ import Testing
         }
         while !pair.input.connection.point.isInside(.reader) { await Task.yield() }
         if waiting == .threadInTheKernel {
-            // No call of the system fails here, so it is said directly.
+            // No system call fails here, so the failure is injected directly.
             pair.input.connection.failBoth(failure)
         } else {
             source.failWriting(failure)
@@ -89,7 +89,7 @@ import Testing
 
     enum Call: CaseIterable { case read, write }
 
-    /// A source that always has bytes, and always room.
+    /// A source that always has bytes and always has room.
     @Test(arguments: Call.allCases)
     func aTaskThatNeverWaitsLetsTheLoopGoOn(_ call: Call) async throws {
         let loop = EventLoop(name: "greedy")
@@ -115,10 +115,10 @@ import Testing
         pair.close()
     }
 
-    /// A source that never blocks, and ends each wait at its point before it has begun: as a load does that can go on.
+    /// A source that never blocks and ends each wait at its point before it begins, as a load that can continue does.
     private final class Ready: StreamTransport {
         private final class Point: WaitPoint, @unchecked Sendable {
-            // Unchecked in name only, as any subclass of WaitPoint: it has no state.
+            // Unchecked only because the superclass is: it has no state.
             override func isAwaited() { signal([.readable, .writable]) }
         }
 
@@ -130,7 +130,7 @@ import Testing
         func writability() throws(StreamError) -> Attempt { .moved(1) }
     }
 
-    /// Another job of the loop runs after each budget, also where the stream's own point has an edge latched.
+    /// Other work of the loop runs after each budget, even if the stream's own point has a latched edge.
     @Test(arguments: [(.read, 1, 256), (.read, 65536, 16), (.write, 1, 256)] as [(Call, Int, Int)])
     func aWaitThatWouldEndAtOnceStillLetsTheLoopGoOn(_ call: Call, _ size: Int, _ budget: Int) async throws {
         let loop = EventLoop(name: "ready")
@@ -167,7 +167,7 @@ import Testing
         pair.close()
     }
 
-    /// One call that moves much is many transfers.
+    /// A call that moves many bytes counts as many transfers.
     @Test func aLongWriteLetsTheLoopGoOn() async throws {
         let loop = EventLoop(name: "long")
         defer { loop.shutdown() }
@@ -198,7 +198,7 @@ import Testing
         left.invalidate()
     }
 
-    /// A call is inside and has just found nothing, when the edge comes to the events; then it waits.
+    /// A call is inside the half and has found nothing when the edge reaches the events; then it waits.
     @Test func anAsyncCallOfASocketKeepsItsEdgeBesideEvents() async throws {
         let loop = EventLoop(name: "events")
         defer { loop.shutdown() }
@@ -207,17 +207,17 @@ import Testing
         left.schedule(on: .loop(loop))
         await loop.haveTurns()
         try left.enter(.reader)
-        while await waits(left, within: .zero) == false {}  // nothing is latched
+        while await waits(left, within: .zero) == false {}  // no edge is latched
         #expect(try right.trySend(([1] as [UInt8]).span.bytes) == 1)
         await loop.haveTurns(3)
-        #expect(await waits(left, within: .seconds(50)) == false, "the edge was there")
+        #expect(await waits(left, within: .seconds(50)) == false, "the edge was latched")
         try left.setClient([], nil)
         left.leave(.reader)
         left.invalidate()
         right.invalidate()
     }
 
-    /// True if a wait lasts so long.
+    /// True if a wait lasts that long.
     private func waits(_ socket: Socket, within limit: Duration) async -> Bool {
         do throws(StreamError) {
             try await socket.wait(.reader, for: .readable, until: .now + limit)
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    // MARK: Waits of the library's own
+    // MARK: Internal waits
 
     @Test func aTransportThatDoesNotOpenEndsWithTheLimit() async throws {
         final class Never: StreamTransport {

@@ -95,7 +95,7 @@ struct SocketAcceptingTests {
     }
 
     @Test func anAddressCanBeTakenAgainAtOnce() async throws {
-        // A loopback address that no other test uses, so that nobody takes the port meanwhile.
+        // A loopback address that no other test uses, so that the port stays free meanwhile.
         var address = SocketAddress.ip(.v4(IPv4Address(127, 77, 0, 1)), port: 0)
         for _ in 0..<3 {
             let listener = try Socket(listeningAt: address)
@@ -138,8 +138,8 @@ struct SocketAcceptingTests {
             guard case .failure(let scarcity) = fault else { throw CancellationError() }
             #expect(scarcity.isPOSIX(EMFILE))
             #expect(scarcity.description.contains("ulimit"))
-            // The events tell it once, rest, and go on where they were when there are descriptors again. Nothing suspends
-            // here: libdispatch makes descriptors of its own when it starts a thread, and traps when it gets none.
+            // The events report the shortage once, pause, and continue when descriptors are available. Nothing suspends
+            // here: libdispatch creates descriptors when it starts a thread, and traps if it gets none.
             let told = Locked<[String]>([])
             try listener.setClient([.accept]) { _, event in
                 switch event {

@@ -55,7 +55,7 @@ struct SocketConnectingTests {
         #expect(late.description.contains("did not answer"))
         let blocked = try await error { try await onThread { try socket.connect(to: hole.address, until: .now) } }
         #expect(blocked == .timedOut)
-        // Nothing is left of the attempts: the same socket connects elsewhere.
+        // The attempts leave no trace: the same socket connects elsewhere.
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         try await socket.connect(to: try #require(listener.localAddress))
     }
@@ -79,7 +79,7 @@ struct SocketConnectingTests {
         socket.invalidate()
         do {
             try await blocked
-            Issue.record("connected to nobody")
+            Issue.record("connected without a listener")
         } catch {
             #expect(error as? StreamError == .closed)
         }

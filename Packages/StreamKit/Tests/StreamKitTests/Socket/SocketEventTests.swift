@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SocketEventTests {
-    /// What a client was told, in order.
+    /// The events delivered to a client, in order.
     struct Told: AsyncSequence {
         private let events: AsyncStream<SocketEvent>
         let tell: @Sendable (Socket, SocketEvent) -> Void
@@ -25,7 +25,7 @@ struct SocketEventTests {
         func makeAsyncIterator() -> AsyncStream<SocketEvent>.Iterator { events.makeAsyncIterator() }
     }
 
-    /// Where events are told: each kind of target there is.
+    /// The kinds of targets for events.
     enum Place: CaseIterable {
         case queue
         case loop
@@ -71,7 +71,7 @@ struct SocketEventTests {
         }
     }
 
-    /// CFSocket told *success* for a refused connection if it was scheduled before connecting.
+    /// CFSocket reported *success* for a refused connection if it was scheduled before connecting.
     @Test(arguments: Place.allCases)
     func aRefusedConnectionIsToldAsSuch(_ place: Place) async throws {
         try await onTarget(place) { target in
@@ -113,7 +113,7 @@ struct SocketEventTests {
         let told = Told()
         let endings = Counter()
         try left.setClient([.read]) { socket, event in
-            // One byte a time: the rest is news again.
+            // One byte at a time: the rest makes further events.
             if let message = try? socket.tryReceive(upTo: 1), message.bytes.isEmpty { endings.add() }
             told.tell(socket, event)
         }
@@ -150,7 +150,7 @@ struct SocketEventTests {
         #expect(count.value == 1)
         left.enable(.write)
         guard case .writable = await news.next() else { throw Unexpected() }
-        // Full: enabled, it waits for room.
+        // The socket is full: once enabled, the event waits for room.
         let chunk = [UInt8](repeating: 0, count: 65_536)
         while try left.trySend(chunk) != nil {}
         left.enable(.write)
@@ -180,7 +180,7 @@ struct SocketEventTests {
         var news = told.makeAsyncIterator()
         guard case .data(let message) = await news.next() else { throw Unexpected() }
         #expect(message.bytes == [1])
-        // Without re-enabling, one is told.
+        // Without re-enabling, one event is delivered.
         left.reenabledKinds = []
         try await right.sendAll([2])
         try await right.sendAll([3])
@@ -289,7 +289,7 @@ struct SocketEventTests {
     }
 
     @Test func aDatagramSocketGoesOnAfterAFailure() async throws {
-        // A loopback address that no other test uses, so that nobody takes the port meanwhile.
+        // A loopback address that no other test uses, so that the port stays free meanwhile.
         let dead = try Socket(boundTo: .ip(.v4(IPv4Address(127, 77, 0, 2)), port: 0))
         let address = try #require(dead.localAddress)
         let socket = try await Socket.connected(to: address, .datagram)
@@ -318,7 +318,7 @@ struct SocketEventTests {
         while try !left.isReceiving() { await Task.yield() }
         try await right.sendAll([1])
         #expect(try await waiting.value.bytes == [1])
-        // When the call has left, the events are back.
+        // When the call has ended, the events resume.
         try await right.sendAll([2])
         var news = told.makeAsyncIterator()
         guard case .data(let message) = await news.next() else { throw Unexpected() }
@@ -334,7 +334,7 @@ struct SocketEventTests {
                 let isOver = Counter()
                 let told = Told()
                 try left.setClient([.data]) { socket, event in
-                    if isOver.value > 0 { Issue.record("told after invalidate") }
+                    if isOver.value > 0 { Issue.record("event after invalidate") }
                     socket.invalidate()
                     isOver.add()
                     told.tell(socket, event)
@@ -343,7 +343,7 @@ struct SocketEventTests {
                 try await right.sendAll([1])
                 var news = told.makeAsyncIterator()
                 _ = await news.next()
-                // The descriptor closes once nobody is inside any more; the thread that found the event may still be.
+                // The descriptor is closed once no thread is inside; the one that found the event may still be.
                 #expect(try await right.receive(upTo: 1).bytes.isEmpty)
                 #expect(try await error { try await right.sendAll([2]) }.isPOSIX(EPIPE))
                 #expect(isOver.value == 1)
@@ -422,14 +422,14 @@ struct SocketEventTests {
     struct Unexpected: Error {}
 }
 
-/// Counts from any thread.
+/// A counter for any thread.
 final class Counter: Sendable {
     private let count = Atomic<Int>(0)
     var value: Int { count.load(ordering: .sequentiallyConsistent) }
     func add() { count.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 }
 
-/// A thread that runs its run loop until told to stop.
+/// A thread that runs its run loop until stopped.
 final class RunLoopThread: Sendable {
     private let isStopped = Atomic<Bool>(false)
     private let started: AsyncStream<RunLoopTarget>
@@ -451,7 +451,7 @@ final class RunLoopThread: Sendable {
 
     func target() async -> any DeliveryTarget {
         for await target in started { return target }
-        fatalError("the thread has gone")
+        fatalError("the thread has ended")
     }
 
     func stop() {

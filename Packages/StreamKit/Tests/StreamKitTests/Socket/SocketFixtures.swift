@@ -4,7 +4,7 @@ import HostResolver
 import StreamKit
 import Testing
 
-/// Loopback addresses that the socket tests run over.
+/// The loopback addresses of the socket tests.
 enum Loopback: CaseIterable, CustomTestStringConvertible {
     case ipv4
     case ipv6
@@ -13,7 +13,7 @@ enum Loopback: CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { "\(self)" }
 
-    /// A free address; the socket's own address tells the port.
+    /// A free address; the bound socket's address has the port.
     func address() throws -> SocketAddress {
         switch self {
         case .ipv4: return .ip(.v4(.loopback), port: 0)
@@ -47,18 +47,18 @@ struct BlackHole {
     }
 }
 
-/// The open descriptors of the process and what each is. Only meaningful in a process of one's own (an exit test).
+/// The open descriptors of the process and their targets. Meaningful only in a separate process (an exit test).
 func openDescriptors() -> [String: String] {
     let folder = "/proc/self/fd"
     var descriptors: [String: String] = [:]
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-        // The folder's own descriptor is gone when it is asked for.
+        // The directory's own descriptor no longer exists when it is read.
         descriptors[name] = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
     }
     return descriptors
 }
 
-/// Runs `body`, expects it to throw, gives the error.
+/// Runs `body`, which must throw, and returns the error.
 func error(_ body: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) async throws
     -> StreamError
 {
@@ -71,7 +71,7 @@ func error(_ body: () async throws -> Void, sourceLocation: SourceLocation = #_s
     throw CancellationError()
 }
 
-/// Opens both halves, and gives why that did not come about.
+/// Opens both halves and returns the error.
 func failure(of pair: StreamPair) async -> StreamError? {
     do throws(StreamError) {
         try pair.open()
@@ -82,7 +82,7 @@ func failure(of pair: StreamPair) async -> StreamError? {
     }
 }
 
-/// Runs blocking work on a thread of its own, and waits for it without blocking.
+/// Runs blocking work on a separate thread and waits for it without blocking.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread { continuation.resume(with: Swift.Result { try body() }) }.start()

@@ -96,7 +96,7 @@ struct SocketOptionTests {
         #expect(try await error { try receiver.joinGroup(.v4(.loopback)) }.isPOSIX(EINVAL))
     }
 
-    /// The loopback interface has no route for IPv6 multicast, so the kernel's own table is asked.
+    /// The loopback interface has no route for IPv6 multicast, so the test reads the kernel's table.
     @Test func multicastGroupsOfIPv6() async throws {
         func isJoined() throws -> Bool {
             try String(contentsOfFile: "/proc/net/igmp6", encoding: .utf8).contains("ff150000000000000000000000007777")

@@ -146,7 +146,7 @@ struct SocketTests {
 
     @Test func aConnectedSocketBecomesStreams() async throws {
         let (left, right) = try Socket.pair()
-        // Watched by the loop before, so that handing over must take it out there.
+        // Watched by the loop before, so that the conversion must end that.
         let waiting = Task { try await left.receive(upTo: 1) }
         while try !left.isReceiving() { await Task.yield() }
         #expect(try await error { _ = try left.makeStreams() } == .busy)
@@ -189,9 +189,9 @@ struct SocketTests {
                 _ = try? await listener.accept(until: .now)
                 try server.isValid ? server.makeStreams().close() : ()
             }
-            // A finished task lets go of what it captured a moment after its value is there.
+            // A finished task releases its captures slightly after its value is available.
             let limit = ContinuousClock.now.advanced(by: .seconds(20))
-            // Sockets only: libdispatch makes and closes eventfds of its own when it likes.
+            // Sockets only: libdispatch opens and closes eventfds at any time.
             func leaked() -> [String: String] {
                 openDescriptors().filter { before[$0.key] != $0.value && $0.value.hasPrefix("socket:") }
             }

@@ -14,7 +14,7 @@ struct SocketTransferTests {
         #expect(try await left.send([1, 2, 3], to: there) == 3)
         let first = try await right.receive(upTo: 100)
         #expect(first.bytes == [1, 2, 3] && first.sender == here && !first.isTruncated)
-        // An empty datagram is one.
+        // An empty datagram is valid.
         #expect(try left.trySend([], to: there) == 0)
         #expect(try await right.receive(upTo: 100).bytes == [])
         try await right.connect(to: here)
@@ -98,7 +98,7 @@ struct SocketTransferTests {
         let blocked = try await error { _ = try await onThread { try left.send(chunk, until: .now) } }
         #expect(blocked == .timedOut)
         right.invalidate()
-        // A peer that has gone is an error, never a signal.
+        // A closed peer is an error, never a signal.
         #expect(try await error { _ = try await left.send(chunk) }.isPOSIX(EPIPE))
     }
 

@@ -7,7 +7,7 @@ import StreamKitTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct LocalStreamTests {
-    @Test("SK-002: a file in odd pieces; a missing one fails at open") func readsFiles() throws {
+    @Test("SK-002: a file is read in odd pieces; a missing one fails at open") func readsFiles() throws {
         let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
         let file = TestFile(bytes)
         let stream = ReadStream(path: file.path)
@@ -25,7 +25,7 @@ import Testing
         #expect(ReadStream(url: URL(fileURLWithPath: file.path)) != nil)
     }
 
-    @Test("SK-003, SK-004: created, emptied or continued", arguments: [true, false])
+    @Test("SK-003, SK-004: a file is created, truncated or appended to", arguments: [true, false])
     func writesFiles(_ byProperty: Bool) throws {
         let file = TestFile()
         for (text, appends) in [("one", false), ("two", true), ("six", false)] {
@@ -44,7 +44,7 @@ import Testing
         #expect(status.st_mode & 0o777 == 0o666 & ~mask)
     }
 
-    @Test("SK-005: the offset is told, and setting it seeks") func seeks() throws {
+    @Test("SK-005: the offset is returned, and setting it seeks") func seeks() throws {
         let file = TestFile(Array("0123456789".utf8))
         let stream = ReadStream(path: file.path)
         try stream.open()
@@ -64,7 +64,7 @@ import Testing
         #expect(stream.status == .atEnd)
     }
 
-    @Test("SK-007: growing memory gives a copy, before and after close") func growingMemory() throws {
+    @Test("SK-007: growing memory returns a copy, before and after close") func growingMemory() throws {
         let stream = WriteStream(toMemoryOfCapacity: nil)
         try stream.open()
         try stream.writeAll([1, 2])
@@ -75,7 +75,7 @@ import Testing
         #expect(stream[.dataWritten] == [1, 2, 3])
     }
 
-    @Test("SK-008: a store of 4 bytes takes 4 of 6, then 0") func fixedMemory() throws {
+    @Test("SK-008: a destination of 4 bytes accepts 4 of 6, then 0") func fixedMemory() throws {
         let stream = WriteStream(toMemoryOfCapacity: 4)
         try stream.open()
         #expect(try stream.write(Array(1...6)) == 4)
@@ -101,7 +101,7 @@ import Testing
         #expect(throws: StreamError(posix: EPIPE)) { try other.output.write([1]) }
     }
 
-    @Test("SK-026: a write without a reader gives a short count", arguments: [true, false])
+    @Test("SK-026: a write that the peer does not read returns a short count", arguments: [true, false])
     func shortWrites(_ blocking: Bool) async throws {
         let wire = try Wire.tcp(.v4(.loopback))
         let writer = wire.writer(.owned)
