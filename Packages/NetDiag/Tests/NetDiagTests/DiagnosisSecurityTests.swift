@@ -16,7 +16,8 @@ import Testing
 
     @Test func probesSendNeitherCredentialsNorCookiesNorTheQuery() async throws {
         let server = try AnsweringServer(
-            "HTTP/1.1 401 Who\r\nWWW-Authenticate: Basic realm=x\r\nSet-Cookie: id=1\r\nContent-Length: 0\r\n\r\n")
+            "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=x\r\nSet-Cookie: id=1\r\nContent-Length: 0\r\n\r\n"
+        )
         let diagnosis = try await diagnose("http://ann:hunter2@127.0.0.1:\(server.port)/a?token=hunter2#hunter2")
         #expect(diagnosis.cause?.code == .credentialsWanted)
         #expect(!server.requests.isEmpty)
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test func credentialsOfAProxyAreNotSent() async throws {
-        let proxy = try AnsweringServer("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n")
+        let proxy = try AnsweringServer("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
         var options = NetDiagnostic.Options.patient
         var settings = ProxySettings()
         settings.others = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port, user: "ann", password: "hunter2")]

@@ -75,7 +75,7 @@ import Testing
     @Test(
         arguments: [
             ("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", .proxyScriptUnreachable),
-            ("HTTP/1.1 401 Who\r\nContent-Length: 0\r\n\r\n", .proxyScriptUnreachable),
+            ("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", .proxyScriptUnreachable),
             ("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\ncut", .proxyScriptUnreachable),
             ("HTTP/1.1 200 OK\r\n\r\n<html>", .proxyScriptBroken), ("SSH-2.0-x\r\n\r\n", .proxyScriptUnreachable),
         ] as [(String, FindingCode)])
