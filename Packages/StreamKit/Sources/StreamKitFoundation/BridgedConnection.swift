@@ -35,7 +35,7 @@ final class BridgedConnection: Sendable {
     var pair: StreamPair? { state.withLock { $0.pair } }
 
     /// The status to report. A handshake on an open stream is not visible in it.
-    func shown(_ status: StreamStatus) -> Foundation.Stream.Status {
+    func visibleStatus(_ status: StreamStatus) -> Foundation.Stream.Status {
         let isHidden = status == .opening && state.withLock { $0.isUpgraded }
         return Foundation.Stream.Status(rawValue: UInt((isHidden ? .open : status).rawValue)) ?? .error
     }
@@ -45,13 +45,13 @@ final class BridgedConnection: Sendable {
     func attachInput() {
         guard let input else { return }
         let relay = inputRelay
-        input.setClient(relay.wantedEvents) { _, event in relay.tell(event) }
+        input.setClient(relay.wantedEvents) { _, event in relay.deliver(event) }
     }
 
     func attachOutput() {
         guard let output else { return }
         let relay = outputRelay
-        output.setClient(relay.wantedEvents) { _, event in relay.tell(event) }
+        output.setClient(relay.wantedEvents) { _, event in relay.deliver(event) }
     }
 
     // MARK: Properties
@@ -127,8 +127,8 @@ final class BridgedConnection: Sendable {
             state.isUpgraded = true
         }
         reattach()
-        for place in inputRelay.places { secured.input.schedule(on: place) }
-        for place in outputRelay.places { secured.output.schedule(on: place) }
+        for target in inputRelay.targets { secured.input.schedule(on: target) }
+        for target in outputRelay.targets { secured.output.schedule(on: target) }
         // A failure is reported as an event and by the status.
         _ = Result { () throws(StreamError) in try secured.open() }
         return true

@@ -30,7 +30,7 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         connection = BridgedConnection(stream)
         memorySize = nil
         super.init(data: Data())
-        connection.inputRelay.own(self)
+        connection.inputRelay.setOwner(self)
     }
 
     /// Makes a stream of bytes in memory.
@@ -38,7 +38,7 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         connection = BridgedConnection(ReadStream(bytes: Array(data)))
         memorySize = data.count
         super.init(data: Data())
-        connection.inputRelay.own(self)
+        connection.inputRelay.setOwner(self)
     }
 
     /// Makes a stream of a file's bytes; nil if the URL is not a file URL. If the file does not exist, `open()` fails.
@@ -47,14 +47,14 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
         connection = BridgedConnection(ReadStream(path: url.path))
         memorySize = nil
         super.init(data: Data())
-        connection.inputRelay.own(self)
+        connection.inputRelay.setOwner(self)
     }
 
     init(_ connection: BridgedConnection) {
         self.connection = connection
         memorySize = nil
         super.init(data: Data())
-        connection.inputRelay.own(self)
+        connection.inputRelay.setOwner(self)
     }
 
     deinit {
@@ -83,7 +83,7 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
     }
 
     /// The state of the stream.
-    public override var streamStatus: Stream.Status { connection.shown(readStream.status) }
+    public override var streamStatus: Stream.Status { connection.visibleStatus(readStream.status) }
 
     /// The error of a failed stream, as an `NSError`; otherwise nil.
     public override var streamError: (any Error)? { readStream.error?.foundationError }
@@ -141,17 +141,17 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
     /// Schedules the delivery of events on a run loop in a mode. A stream may be scheduled several times; each event is
     /// delivered once.
     public override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        let place = RunLoopTarget(aRunLoop, mode: mode)
-        readStream.schedule(on: place)
-        connection.inputRelay.schedule(on: place)
+        let target = RunLoopTarget(aRunLoop, mode: mode)
+        readStream.schedule(on: target)
+        connection.inputRelay.schedule(on: target)
     }
 
     /// Ends the delivery of events on a run loop in a mode. Harmless if the stream was not scheduled there, and after
     /// `close()`.
     public override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        let place = RunLoopTarget(aRunLoop, mode: mode)
-        readStream.unschedule(from: place)
-        connection.inputRelay.unschedule(from: place)
+        let target = RunLoopTarget(aRunLoop, mode: mode)
+        readStream.unschedule(from: target)
+        connection.inputRelay.unschedule(from: target)
     }
 
     // MARK: Properties

@@ -20,7 +20,7 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
     public init(_ stream: WriteStream) {
         connection = BridgedConnection(stream)
         super.init(toMemory: ())
-        connection.outputRelay.own(self)
+        connection.outputRelay.setOwner(self)
     }
 
     /// Makes a stream into growing memory. The property `Stream.PropertyKey.dataWrittenToMemoryStreamKey` returns the
@@ -28,7 +28,7 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
     public required init(toMemory: ()) {
         connection = BridgedConnection(WriteStream(toMemoryOfCapacity: nil))
         super.init(toMemory: ())
-        connection.outputRelay.own(self)
+        connection.outputRelay.setOwner(self)
     }
 
     /// Makes a stream into the caller's memory, which must stay valid for as long as the stream exists.
@@ -37,7 +37,7 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
     public override init(toBuffer buffer: UnsafeMutablePointer<UInt8>, capacity: Int) {
         connection = BridgedConnection(WriteStream(transport: CallerMemory(buffer, capacity: capacity)))
         super.init(toMemory: ())
-        connection.outputRelay.own(self)
+        connection.outputRelay.setOwner(self)
     }
 
     /// Makes a stream into a file, which is created if needed, and emptied unless `append` is true; nil if the URL is
@@ -46,13 +46,13 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
         guard url.isFileURL else { return nil }
         connection = BridgedConnection(WriteStream(path: url.path, append: shouldAppend))
         super.init(toMemory: ())
-        connection.outputRelay.own(self)
+        connection.outputRelay.setOwner(self)
     }
 
     init(_ connection: BridgedConnection) {
         self.connection = connection
         super.init(toMemory: ())
-        connection.outputRelay.own(self)
+        connection.outputRelay.setOwner(self)
     }
 
     deinit { connection.output?.close() }
@@ -78,7 +78,7 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
     }
 
     /// The state of the stream.
-    public override var streamStatus: Stream.Status { connection.shown(writeStream.status) }
+    public override var streamStatus: Stream.Status { connection.visibleStatus(writeStream.status) }
 
     /// The error of a failed stream, as an `NSError`; otherwise nil.
     public override var streamError: (any Error)? { writeStream.error?.foundationError }
@@ -116,17 +116,17 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
     /// Schedules the delivery of events on a run loop in a mode. A stream may be scheduled several times; each event is
     /// delivered once.
     public override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        let place = RunLoopTarget(aRunLoop, mode: mode)
-        writeStream.schedule(on: place)
-        connection.outputRelay.schedule(on: place)
+        let target = RunLoopTarget(aRunLoop, mode: mode)
+        writeStream.schedule(on: target)
+        connection.outputRelay.schedule(on: target)
     }
 
     /// Ends the delivery of events on a run loop in a mode. Harmless if the stream was not scheduled there, and after
     /// `close()`.
     public override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        let place = RunLoopTarget(aRunLoop, mode: mode)
-        writeStream.unschedule(from: place)
-        connection.outputRelay.unschedule(from: place)
+        let target = RunLoopTarget(aRunLoop, mode: mode)
+        writeStream.unschedule(from: target)
+        connection.outputRelay.unschedule(from: target)
     }
 
     // MARK: Properties

@@ -15,16 +15,16 @@ final class DelegateRelay: @unchecked Sendable {
         weak var owner: Foundation.Stream?
         /// The owner while it is open and scheduled, because nothing else may keep it alive (SK-076).
         var anchor: Foundation.Stream?
-        var places: [RunLoopTarget] = []
+        var targets: [RunLoopTarget] = []
         var isOpened = false
         var isClosed = false
         var hasClient = false
-        var hasToldOpen = false
+        var hasDeliveredOpen = false
     }
 
     private let state = Locked(State())
 
-    func own(_ owner: Foundation.Stream) {
+    func setOwner(_ owner: Foundation.Stream) {
         let new = Unchecked(owner)
         state.withLock { $0.owner = new.value }
     }
@@ -50,23 +50,23 @@ final class DelegateRelay: @unchecked Sendable {
 
     /// The events for a client: all, but the opening only once.
     var wantedEvents: StreamEvents {
-        state.withLock { $0.hasToldOpen } ? StreamEvents.all.subtracting(.openCompleted) : .all
+        state.withLock { $0.hasDeliveredOpen } ? StreamEvents.all.subtracting(.openCompleted) : .all
     }
 
-    var places: [RunLoopTarget] { state.withLock { $0.places } }
+    var targets: [RunLoopTarget] { state.withLock { $0.targets } }
 
-    func schedule(on place: RunLoopTarget) {
+    func schedule(on target: RunLoopTarget) {
         state.withLock { state in
-            if state.isClosed || state.places.contains(where: { $0.isSame(as: place) }) { return }
-            state.places.append(place)
+            if state.isClosed || state.targets.contains(where: { $0.isSame(as: target) }) { return }
+            state.targets.append(target)
             Self.anchor(&state)
         }
     }
 
-    func unschedule(from place: RunLoopTarget) {
+    func unschedule(from target: RunLoopTarget) {
         let released = state.withLock { state -> Unchecked<Foundation.Stream?> in
-            state.places.removeAll { $0.isSame(as: place) }
-            return Unchecked(state.places.isEmpty ? state.anchor.take() : nil)
+            state.targets.removeAll { $0.isSame(as: target) }
+            return Unchecked(state.targets.isEmpty ? state.anchor.take() : nil)
         }
         withExtendedLifetime(released) {}  // released after the lock
     }
@@ -81,20 +81,20 @@ final class DelegateRelay: @unchecked Sendable {
     func closed() {
         let released = state.withLock { state -> Unchecked<Foundation.Stream?> in
             state.isClosed = true
-            state.places = []
+            state.targets = []
             return Unchecked(state.anchor.take())
         }
         withExtendedLifetime(released) {}
     }
 
     private static func anchor(_ state: inout State) {
-        if state.isOpened, !state.isClosed, !state.places.isEmpty { state.anchor = state.owner }
+        if state.isOpened, !state.isClosed, !state.targets.isEmpty { state.anchor = state.owner }
     }
 
     /// Delivers an event to the delegate, on the run loop.
-    func tell(_ event: StreamEvent) {
+    func deliver(_ event: StreamEvent) {
         let (owner, delegate) = state.withLock { state in
-            if event == .openCompleted { state.hasToldOpen = true }
+            if event == .openCompleted { state.hasDeliveredOpen = true }
             return (Unchecked(state.owner), Unchecked(state.delegate))
         }
         guard let owner = owner.value else { return }

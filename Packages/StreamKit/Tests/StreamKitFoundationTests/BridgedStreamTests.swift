@@ -6,7 +6,7 @@ import Testing
 /// The bridged streams over memory, files and bound pairs.
 @Suite(.timeLimit(.minutes(2))) struct BridgedStreamTests {
     @Test("SK-063, SK-077: a delegate gets its events on its loop, in Apple's order, and can read")
-    func toldInOrder() async throws {
+    func eventsInOrder() async throws {
         try await onThread {
             let recorder = EventRecorder { stream, event in
                 if event == .hasBytesAvailable { _ = (stream as? InputStream)?.bytes(2) }

@@ -80,9 +80,9 @@ import Testing
     @Test("SK-045, SK-046: a refused connection is an event, a status, and an error with Apple's domain and code")
     func refused() async throws {
         try await onThread {
-            let nobody = try DeadEnd()
-            defer { withExtendedLifetime(nobody) {} }
-            let (input, output) = connection(to: nobody.port, host: "127.0.0.1")
+            let deadEnd = try DeadEnd()
+            defer { withExtendedLifetime(deadEnd) {} }
+            let (input, output) = connection(to: deadEnd.port, host: "127.0.0.1")
             let recorder = EventRecorder()
             for stream in [input, output] as [Stream] {
                 stream.delegate = recorder
@@ -186,10 +186,10 @@ import Testing
             .passwordKey: "secret",
         ]
         #expect(proxy(full) == SOCKSProxy(host: "p.example", port: 1081, user: "me", password: "secret"))
-        let told = output.property(forKey: key) as? [String: Any]
-        #expect(told?["NSStreamSOCKSProxyKey"] as? String == "p.example")
-        #expect(told?["NSStreamSOCKSPortKey"] as? Int == 1081)
-        #expect(told?.description.contains("secret") == false)
+        let settings = output.property(forKey: key) as? [String: Any]
+        #expect(settings?["NSStreamSOCKSProxyKey"] as? String == "p.example")
+        #expect(settings?["NSStreamSOCKSPortKey"] as? Int == 1081)
+        #expect(settings?.description.contains("secret") == false)
         let system: [String: Any] = [
             "SOCKSProxy": "p.example", "SOCKSPort": 1080, "SOCKSEnable": 1, "HTTPProxy": "other",
         ]

@@ -46,7 +46,7 @@ extension ConnectionReport.Kind {
         switch self {
         case .lookup(let name): name
         case .connect(let address): address.description
-        case .proxy(_, let place): place
+        case .proxy(_, let hostAndPort): hostAndPort
         case .tls(let name): name ?? "without a name"
         case .request(_, let url): url.firstIndex(of: "?").map { url[..<$0] + "?…" } ?? url
         }

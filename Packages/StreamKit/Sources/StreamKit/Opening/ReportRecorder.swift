@@ -87,11 +87,11 @@ extension Connection {
 
     func endStep(_ step: Int, _ outcome: ConnectionReport.Outcome) {
         let now = Moment.now
-        if details.withLock({ $0.recorder.end(step, outcome, now: now) }) { tellLogger([step]) }
+        if details.withLock({ $0.recorder.end(step, outcome, now: now) }) { logSteps([step]) }
     }
 
     func endAllSteps(_ outcome: ConnectionReport.Outcome) {
         let now = Moment.now
-        tellLogger(details.withLock { $0.recorder.endAll(outcome, now: now) })
+        logSteps(details.withLock { $0.recorder.endAll(outcome, now: now) })
     }
 }

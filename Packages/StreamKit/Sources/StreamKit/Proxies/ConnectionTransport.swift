@@ -38,7 +38,7 @@ final class ConnectionTransport: StreamTransport {
 
     /// Only what describes the descriptor holds above it. The connection's other properties describe the proxy.
     func property(named name: String) -> (any Sendable)? {
-        ConnectionTransport.passedOn.contains(name) ? connection.value(named: name) : nil
+        ConnectionTransport.forwardedProperties.contains(name) ? connection.value(named: name) : nil
     }
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
@@ -47,7 +47,7 @@ final class ConnectionTransport: StreamTransport {
         return true
     }
 
-    private static let passedOn: Set<String> = [
+    private static let forwardedProperties: Set<String> = [
         StreamProperty<Int32>.nativeDescriptor.name, StreamProperty<Bool>.closesDescriptor.name,
         StreamProperty<SocketAddress>.localAddress.name, StreamProperty<SocketAddress>.remoteAddress.name,
     ]

@@ -3,26 +3,28 @@ internal import EventLoops
 /// The report and properties of an opening through proxies, and its transport once it is open.
 extension ProxiedOpening {
     func end(_ step: Int, _ outcome: ConnectionReport.Outcome) {
-        if state.withLock({ $0.recorder.end(step, outcome, now: .now) }) { tellLogger([step]) }
+        if state.withLock({ $0.recorder.end(step, outcome, now: .now) }) { logSteps([step]) }
     }
 
-    func remember(_ properties: StreamProperties) {
-        state.withLock { $0.told.merge(properties) }
+    func addProperties(_ properties: StreamProperties) {
+        state.withLock { $0.conversationProperties.merge(properties) }
     }
 
     func property(named name: String) -> (any Sendable)? {
-        let (phase, engine, told) = state.withLock { ($0.phase, $0.engine, $0.told) }
+        let (phase, engine, conversationProperties) = state.withLock {
+            ($0.phase, $0.engine, $0.conversationProperties)
+        }
         switch name {
         case StreamProperty<ConnectionReport>.report.name:
             return state.withLock { state in
                 var state = state  // the connection's steps change while it opens
-                state.joinFirst()
+                state.reportConnection()
                 return state.recorder.report
             }
         case StreamProperty<ProxyRoute>.proxyRoute.name:
             if case .open(let route) = phase { return route } else { return nil }
         default:
-            if let value = told.value(named: name) { return value }
+            if let value = conversationProperties.value(named: name) { return value }
             guard case .open = phase else { return nil }
             return engine?.transport.property(named: name)
         }
@@ -57,14 +59,14 @@ extension ProxiedOpening {
 
 extension ProxiedOpening.State {
     /// Adds the steps of the current attempt's connection to the report, once.
-    mutating func joinFirst() {
-        guard let first, let began = firstBegan.take() else { return }
-        recorder.join(first.report.steps, begun: began)
+    mutating func reportConnection() {
+        guard let connection, let began = connectionBegan.take() else { return }
+        recorder.join(connection.report.steps, begun: began)
     }
 
     /// Removes the current attempt's connection, and adds its steps to the report.
-    mutating func takeFirst() -> Connection? {
-        joinFirst()
-        return first.take()
+    mutating func takeConnection() -> Connection? {
+        reportConnection()
+        return connection.take()
     }
 }

@@ -13,11 +13,11 @@ final class ProxiedOpening: StreamTransport {
     enum Phase {
         case deciding
         case lookingUp(LookupToken, step: Int)
-        case connecting(ProxyRouteMachine.Way)
+        case connecting(ProxyRouteMachine.Plan)
         /// TLS to the proxy with this index, through those before it.
-        case securing(ProxyRouteMachine.Way, hop: Int, TLSTransport, step: Int)
-        case conversing(ProxyRouteMachine.Way, hop: Int, TunnelTransport, step: Int)
-        case securingTarget(ProxyRouteMachine.Way, TLSTransport, step: Int)
+        case securing(ProxyRouteMachine.Plan, hop: Int, TLSTransport, step: Int)
+        case conversing(ProxyRouteMachine.Plan, hop: Int, TunnelTransport, step: Int)
+        case securingTarget(ProxyRouteMachine.Plan, TLSTransport, step: Int)
         case open(ProxyRoute)
         case failed(StreamError)
     }
@@ -27,18 +27,18 @@ final class ProxiedOpening: StreamTransport {
         var phase = Phase.deciding
         var recorder = ReportRecorder()
         /// The connection of the current attempt.
-        var first: Connection?
+        var connection: Connection?
         /// When it began; nil once its steps are in the report.
-        var firstBegan: Moment?
+        var connectionBegan: Moment?
         /// The topmost layer so far.
         var engine: Engine?
         /// The result of a lookup, set by its handler.
-        var news: Result<[IPAddress], ResolverError>?
+        var lookupResult: Result<[IPAddress], ResolverError>?
         /// When the current route must be open.
         var deadline: Moment?
         var timer: LoopTimer?
         /// The properties that the conversations with proxies provide.
-        var told = StreamProperties()
+        var conversationProperties = StreamProperties()
     }
 
     private let endpoint: Endpoint
@@ -47,7 +47,7 @@ final class ProxiedOpening: StreamTransport {
     let properties: StreamProperties
     private let resolver: any Resolver
     private let limit: Moment?
-    private let bell: WaitPoint
+    private let ownPoint: WaitPoint
     let state: Locked<State>
 
     /// - Parameters:
@@ -72,7 +72,7 @@ final class ProxiedOpening: StreamTransport {
         resolver = properties[.resolver] ?? SystemResolver.shared
         let longest = properties[.openLimit] ?? .zero
         limit = longest > .zero ? .now + longest : nil
-        bell = WaitPoint(loop: loop)
+        ownPoint = WaitPoint(loop: loop)
         state = Locked(State(machine: ProxyRouteMachine(routes, host: host, port: port, addresses: known)))
     }
 
@@ -80,20 +80,23 @@ final class ProxiedOpening: StreamTransport {
     var engine: Engine? { state.withLock { $0.engine } }
 
     var waitPoint: WaitPoint {
-        let (place, isSettled) = state.withLock { state -> (WaitPoint, Bool) in
+        let (point, isSettled) = state.withLock { state -> (WaitPoint, Bool) in
             switch state.phase {
-            case .deciding, .lookingUp, .failed: (bell, state.news != nil)
+            case .deciding, .lookingUp, .failed: (ownPoint, state.lookupResult != nil)
             case .connecting:
                 // It may have opened since the last check. In that case no further signal arrives.
-                (state.first?.placeForLayers(.reader) ?? bell, state.first?.settledStatus(.reader) != .opening)
+                (
+                    state.connection?.placeForLayers(.reader) ?? ownPoint,
+                    state.connection?.settledStatus(.reader) != .opening
+                )
             case .securing(_, _, let tls, _): (tls.waitPoint, false)
             case .conversing(_, _, let tunnel, _): (tunnel.waitPoint, false)
             case .securingTarget(_, let tls, _): (tls.waitPoint, false)
-            case .open: (state.engine?.waitPoint ?? bell, false)
+            case .open: (state.engine?.waitPoint ?? ownPoint, false)
             }
         }
-        if isSettled { place.signal([.readable, .writable]) }
-        return place
+        if isSettled { point.signal([.readable, .writable]) }
+        return point
     }
 
     // MARK: Opening
@@ -105,10 +108,10 @@ final class ProxiedOpening: StreamTransport {
                 switch phase {
                 case .deciding: try decide()
                 case .lookingUp(_, let step): finishLookup(step)
-                case .connecting(let way): try connect(way)
-                case .securing(let way, let hop, let tls, let step): try secure(way, hop, tls, step)
-                case .conversing(let way, let hop, let tunnel, let step): try converse(way, hop, tunnel, step)
-                case .securingTarget(let way, let tls, let step): try secureTarget(way, tls, step)
+                case .connecting(let plan): try connect(plan)
+                case .securing(let plan, let hop, let tls, let step): try secure(plan, hop, tls, step)
+                case .conversing(let plan, let hop, let tunnel, let step): try converse(plan, hop, tunnel, step)
+                case .securingTarget(let plan, let tls, let step): try secureTarget(plan, tls, step)
                 case .open: nil
                 case .failed(let error): throw error
                 }
@@ -125,13 +128,13 @@ final class ProxiedOpening: StreamTransport {
             throw error
         case .lookUp(let name, let families):
             beginLookup(name, families)
-        case .go(let way):
-            try beginWay(way)
+        case .take(let plan):
+            try beginRoute(plan)
         }
         return nil
     }
 
-    private func beginWay(_ way: ProxyRouteMachine.Way) throws(StreamError) {
+    private func beginRoute(_ plan: ProxyRouteMachine.Plan) throws(StreamError) {
         startTimer()
         var own = properties
         own[.proxies] = nil
@@ -141,13 +144,13 @@ final class ProxiedOpening: StreamTransport {
         own[.remoteHost] = nil
         let deadline = state.withLock { $0.deadline }
         own[.openLimit] = deadline.map { max(.milliseconds(1), Moment.now.duration(to: $0)) } ?? .zero
-        own[.tls] = way.route.hops.first?.tls
-        let place = way.route.hops.first.map { Endpoint.host($0.host, port: $0.port) } ?? endpoint
-        let connection = Connection(to: place, own, loop: bell.loop)
+        own[.tls] = plan.route.hops.first?.tls
+        let target = plan.route.hops.first.map { Endpoint.host($0.host, port: $0.port) } ?? endpoint
+        let connection = Connection(to: target, own, loop: ownPoint.loop)
         state.withLock { state in
-            state.first = connection
-            state.firstBegan = .now
-            state.phase = .connecting(way)
+            state.connection = connection
+            state.connectionBegan = .now
+            state.phase = .connecting(plan)
         }
         // An immediate failure is seen by the next check of the connection.
         do throws(StreamError) {
@@ -156,42 +159,42 @@ final class ProxiedOpening: StreamTransport {
         } catch {}
     }
 
-    private func connect(_ way: ProxyRouteMachine.Way) throws(StreamError) -> Interest? {
-        guard let connection = state.withLock({ $0.first }) else { throw .closed }
+    private func connect(_ plan: ProxyRouteMachine.Plan) throws(StreamError) -> Interest? {
+        guard let connection = state.withLock({ $0.connection }) else { throw .closed }
         switch connection.settledStatus(.reader) {
         case .opening: return [.readable, .writable]
         case .open:
             state.withLock { state in
-                state.joinFirst()
+                state.reportConnection()
                 state.engine = .other(ConnectionTransport(connection))
             }
-            try climb(way, to: 0, isSecured: true)
-        default: giveUp(connection.error(.reader) ?? .closed, at: nil, nil)
+            try addLayer(plan, for: 0, isSecured: true)
+        default: abandonRoute(connection.error(.reader) ?? .closed, at: nil, nil)
         }
         return nil
     }
 
     /// Adds the next layer: TLS to a proxy, then the conversation with it; after the last proxy, TLS to the target.
-    private func climb(_ way: ProxyRouteMachine.Way, to hop: Int, isSecured: Bool = false) throws(StreamError) {
+    private func addLayer(_ plan: ProxyRouteMachine.Plan, for hop: Int, isSecured: Bool = false) throws(StreamError) {
         guard let engine = state.withLock({ $0.engine }) else { throw .closed }
-        let route = way.route.isDirect ? nil : way.route.description
-        guard hop < way.route.hops.count else {
-            guard let configuration = properties[.tls] else { return settle(.open(way.route)) }
+        let route = plan.route.isDirect ? nil : plan.route.description
+        guard hop < plan.route.hops.count else {
+            guard let configuration = properties[.tls] else { return settle(.open(plan.route)) }
             try beginTLS(configuration, host, port, over: engine, through: route) {
-                .securingTarget(way, $0, step: $1)
+                .securingTarget(plan, $0, step: $1)
             }
             return
         }
-        let proxy = way.route.hops[hop]
+        let proxy = plan.route.hops[hop]
         if !isSecured, let configuration = proxy.tls {
             return try beginTLS(configuration, proxy.host, proxy.port, over: engine, through: route) {
-                .securing(way, hop: hop, $0, step: $1)
+                .securing(plan, hop: hop, $0, step: $1)
             }
         }
-        let tunnel = TunnelTransport(way.machines[hop], over: engine)
+        let tunnel = TunnelTransport(plan.machines[hop], over: engine)
         state.withLock { state in
-            let step = state.recorder.begin(.proxy(proxy.kind, proxy.place), now: .now)
-            state.phase = .conversing(way, hop: hop, tunnel, step: step)
+            let step = state.recorder.begin(.proxy(proxy.kind, proxy.hostAndPort), now: .now)
+            state.phase = .conversing(plan, hop: hop, tunnel, step: step)
         }
     }
 
@@ -212,49 +215,50 @@ final class ProxiedOpening: StreamTransport {
     }
 
     private func converse(
-        _ way: ProxyRouteMachine.Way, _ hop: Int, _ tunnel: TunnelTransport, _ step: Int
+        _ plan: ProxyRouteMachine.Plan, _ hop: Int, _ tunnel: TunnelTransport, _ step: Int
     ) throws(StreamError) -> Interest? {
         do throws(StreamError) {
-            defer { remember(tunnel.properties) }
+            defer { addProperties(tunnel.properties) }
             if case .wouldBlock(let interest) = try tunnel.tryOpen() {
-                return try interestInTime(interest, "waiting for the proxy \(way.route.hops[hop].place)")
+                return try interestBeforeDeadline(interest, "waiting for the proxy \(plan.route.hops[hop].hostAndPort)")
             }
         } catch {
             end(step, .failed(error))
-            giveUp(error, at: hop, tunnel.refusal)
+            abandonRoute(error, at: hop, tunnel.refusal)
             return nil
         }
         end(step, .succeeded(tunnel.summary ?? ""))
         if tunnel.hasSurplus { state.withLock { $0.engine = .other(tunnel) } }
-        try climb(way, to: hop + 1)
+        try addLayer(plan, for: hop + 1)
         return nil
     }
 
     private func secure(
-        _ way: ProxyRouteMachine.Way, _ hop: Int, _ tls: TLSTransport, _ step: Int
+        _ plan: ProxyRouteMachine.Plan, _ hop: Int, _ tls: TLSTransport, _ step: Int
     ) throws(StreamError) -> Interest? {
         do throws(StreamError) {
             if case .wouldBlock(let interest) = try tls.tryOpen() {
-                return try interestInTime(interest, "waiting for the TLS handshake with \(way.route.hops[hop].place)")
+                return try interestBeforeDeadline(
+                    interest, "waiting for the TLS handshake with \(plan.route.hops[hop].hostAndPort)")
             }
         } catch {
             end(step, .failed(error))
-            giveUp(error, at: nil, nil)
+            abandonRoute(error, at: nil, nil)
             return nil
         }
         end(step, .succeeded(tls.summary))
         state.withLock { $0.engine = .tls(tls) }
-        try climb(way, to: hop, isSecured: true)
+        try addLayer(plan, for: hop, isSecured: true)
         return nil
     }
 
     /// A target that cannot be trusted is not tried over another route.
     private func secureTarget(
-        _ way: ProxyRouteMachine.Way, _ tls: TLSTransport, _ step: Int
+        _ plan: ProxyRouteMachine.Plan, _ tls: TLSTransport, _ step: Int
     ) throws(StreamError) -> Interest? {
         do throws(StreamError) {
             if case .wouldBlock(let interest) = try tls.tryOpen() {
-                return try interestInTime(interest, "waiting for the TLS handshake")
+                return try interestBeforeDeadline(interest, "waiting for the TLS handshake")
             }
         } catch {
             end(step, .failed(error))
@@ -263,18 +267,18 @@ final class ProxiedOpening: StreamTransport {
         }
         end(step, .succeeded(tls.summary))
         state.withLock { $0.engine = .tls(tls) }
-        settle(.open(way.route))
+        settle(.open(plan.route))
         return nil
     }
 
     // MARK: Failing and closing
 
-    private func giveUp(_ error: StreamError, at hop: Int?, _ refusal: TunnelRefusal?) {
+    private func abandonRoute(_ error: StreamError, at hop: Int?, _ refusal: TunnelRefusal?) {
         let connection = state.withLock { state -> Connection? in
             state.machine.failed(error, at: hop, refusal)
             state.phase = .deciding
             state.engine = nil
-            return state.takeFirst()
+            return state.takeConnection()
         }
         connection.map(ProxiedOpening.drop)
     }
@@ -287,13 +291,13 @@ final class ProxiedOpening: StreamTransport {
             if case .failed = phase {
                 ended = state.recorder.endAll(.abandoned, now: .now)
                 state.engine = nil
-                unwanted = state.takeFirst()
+                unwanted = state.takeConnection()
             }
             return (state.timer.take(), unwanted)
         }
         timer?.cancel()
         unwanted.map(ProxiedOpening.drop)
-        tellLogger(ended)
+        logSteps(ended)
     }
 
     private static func drop(_ connection: Connection) {
@@ -311,7 +315,7 @@ final class ProxiedOpening: StreamTransport {
         case .deciding, .connecting, .securing, .conversing, .securingTarget, .failed: break
         }
         settle(.failed(.closed))
-        bell.signal([.readable, .writable])
+        ownPoint.signal([.readable, .writable])
     }
 
     // MARK: Time
@@ -323,7 +327,7 @@ final class ProxiedOpening: StreamTransport {
         let old = state.withLock { state -> LoopTimer? in
             let deadline = now + now.duration(to: limit) / max(1, state.machine.remainingRoutes)
             state.deadline = deadline
-            let timer = bell.loop.schedule(at: deadline) { [weak self] in
+            let timer = ownPoint.loop.schedule(at: deadline) { [weak self] in
                 self?.waitPoint.signal([.readable, .writable])
             }
             defer { state.timer = timer }
@@ -332,7 +336,7 @@ final class ProxiedOpening: StreamTransport {
         old?.cancel()
     }
 
-    private func interestInTime(_ interest: Interest, _ step: String) throws(StreamError) -> Interest {
+    private func interestBeforeDeadline(_ interest: Interest, _ step: String) throws(StreamError) -> Interest {
         if let deadline = state.withLock({ $0.deadline }), Moment.now >= deadline {
             throw StreamError(posix: ETIMEDOUT, .openTimedOut(step))
         }
@@ -352,8 +356,8 @@ final class ProxiedOpening: StreamTransport {
                 case .finished(let error):
                     let result: Result<[IPAddress], ResolverError> =
                         if let error { .failure(error) } else { .success(gathered.withLock { $0 }) }
-                    state.withLock { $0.news = result }
-                    bell.signal(.readable)
+                    state.withLock { $0.lookupResult = result }
+                    ownPoint.signal(.readable)
                 }
             }
             state.withLock { $0.phase = .lookingUp(token, step: step) }
@@ -365,8 +369,8 @@ final class ProxiedOpening: StreamTransport {
     }
 
     private func finishLookup(_ step: Int) -> Interest? {
-        guard let news = state.withLock({ $0.news.take() }) else { return .readable }
-        switch news {
+        guard let lookupResult = state.withLock({ $0.lookupResult.take() }) else { return .readable }
+        switch lookupResult {
         case .success(let addresses):
             end(step, .succeeded(addresses.count == 1 ? "1 address" : "\(addresses.count) addresses"))
             state.withLock { $0.machine.found(addresses) }

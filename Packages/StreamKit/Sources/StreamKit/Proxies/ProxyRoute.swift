@@ -40,13 +40,13 @@ extension ProxyRoute: Hashable {
 extension ProxyRoute: CustomStringConvertible {
     /// `SOCKS5 bastion.example:1080, HTTP 10.0.0.1:3128`, or `direct`.
     public var description: String {
-        isDirect ? "direct" : hops.map { "\($0.kind) \($0.place)" }.joined(separator: ", ")
+        isDirect ? "direct" : hops.map { "\($0.kind) \($0.hostAndPort)" }.joined(separator: ", ")
     }
 }
 
 extension StreamProxy {
     /// `host:port`, with IPv6 in brackets, for reports and messages.
-    var place: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    var hostAndPort: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     fileprivate func isSame(as other: any StreamProxy) -> Bool { other as? Self == self }
 }

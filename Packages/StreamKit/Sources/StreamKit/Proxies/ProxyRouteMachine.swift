@@ -11,12 +11,12 @@ struct ProxyRouteMachine {
         /// Look up this name for these families, and report the result.
         case lookUp(String, AddressFamilies)
         /// Take this route, and report if it fails.
-        case go(Way)
+        case take(Plan)
         case failed(StreamError)
     }
 
     /// A route with the conversation for each of its proxies.
-    struct Way {
+    struct Plan {
         let route: ProxyRoute
         let machines: [any TunnelMachine]
     }
@@ -42,8 +42,8 @@ struct ProxyRouteMachine {
     private var answers: [Query: [IPAddress]] = [:]
     private var pending: Query?
     /// The index of the target's address that the last proxy is asked for.
-    private var candidate = 0
-    private var candidates = 1
+    private var addressIndex = 0
+    private var addressCount = 1
     /// The number of additional connections that the current route has had.
     private var repeats = 0
     private var failure: StreamError?
@@ -67,7 +67,7 @@ struct ProxyRouteMachine {
         guard let route = routes.first else { return .failed(.closed) }
         do throws(StreamError) {
             var machines: [any TunnelMachine] = []
-            candidates = 1
+            addressCount = 1
             for (index, hop) in route.hops.enumerated() {
                 let isLast = index == route.hops.count - 1
                 var target =
@@ -81,14 +81,14 @@ struct ProxyRouteMachine {
                         pending = query
                         return .lookUp(query.name, families)
                     }
-                    if isLast { candidates = max(1, min(addresses.count, ProxyRouteMachine.mostAddresses)) }
+                    if isLast { addressCount = max(1, min(addresses.count, ProxyRouteMachine.mostAddresses)) }
                     if !addresses.isEmpty {
-                        target = try TunnelTarget(addresses[isLast ? candidate : 0], port: target.port)
+                        target = try TunnelTarget(addresses[isLast ? addressIndex : 0], port: target.port)
                     }
                 }
                 machines.append(try hop.machine(for: target))
             }
-            return .go(Way(route: route, machines: machines))
+            return .take(Plan(route: route, machines: machines))
         } catch {
             failure = error
             return .failed(error)
@@ -125,10 +125,10 @@ struct ProxyRouteMachine {
             repeats += 1
             if repeats > ProxyRouteMachine.mostRepeats { failure = error }
         case .address? where isLast:
-            candidate += 1
-            if candidate >= candidates { failure = error }
+            addressIndex += 1
+            if addressIndex >= addressCount { failure = error }
         case .address?, nil:
-            (candidate, repeats) = (0, 0)
+            (addressIndex, repeats) = (0, 0)
             routes.removeFirst()
             if routes.isEmpty { failure = error }
         }

@@ -41,7 +41,7 @@ extension Sentence {
             : Sentence("socks.needsUser", "%1 requires a login: set a user name and password.", proxy)
     }
 
-    static func proxyStrangeMethod(_ proxy: String, _ method: UInt8) -> Sentence {
+    static func proxyUnofferedMethod(_ proxy: String, _ method: UInt8) -> Sentence {
         Sentence(
             "socks.method", "%1 chose authentication method %2, which was not offered.", proxy, String(method))
     }
@@ -89,7 +89,7 @@ extension Sentence {
         Sentence("socks.bound", "%1 answered with an unknown address type (%2).", proxy, String(kind))
     }
 
-    static func proxyBrokeOff(_ proxy: String, _ step: String) -> Sentence {
+    static func proxyDisconnected(_ proxy: String, _ step: String) -> Sentence {
         Sentence("socks.brokeOff", "%1 closed the connection %2; it may not speak this version of SOCKS.", proxy, step)
     }
 

@@ -70,7 +70,7 @@ struct SOCKSMachine: TunnelMachine {
 
     mutating func receive(_ bytes: [UInt8]) throws(StreamError) {
         guard case .receives(let part, let length) = state, received.count + bytes.count <= length else {
-            throw StreamError(.badState, .proxyBrokeOff(name, "in the middle of its reply"))
+            throw StreamError(.badState, .proxyDisconnected(name, "in the middle of its reply"))
         }
         received += bytes
         do throws(StreamError) {
@@ -92,7 +92,7 @@ struct SOCKSMachine: TunnelMachine {
             case .receives(.authentication, _): "when it was sent the user name and password"
             default: received.isEmpty ? "without a reply" : "in the middle of its reply"
             }
-        throw StreamError(.badState, .proxyBrokeOff(name, step))
+        throw StreamError(.badState, .proxyDisconnected(name, step))
     }
 
     var properties: StreamProperties {
@@ -185,7 +185,7 @@ struct SOCKSMachine: TunnelMachine {
         case 255:
             throw StreamError(.noAcceptableMethod, .proxyNoMethod(name, offersPassword: proxy.user != nil))
         default:
-            throw StreamError(SOCKSFailure(.method, Int(method)), .proxyStrangeMethod(name, method))
+            throw StreamError(SOCKSFailure(.method, Int(method)), .proxyUnofferedMethod(name, method))
         }
     }
 

@@ -79,7 +79,7 @@ public struct SOCKSProxy: StreamProxy {
 
 extension SOCKSProxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Kind, host and port.
-    public var description: String { "\(kind) \(place)" }
+    public var description: String { "\(kind) \(hostAndPort)" }
 
     /// Kind, host and port.
     public var debugDescription: String { description }

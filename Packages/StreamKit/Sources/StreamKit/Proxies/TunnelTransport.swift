@@ -13,7 +13,7 @@ final class TunnelTransport: StreamTransport {
         /// The size of the read that the machine requested and that has not been satisfied yet.
         var wanted: Int?
         /// The wait point during work that the machine requested.
-        var bell: WaitPoint?
+        var workPoint: WaitPoint?
         var isWorkDone = false
         var surplus: [UInt8] = []
         var taken = 0
@@ -36,11 +36,11 @@ final class TunnelTransport: StreamTransport {
     }
 
     var waitPoint: WaitPoint {
-        let (bell, isDone) = state.withLock { ($0.bell, $0.isWorkDone) }
-        guard let bell else { return lower.waitPoint }
+        let (workPoint, isDone) = state.withLock { ($0.workPoint, $0.isWorkDone) }
+        guard let workPoint else { return lower.waitPoint }
         // The work may have ended before the wait began.
-        if isDone { bell.signal(.readable) }
-        return bell
+        if isDone { workPoint.signal(.readable) }
+        return workPoint
     }
 
     /// The summary of the conversation; nil before its end.
@@ -75,17 +75,17 @@ final class TunnelTransport: StreamTransport {
     }
 
     private func finishWork() {
-        let bell = state.withLock { state in
+        let workPoint = state.withLock { state in
             state.isWorkDone = true
-            return state.bell
+            return state.workPoint
         }
-        bell?.signal(.readable)
+        workPoint?.signal(.readable)
     }
 
     private func converse(_ state: inout State, _ work: inout TunnelWork?) throws(StreamError) -> OpenAttempt {
-        if state.bell != nil {
+        if state.workPoint != nil {
             guard state.isWorkDone else { return .wouldBlock(.readable) }
-            state.bell = nil
+            state.workPoint = nil
         }
         if let interest = try send(&state) { return .wouldBlock(interest) }
         while true {
@@ -111,7 +111,7 @@ final class TunnelTransport: StreamTransport {
                 case .wouldBlock(let interest): return .wouldBlock(interest)
                 }
             case .work(let wanted):
-                state.bell = WaitPoint(loop: lower.waitPoint.loop)
+                state.workPoint = WaitPoint(loop: lower.waitPoint.loop)
                 state.isWorkDone = false
                 work = wanted
                 return .wouldBlock(.readable)

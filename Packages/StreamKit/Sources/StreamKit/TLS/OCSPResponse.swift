@@ -7,7 +7,7 @@ struct OCSPResponse {
         case good
         case revoked
         /// Why the response proves nothing.
-        case worthless(String)
+        case unusable(String)
     }
 
     /// The accepted error of a clock, in seconds.
@@ -21,24 +21,24 @@ struct OCSPResponse {
     ///   - certificate: the certificate in question, and `issuer`, the certificate of its issuer.
     ///   - chain: certificates among which the signer of the response may be found.
     ///   - store: the trusted certificates.
-    ///   - moment: the time at which the response must be valid, in seconds since 1970.
+    ///   - time: the time at which the response must be valid, in seconds since 1970.
     func verdict(
         about certificate: OpaquePointer, issuer: OpaquePointer, chain: OpaquePointer?, store: OpaquePointer?,
-        at moment: Int64
+        at time: Int64
     ) -> Verdict {
         defer { ERR_clear_error() }
         let parsed = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             var position = bytes.baseAddress
             return d2i_OCSP_RESPONSE(nil, &position, bytes.count)
         }
-        guard let parsed else { return .worthless("it is malformed") }
+        guard let parsed else { return .unusable("it is malformed") }
         defer { OCSP_RESPONSE_free(parsed) }
         guard OCSP_response_status(parsed) == OCSP_RESPONSE_STATUS_SUCCESSFUL,
             let basic = OCSP_response_get1_basic(parsed)
-        else { return .worthless("the authority reports an error") }
+        else { return .unusable("the authority reports an error") }
         defer { OCSP_BASICRESP_free(basic) }
         guard OCSP_basic_verify(basic, chain, store, 0) > 0 else {
-            return .worthless("it is not signed by an authorized responder: \(OpenSSLErrors.take().text)")
+            return .unusable("it is not signed by an authorized responder: \(OpenSSLErrors.take().text)")
         }
         // The response identifies the certificate by hashes, and the authority chooses the hash function.
         for digest in [EVP_sha1(), EVP_sha256()] {
@@ -48,22 +48,22 @@ struct OCSPResponse {
             var from: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
             var until: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
             guard OCSP_resp_find_status(basic, name, &status, nil, nil, &from, &until) == 1 else { continue }
-            guard OCSPResponse.holds(from, until, at: moment) else { return .worthless("it is out of date") }
+            guard OCSPResponse.isValid(from, until, at: time) else { return .unusable("it is out of date") }
             switch status {
             case V_OCSP_CERTSTATUS_GOOD: return .good
             case V_OCSP_CERTSTATUS_REVOKED: return .revoked
-            default: return .worthless("the authority does not know the certificate")
+            default: return .unusable("the authority does not know the certificate")
             }
         }
-        return .worthless("it is about another certificate")
+        return .unusable("it is about another certificate")
     }
 
     /// Whether a time lies between two others or, without an end, after the first one (RFC 6960 §4.2.2.1).
-    private static func holds(
-        _ from: UnsafePointer<ASN1_GENERALIZEDTIME>?, _ until: UnsafePointer<ASN1_GENERALIZEDTIME>?, at moment: Int64
+    private static func isValid(
+        _ from: UnsafePointer<ASN1_GENERALIZEDTIME>?, _ until: UnsafePointer<ASN1_GENERALIZEDTIME>?, at time: Int64
     ) -> Bool {
-        var latest = time_t(moment &+ tolerance)
-        var earliest = time_t(moment &- tolerance)
+        var latest = time_t(time &+ tolerance)
+        var earliest = time_t(time &- tolerance)
         // X509_cmp_time returns -1 for "not after", 1 for "after" and 0 for an invalid time.
         guard X509_cmp_time(from, &latest) == -1 else { return false }
         guard let until else { return true }

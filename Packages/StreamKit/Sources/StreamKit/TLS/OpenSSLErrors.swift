@@ -39,7 +39,7 @@ struct OpenSSLErrors {
 
     /// Empties the queue. Checking first is twenty times as fast as clearing an empty queue.
     @inline(__always)
-    static func forget() {
+    static func clear() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }
 

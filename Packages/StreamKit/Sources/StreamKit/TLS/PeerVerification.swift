@@ -23,8 +23,8 @@ final class PeerVerification {
             if failure == nil { failure = describe(store) }
             return false
         }
-        guard !isChecked || keepsProfile(store), isTrustedKey(store, isChecked: isChecked),
-            followsRule(store, isChecked: isChecked)
+        guard !isChecked || matchesProfile(store), matchesPin(store, isChecked: isChecked),
+            passesVerifier(store, isChecked: isChecked)
         else {
             X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
             return false
@@ -35,10 +35,10 @@ final class PeerVerification {
     }
 
     /// Returns whether to continue after an error. OpenSSL calls it for each error that it finds.
-    func goesOn(after store: OpaquePointer) -> Bool {
+    func shouldContinue(after store: OpaquePointer) -> Bool {
         let error = X509_STORE_CTX_get_error(store)
         let found = describe(store)
-        guard mayOverlook(error, of: store) else {
+        guard isAllowed(error, of: store) else {
             if failure == nil { failure = found }
             return false
         }
@@ -48,11 +48,11 @@ final class PeerVerification {
     }
 
     /// Records a reason to reject the peer that is not its chain.
-    func refuse(_ error: StreamError) {
+    func reject(_ error: StreamError) {
         if failure == nil { failure = error }
     }
 
-    private func mayOverlook(_ error: CInt, of store: OpaquePointer) -> Bool {
+    private func isAllowed(_ error: CInt, of store: OpaquePointer) -> Bool {
         switch error {
         case X509_V_ERR_CERT_HAS_EXPIRED:
             let isRoot =
@@ -79,17 +79,17 @@ final class PeerVerification {
         return X509Handle.values(of: X509_STORE_CTX_get0_untrusted(store))
     }
 
-    private func keepsProfile(_ store: OpaquePointer) -> Bool {
+    private func matchesProfile(_ store: OpaquePointer) -> Bool {
         let chain = chain(store, isChecked: true)
         let isAnchored = !context.configuration.insecureAllowsAnyRoot
         guard let violation = ChainProfile.violation(of: chain, isAnchored: isAnchored) else { return true }
-        let isOwn = violation.certificate == chain.first
-        let subject = isOwn || violation.certificate.subject.isEmpty ? peer.name : violation.certificate.description
+        let isLeaf = violation.certificate == chain.first
+        let subject = isLeaf || violation.certificate.subject.isEmpty ? peer.name : violation.certificate.description
         failure = StreamError(.invalidChain, .badCertificate(subject, reason: violation.reason))
         return false
     }
 
-    private func isTrustedKey(_ store: OpaquePointer, isChecked: Bool) -> Bool {
+    private func matchesPin(_ store: OpaquePointer, isChecked: Bool) -> Bool {
         if context.configuration.pins.isEmpty { return true }
         let chain = chain(store, isChecked: isChecked)
         let candidates = isChecked ? chain[...] : chain.prefix(1)
@@ -99,10 +99,10 @@ final class PeerVerification {
         return false
     }
 
-    private func followsRule(_ store: OpaquePointer, isChecked: Bool) -> Bool {
+    private func passesVerifier(_ store: OpaquePointer, isChecked: Bool) -> Bool {
         guard let verifier = context.configuration.verifier else { return true }
         if verifier.accepts(chain(store, isChecked: isChecked), name: peer.subject?.text) { return true }
-        failure = StreamError(.invalidChain, .refusedByRule(peer.name))
+        failure = StreamError(.invalidChain, .rejectedByVerifier(peer.name))
         return false
     }
 
@@ -111,8 +111,8 @@ final class PeerVerification {
     private func describe(_ store: OpaquePointer) -> StreamError {
         let error = X509_STORE_CTX_get_error(store)
         let certificate = X509_STORE_CTX_get_current_cert(store).map { Certificate(X509Handle(sharing: $0)) }
-        let isOwn = X509_STORE_CTX_get_error_depth(store) == 0
-        let subject = isOwn ? peer.name : certificate?.description ?? peer.name
+        let isLeaf = X509_STORE_CTX_get_error_depth(store) == 0
+        let subject = isLeaf ? peer.name : certificate?.description ?? peer.name
         let now = X509Text.date(context.configuration.verificationTime ?? Int64(time(nil)))
         switch error {
         case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -133,7 +133,7 @@ final class PeerVerification {
                 .unknownRoot,
                 context.hasRoots
                     ? .unknownRoot(peer.name, issuer: certificate?.issuer ?? "an unknown authority")
-                    : .noRootsHere(peer.name))
+                    : .noTrustedRoots(peer.name))
         case X509_V_ERR_CERT_REVOKED:
             return StreamError(.certificateRevoked, .certificateRevoked(subject))
         case X509_V_ERR_UNABLE_TO_GET_CRL, X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID,

@@ -29,7 +29,7 @@ extension StreamPair {
             throw StreamError(posix: ENOTSUP)
         }
         try tls.checkEnded()
-        self.init(transport: PlainAgain(pair, tls.lower))
+        self.init(transport: PlainTransport(pair, tls.lower))
         try open()
     }
 
@@ -53,7 +53,7 @@ extension StreamPair {
         var buffer = [UInt8](repeating: 0, count: 1)
         try input.set(.readLimit, to: max(deadline - .now, .nanoseconds(1)))
         guard try await input.read(into: &buffer) == 0 else {
-            throw StreamError(.protocolViolation, .dataAfterFarewell)
+            throw StreamError(.protocolViolation, .dataAfterCloseNotify)
         }
         try input.set(.readLimit, to: limits.read)
         return try StreamPair(afterTLSOf: self)
@@ -64,7 +64,7 @@ extension StreamPair {
 }
 
 /// The transport below a pair's TLS. Every call enters that pair, so that its descriptor stays open during the call.
-private final class PlainAgain: StreamTransport {
+private final class PlainTransport: StreamTransport {
     private let pair: StreamPair
     private let lower: Engine
 

@@ -23,7 +23,7 @@ extension StreamPair {
     public init(
         securing pair: StreamPair, with configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil
     ) throws(StreamError) {
-        let lower = Engine.other(PairLayer(pair))
+        let lower = Engine.other(PairTransport(pair))
         let transport = try TLSTransport(configuration, peerName: peerName, port: port, over: lower)
         // Data that arrives later is read as TLS, and fails as such.
         if configuration.role == .client, case .moved = try? pair.input.connection.poll(.reader) {
@@ -35,7 +35,7 @@ extension StreamPair {
 }
 
 /// An open pair as the transport below another layer.
-private final class PairLayer: StreamTransport {
+private final class PairTransport: StreamTransport {
     private let pair: StreamPair
 
     init(_ pair: StreamPair) {

@@ -59,7 +59,7 @@ final class TLSContext {
     }
 
     /// Whether this is a client that verifies the server's certificates.
-    var judgesServers: Bool { configuration.role == .client && configuration.verification != .insecureNone }
+    var verifiesServers: Bool { configuration.role == .client && configuration.verification != .insecureNone }
 
     /// The number of sessions that can be resumed, for tests.
     var sessionCount: Int { sessions.withLock { $0.count } }
@@ -181,7 +181,7 @@ extension TLSContext {
         case (.server, .off): break
         }
         SSL_CTX_set_verify(context, mode) { accepted, store in
-            TLSEndpoint.of(store: store)?.noteFinding(isAccepted: accepted == 1, store) == true ? 1 : 0
+            TLSEndpoint.of(store: store)?.shouldContinue(isAccepted: accepted == 1, store) == true ? 1 : 0
         }
         SSL_CTX_set_cert_verify_callback(
             context,
@@ -192,7 +192,7 @@ extension TLSContext {
         case .client:
             if configuration.ocspStapling != .off {
                 netkit_SSL_CTX_set_status_callback(context) { ssl, _ in
-                    TLSEndpoint.of(ssl)?.judgeStatus() == true ? 1 : 0
+                    TLSEndpoint.of(ssl)?.verifyStatus() == true ? 1 : 0
                 }
             }
         case .server:
@@ -263,12 +263,12 @@ extension TLSContext {
     /// The position of the protocol that both sides support and the server prefers (RFC 7301 §3.2).
     private func choose(from offer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         for name in configuration.applicationProtocols {
-            var place = 0
-            while place < offer.count {
-                let end = place + 1 + Int(offer[place])
+            var position = 0
+            while position < offer.count {
+                let end = position + 1 + Int(offer[position])
                 guard end <= offer.count else { return nil }
-                if offer[(place + 1)..<end].elementsEqual(name.utf8) { return (place + 1)..<end }
-                place = end
+                if offer[(position + 1)..<end].elementsEqual(name.utf8) { return (position + 1)..<end }
+                position = end
             }
         }
         return nil

@@ -13,10 +13,10 @@ struct TLSDiagnosis {
         if let number = errors.alert {
             let alert = TLSAlert(number: number)
             let advice = alert.advice(hasIdentity: configuration.identity != nil)
-            return StreamError(alert.failure, .alert(peer.place, alert.name, advice: advice))
+            return StreamError(alert.failure, .alert(peer.hostAndPort, alert.name, advice: advice))
         }
-        if isHandshake, let answer = foreignBeginning {
-            return StreamError(.protocolViolation, .notTLS(peer.place, answer: answer))
+        if isHandshake, let answer = foreignProtocol {
+            return StreamError(.protocolViolation, .notTLS(peer.hostAndPort, answer: answer))
         }
         for (reason, failure) in TLSDiagnosis.reasons where errors.contains(reason) {
             return StreamError(failure, sentence(for: failure))
@@ -24,7 +24,7 @@ struct TLSDiagnosis {
         let isOurs = !errors.entries.contains { $0.library == ERR_LIB_SSL }
         return isOurs
             ? StreamError(.internalFailure, .internalFailure(errors.text))
-            : StreamError(.protocolViolation, .protocolBroken(peer.place, reason: errors.text))
+            : StreamError(.protocolViolation, .protocolViolated(peer.hostAndPort, reason: errors.text))
     }
 
     /// Errors that OpenSSL found here; alerts from the peer are handled above. Every other error is a protocol
@@ -54,18 +54,18 @@ struct TLSDiagnosis {
 
     private func sentence(for failure: TLSFailure) -> Sentence {
         switch failure {
-        case .badRecordMAC: .recordChanged(peer.name)
+        case .badRecordMAC: .recordAltered(peer.name)
         case .certificateRequired: .clientCertificateMissing()
         case .protocolVersion:
-            .versionRefused(peer.place, configuration.minimumVersion, configuration.maximumVersion)
-        case .negotiation: .nothingInCommon(peer.name, reason: errors.text)
+            .versionRefused(peer.hostAndPort, configuration.minimumVersion, configuration.maximumVersion)
+        case .negotiation: .noCommonParameters(peer.name, reason: errors.text)
         case .badConfiguration: .internalFailure(errors.text)
-        default: .protocolBroken(peer.place, reason: errors.text)
+        default: .protocolViolated(peer.hostAndPort, reason: errors.text)
         }
     }
 
     /// The protocol that the peer speaks, if its first bytes do not begin a TLS record (RFC 8446 §5.1); otherwise nil.
-    private var foreignBeginning: String? {
+    private var foreignProtocol: String? {
         guard let first = beginning.first else { return nil }
         if (20...23).contains(first), beginning.count < 2 || beginning[1] == 3 { return nil }
         func begins(with text: String) -> Bool { beginning.starts(with: text.utf8) }

@@ -5,12 +5,12 @@ internal import Glibc
 extension TLSEndpoint {
     /// Requests a response, if the configuration says so.
     func requestStatus() {
-        guard context.judgesServers, context.configuration.ocspStapling != .off else { return }
+        guard context.verifiesServers, context.configuration.ocspStapling != .off else { return }
         netkit_SSL_request_ocsp(ssl)
     }
 
     /// Returns whether to continue. OpenSSL calls it on a client, after verifying the certificates.
-    func judgeStatus() -> Bool {
+    func verifyStatus() -> Bool {
         let configuration = context.configuration
         guard configuration.ocspStapling != .off, configuration.verification != .insecureNone else { return true }
         var bytes: UnsafePointer<UInt8>?
@@ -33,12 +33,12 @@ extension TLSEndpoint {
         {
         case .good: return true
         case .revoked: return refuse(.certificateRevoked, .certificateRevoked(peer.name))
-        case .worthless(let reason): return refuse(.badCertificateStatus, .statusWorthless(peer.name, reason))
+        case .unusable(let reason): return refuse(.badCertificateStatus, .statusUnusable(peer.name, reason))
         }
     }
 
     private func refuse(_ failure: TLSFailure, _ sentence: Sentence) -> Bool {
-        refusePeer(StreamError(failure, sentence))
+        rejectPeer(StreamError(failure, sentence))
         return false
     }
 

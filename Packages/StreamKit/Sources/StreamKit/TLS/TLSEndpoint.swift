@@ -43,7 +43,7 @@ final class TLSEndpoint {
     init(
         _ configuration: borrowing TLSConfiguration, _ context: TLSContext, _ peer: TLSPeer, over lower: Engine
     ) throws(StreamError) {
-        OpenSSLErrors.forget()
+        OpenSSLErrors.clear()
         let below = TLSLower(lower)
         guard let ssl = SSL_new(context.pointer) else {
             throw StreamError(.internalFailure, .internalFailure(OpenSSLErrors.take().text))
@@ -61,7 +61,7 @@ final class TLSEndpoint {
         SSL_set_bio(ssl, bio, bio)
         SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
         if returnsToPlain { netkit_SSL_set_read_ahead(ssl, 0) }
-        try tellNames()
+        try setNames()
         requestStatus()
         if context.configuration.role == .client { SSL_set_connect_state(ssl) } else { SSL_set_accept_state(ssl) }
     }
@@ -70,7 +70,7 @@ final class TLSEndpoint {
         SSL_free(ssl)
     }
 
-    private func tellNames() throws(StreamError) {
+    private func setNames() throws(StreamError) {
         var isSet = true
         if let name = peer.indicatedName { isSet = netkit_SSL_set_tlsext_host_name(ssl, name) == 1 }
         if context.configuration.verification == .full, let parameters = SSL_get0_param(ssl) {
@@ -105,7 +105,7 @@ extension TLSEndpoint {
             }
         }
         if lower.hasUnsent, let interest = try flushForHandshake() { return .wouldBlock(interest) }
-        OpenSSLErrors.forget()
+        OpenSSLErrors.clear()
         lower.beginTurn()
         let result = SSL_do_handshake(ssl)
         if result == 1 {
@@ -131,7 +131,7 @@ extension TLSEndpoint {
 
     /// Makes sure that OpenSSL has verified the peer.
     private func acceptPeer() throws(StreamError) {
-        guard context.judgesServers else { return }
+        guard context.verifiesServers else { return }
         guard SSL_get_verify_result(ssl) == Int(X509_V_OK), SSL_get0_peer_certificate(ssl) != nil else {
             throw fail(StreamError(.invalidChain, .badCertificate(peer.name, reason: "it was not verified")))
         }
@@ -143,14 +143,14 @@ extension TLSEndpoint {
     }
 
     /// Returns whether to continue. Called by OpenSSL for each certificate and each error.
-    func noteFinding(isAccepted: Bool, _ store: OpaquePointer?) -> Bool {
+    func shouldContinue(isAccepted: Bool, _ store: OpaquePointer?) -> Bool {
         if isAccepted { return true }
-        return store.map(verification.goesOn(after:)) ?? false
+        return store.map(verification.shouldContinue(after:)) ?? false
     }
 
     /// Records why the handshake is aborted, if the certificates are not the reason.
-    func refusePeer(_ error: StreamError) {
-        verification.refuse(error)
+    func rejectPeer(_ error: StreamError) {
+        verification.reject(error)
     }
 
     /// Keeps a session to resume later. Called by OpenSSL.
@@ -190,7 +190,7 @@ extension TLSEndpoint {
         if hasFinished { return .ended }
         try checkOpen()
         if let interest = try flush() { return .wouldBlock(interest) }
-        OpenSSLErrors.forget()
+        OpenSSLErrors.clear()
         lower.beginTurn()
         var count = 0
         let result = bytes.withUnsafeBytes { SSL_write_ex(ssl, $0.baseAddress, $0.count, &count) }
@@ -220,7 +220,7 @@ extension TLSEndpoint {
             try checkOpen()
             if let interest = try flush() { return .wouldBlock(interest) }
             hasFinished = true
-            OpenSSLErrors.forget()
+            OpenSSLErrors.clear()
             // 0 means that the peer's close_notify has not arrived, which does not matter here.
             if SSL_shutdown(ssl) < 0 { throw fail(diagnose(isHandshake: false)) }
             // OpenSSL answers a peer's request for new keys (RFC 8446 §4.6.3) even after close_notify.
@@ -245,9 +245,9 @@ extension TLSEndpoint {
         guard case .open = phase, !hasFinished else { return }
         hasFinished = true
         guard (try? flush()) == .some(nil) else { return }
-        OpenSSLErrors.forget()
+        OpenSSLErrors.clear()
         SSL_shutdown(ssl)
-        OpenSSLErrors.forget()
+        OpenSSLErrors.clear()
         _ = try? flush()
     }
 
@@ -266,7 +266,7 @@ extension TLSEndpoint {
         // A caller that only reads may wait for the answer to bytes that are still unsent here. If sending fails, the
         // writer reports it.
         if lower.hasUnsent { _ = try? lower.flush() }
-        OpenSSLErrors.forget()
+        OpenSSLErrors.clear()
         lower.beginTurn()
         return nil
     }
@@ -296,12 +296,12 @@ extension TLSEndpoint {
     private func interest(inHandshake: Bool) throws(StreamError) -> Interest {
         if let error = lower.readFailure { throw inHandshake ? fail(error) : error }
         if lower.isEnded {
-            guard inHandshake else { throw StreamError(.closedWithoutNotify, .truncated(peer.place)) }
-            throw fail(StreamError(.closedAbruptly, .closedInHandshake(peer.place)))
+            guard inHandshake else { throw StreamError(.closedWithoutNotify, .truncated(peer.hostAndPort)) }
+            throw fail(StreamError(.closedAbruptly, .closedInHandshake(peer.hostAndPort)))
         }
         if inHandshake, let error = lower.writeFailure { throw fail(error) }
         if lower.received > TLSEndpoint.mostOverhead {
-            throw fail(StreamError(.protocolViolation, .onlyOverhead(peer.place, bytes: lower.received)))
+            throw fail(StreamError(.protocolViolation, .onlyOverhead(peer.hostAndPort, bytes: lower.received)))
         }
         if SSL_want(ssl) == SSL_WRITING { return lower.writeInterest }
         if lower.isTurnSpent {

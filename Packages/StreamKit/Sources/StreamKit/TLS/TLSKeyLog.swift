@@ -7,12 +7,12 @@
 /// Anyone with these lines can read the traffic, so no environment variable turns this on. Two key logs are equal if
 /// one is a copy of the other: make one and keep it.
 public struct TLSKeyLog: Sendable, Hashable {
-    private let identity: Identity<@Sendable (String) -> Void>
+    private let identity: IdentityBox<@Sendable (String) -> Void>
 
     /// Makes a log. `write` receives each line in the format of `SSLKEYLOGFILE`, without a line break. It must not use
     /// the stream.
     public init(_ write: @escaping @Sendable (_ line: String) -> Void) {
-        identity = Identity(write)
+        identity = IdentityBox(write)
     }
 
     func write(_ line: String) {

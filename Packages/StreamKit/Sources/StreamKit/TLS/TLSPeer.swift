@@ -46,8 +46,8 @@ struct TLSPeer: Sendable, Hashable {
         let indicatedName: String? = if case .host(let name) = indicated { name } else { nil }
         self.indicatedName = indicatedName
         // Connections of a group share sessions over every route, and also where TLS does not know the route below it.
-        let place = port.map { TLSSessionTable<TLSSession>.Scope.port($0, through: route) }
-        let scope = configuration.sessionGroup.map { .group($0) } ?? place
+        let portScope = port.map { TLSSessionTable<TLSSession>.Scope.port($0, through: route) }
+        let scope = configuration.sessionGroup.map { .group($0) } ?? portScope
         if configuration.resumesSessions, let subject, let scope {
             sessionKey = .init(peerName: subject.text, indicatedName: indicatedName, scope: scope)
         } else {
@@ -59,7 +59,7 @@ struct TLSPeer: Sendable, Hashable {
     var name: String { subject?.text ?? "the peer" }
 
     /// The peer for messages about a connection, as the first word of a sentence.
-    var place: String {
+    var hostAndPort: String {
         guard let subject else { return "The peer" }
         return port.map { "\(subject.text) port \($0)" } ?? subject.text
     }

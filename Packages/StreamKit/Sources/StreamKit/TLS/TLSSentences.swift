@@ -35,7 +35,7 @@ extension Sentence {
             peer, issuer)
     }
 
-    static func noRootsHere(_ peer: String) -> Sentence {
+    static func noTrustedRoots(_ peer: String) -> Sentence {
         Sentence(
             "tls.noRoots",
             "The certificate of %1 cannot be verified: this machine has no trusted roots. Install the package ca-certificates, "
@@ -73,7 +73,7 @@ extension Sentence {
             subject)
     }
 
-    static func statusWorthless(_ subject: String, _ reason: String) -> Sentence {
+    static func statusUnusable(_ subject: String, _ reason: String) -> Sentence {
         Sentence(
             "tls.badStatus", "The OCSP response for the certificate of %1 is not usable: %2.", subject, reason)
     }
@@ -99,7 +99,7 @@ extension Sentence {
             peer, found)
     }
 
-    static func refusedByRule(_ peer: String) -> Sentence {
+    static func rejectedByVerifier(_ peer: String) -> Sentence {
         Sentence("tls.rule", "The certificate of %1 was rejected by this program's own verification rule.", peer)
     }
 
@@ -125,7 +125,7 @@ extension Sentence {
                 most.description)
     }
 
-    static func nothingInCommon(_ peer: String, reason: String) -> Sentence {
+    static func noCommonParameters(_ peer: String, reason: String) -> Sentence {
         Sentence("tls.negotiation", "The TLS handshake with %1 found no common parameters: %2.", peer, reason)
     }
 
@@ -142,7 +142,7 @@ extension Sentence {
             : Sentence("tls.alertAdvice", "%1 ended TLS with the alert “%2”: %3.", peer, meaning, advice)
     }
 
-    static func protocolBroken(_ peer: String, reason: String) -> Sentence {
+    static func protocolViolated(_ peer: String, reason: String) -> Sentence {
         Sentence("tls.protocol", "%1 violated the TLS protocol: %2.", peer, reason)
     }
 
@@ -165,7 +165,7 @@ extension Sentence {
             peer)
     }
 
-    static func recordChanged(_ peer: String) -> Sentence {
+    static func recordAltered(_ peer: String) -> Sentence {
         Sentence("tls.changed", "Data from %1 was altered in transit: a TLS record failed verification.", peer)
     }
 
@@ -256,7 +256,7 @@ extension Sentence {
         "tls.notEnded",
         "TLS has not ended in both directions: first finish the output and read the input to its end.")
 
-    static let dataAfterFarewell = Sentence(
+    static let dataAfterCloseNotify = Sentence(
         "tls.dataAfterFarewell", "The peer sent data over TLS after both sides agreed to end it.")
 
     static let startTLSEnded = Sentence("startTLS.ended", "The server closed the connection before TLS began.")

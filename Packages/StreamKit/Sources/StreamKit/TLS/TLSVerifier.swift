@@ -15,11 +15,11 @@ public struct TLSVerifier: Sendable, Hashable {
     /// peer.
     public typealias Rule = @Sendable (_ chain: [Certificate], _ name: String?) -> Bool
 
-    private let identity: Identity<Rule>
+    private let identity: IdentityBox<Rule>
 
     /// Makes a verifier from a rule.
     public init(_ rule: @escaping Rule) {
-        identity = Identity(rule)
+        identity = IdentityBox(rule)
     }
 
     func accepts(_ chain: [Certificate], name: String?) -> Bool {

@@ -29,9 +29,9 @@ enum X509Text {
 
     /// `2026-11-21 08:39:22 UTC`.
     static func date(_ seconds: Int64) -> String {
-        var moment = time_t(seconds)
+        var time = time_t(seconds)
         var parts = tm()
-        guard gmtime_r(&moment, &parts) != nil else { return "an unreadable date" }
+        guard gmtime_r(&time, &parts) != nil else { return "an unreadable date" }
         func padded(_ number: CInt) -> String { number < 10 ? "0\(number)" : "\(number)" }
         return "\(Int(parts.tm_year) + 1900)-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday)) "
             + "\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec)) UTC"

@@ -18,7 +18,7 @@ import Testing
     }
 
     /// Opens the stream, and returns its log messages with their levels.
-    private func told(_ pair: StreamPair) async throws -> [String] {
+    private func messages(_ pair: StreamPair) async throws -> [String] {
         try pair.set(.logger, to: logger)
         do throws(StreamError) {
             try pair.open()
@@ -33,7 +33,7 @@ import Testing
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let open = listener.address
         let closed = SocketAddress.ip(.v4(.loopback), port: 1)
-        let lines = try await told(StreamPair(addresses: [closed, open], name: "www.test"))
+        let lines = try await messages(StreamPair(addresses: [closed, open], name: "www.test"))
         try #require(lines.count == 2, "\(lines)")
         #expect(lines[0].hasPrefix("info connect 127.0.0.1:1: ") && lines[0].contains("refused"))
         #expect(lines[1] == "debug connect \(open): connected")
@@ -50,7 +50,7 @@ import Testing
         resolver.script("nowhere.test", [.fail(.hostNotFound)])
         let pair = StreamPair(host: "nowhere.test", port: 80)
         try pair.set(.resolver, to: resolver)
-        let lines = try await told(pair)
+        let lines = try await messages(pair)
         #expect(lines.count == 1 && lines[0].hasPrefix("info lookup nowhere.test: "), "\(lines)")
     }
 
@@ -68,7 +68,7 @@ import Testing
         let pair = StreamPair(host: "www.test", port: 80)
         let socks = SOCKSProxy(host: "127.0.0.1", port: proxy.port, user: "joe", password: "hidden")
         try pair.set(.proxies, to: [ProxyRoute(socks)])
-        let lines = try await told(pair)
+        let lines = try await messages(pair)
         await proxy.finished()
         try #require(lines.count == 2, "\(lines)")
         #expect(lines[0] == "debug connect 127.0.0.1:\(proxy.port): connected")
@@ -85,7 +85,7 @@ import Testing
         }
         let pair = StreamPair(address: server.listener.address)
         try pair.set(.tls, to: TLSConfiguration())
-        let lines = try await told(pair)
+        let lines = try await messages(pair)
         #expect(lines.count == 2 && lines[1].hasPrefix("info TLS "), "\(lines)")
         await server.finished()
     }

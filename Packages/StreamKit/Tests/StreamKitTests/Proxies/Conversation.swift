@@ -15,7 +15,7 @@ struct Conversation: Sendable {
         case established(String, surplus: [UInt8])
         case failed(StreamError)
         /// The machine did not follow the script.
-        case strayed(String)
+        case mismatch(String)
     }
 
     var lines: [Line]
@@ -29,39 +29,39 @@ struct Conversation: Sendable {
     func run(_ machine: any TunnelMachine, splitAt splits: Set<Int> = []) -> Outcome {
         var machine = machine
         var lines = lines[...]
-        var said: [UInt8] = []
+        var pending: [UInt8] = []
         var offset = 0
         do throws(StreamError) {
             while true {
                 switch try machine.next() {
                 case .send(let bytes):
                     guard case .client(let expected)? = lines.popFirst(), expected == bytes else {
-                        return .strayed("said \(bytes)")
+                        return .mismatch("sent \(bytes)")
                     }
-                case .work: return .strayed("asked for work")
+                case .work: return .mismatch("asked for work")
                 case .receive(let limit):
-                    guard limit > 0 else { return .strayed("asked for nothing") }
-                    if said.isEmpty {
+                    guard limit > 0 else { return .mismatch("asked for nothing") }
+                    if pending.isEmpty {
                         switch lines.popFirst() {
-                        case .proxy(let bytes)?: said = bytes
+                        case .proxy(let bytes)?: pending = bytes
                         case .end?:
                             try machine.receiveEnd()
                             continue
-                        default: return .strayed("asked for \(limit) bytes")
+                        default: return .mismatch("asked for \(limit) bytes")
                         }
                     }
-                    var count = min(limit, said.count)
+                    var count = min(limit, pending.count)
                     if let split = splits.filter({ $0 > offset && $0 < offset + count }).min() {
                         count = split - offset
                     }
                     offset += count
-                    let piece = Array(said[..<count])
-                    said.removeFirst(count)
+                    let piece = Array(pending[..<count])
+                    pending.removeFirst(count)
                     try machine.receive(piece)
                 case .established(let summary, let surplus):
                     // Bytes of the proxy beyond those asked for are the target's, and remain to be read.
-                    guard lines.isEmpty else { return .strayed("ended before \(lines)") }
-                    return .established(summary, surplus: surplus + said)
+                    guard lines.isEmpty else { return .mismatch("ended before \(lines)") }
+                    return .established(summary, surplus: surplus + pending)
                 }
             }
         } catch {

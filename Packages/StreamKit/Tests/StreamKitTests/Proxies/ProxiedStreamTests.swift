@@ -37,9 +37,9 @@ import Testing
         try pair.set(.socksProxy, to: socks(proxy))
         try pair.open()
         try await pair.output.writeAll(Array("ping".utf8))
-        var heard: [UInt8] = []
-        while heard.count < 13 { heard += try await pair.input.read(upTo: 13 - heard.count) }
-        #expect(heard == Array("220 helloping".utf8))
+        var received: [UInt8] = []
+        while received.count < 13 { received += try await pair.input.read(upTo: 13 - received.count) }
+        #expect(received == Array("220 helloping".utf8))
         #expect(resolver.requests.isEmpty)
         #expect(pair[.remoteHostName] == "www.test" && pair[.remotePort] == 80)
         #expect(pair[.remoteAddress] == proxy.listener.address)
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test("SK-123: no proxy is used unless set, and it can be set only before opening")
-    func notByItself() async throws {
+    func notUnlessSet() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
         try pair.open()
@@ -169,11 +169,11 @@ import Testing
     func unknownName() async throws {
         let proxy = try FakeProxy()
         let pair = StreamPair(
-            host: "nobody.test", port: 80,
+            host: "missing.test", port: 80,
             properties: properties(ProxyRoute(socks(proxy, here: true)), ProxyRoute(socks(proxy))))
         let error = await failure(of: pair)
         #expect(error?.domain == .netDB)
-        #expect(pair.report.failure?.kind == .lookup("nobody.test"))
+        #expect(pair.report.failure?.kind == .lookup("missing.test"))
     }
 
     @Test(

@@ -23,8 +23,8 @@ import Testing
         switch machine.next() {
         case .lookUp(let name, let families): return "look up \(name) \(families == .all ? "all" : "v4")"
         case .failed(let error): return "failed \(error.domain.rawValue) \(error.code)"
-        case .go(let way):
-            guard var last = way.machines.last else { return "go direct" }
+        case .take(let plan):
+            guard var last = plan.machines.last else { return "go direct" }
             guard case .success(.send(let bytes)?) = Result(catching: { try Self.request(&last) }) else { return "?" }
             let target =
                 switch (bytes[0], bytes[3]) {
@@ -33,7 +33,7 @@ import Testing
                 case (_, _) where bytes[4..<8] == [0, 0, 0, 1]: String(decoding: bytes[9...].dropLast(), as: UTF8.self)
                 default: bytes[4..<8].map(String.init).joined(separator: ".")
                 }
-            return "go \(way.route), ask for \(target)"
+            return "go \(plan.route), ask for \(target)"
         }
     }
 
@@ -141,11 +141,11 @@ import Testing
         var machine = machine(ProxyRoute(socks("a", here: true), socks("b.test")), .direct)
         #expect(next(&machine) == "look up b.test all")
         machine.found([IPAddress("192.0.2.1")!])
-        guard case .go(let way) = machine.next() else {
+        guard case .take(let plan) = machine.next() else {
             Issue.record("no route")
             return
         }
-        #expect(way.machines.count == 2)
+        #expect(plan.machines.count == 2)
         var again = machine
         machine.failed(Self.refused, at: 0, .address)
         #expect(next(&machine) == "go direct")

@@ -18,15 +18,15 @@ import Testing
     private func open(_ tunnel: TunnelTransport, _ proxy: TestWire, _ answers: [[UInt8]]) throws -> Bool {
         var answers = answers[...]
         var expected = [3, 10][...]
-        var heard = 0
+        var received = 0
         for _ in 0..<200 {
             if case .opened = try tunnel.tryOpen() { return true }
             var buffer = [UInt8](repeating: 0, count: 64)
             var span = buffer.mutableSpan
             var bytes = span.mutableBytes
-            if case .moved(let count) = try proxy.tryRead(into: &bytes) { heard += count }
-            if let next = expected.first, heard >= next {
-                heard -= next
+            if case .moved(let count) = try proxy.tryRead(into: &bytes) { received += count }
+            if let next = expected.first, received >= next {
+                received -= next
                 expected.removeFirst()
                 if let answer = answers.popFirst() {
                     #expect(try proxy.tryWrite(answer.span.bytes) == .moved(answer.count))

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: TLSVersion.allCases, [1, 3, .max])
-    func bothGoOnInPlain(_ version: TLSVersion, _ most: Int) async throws {
+    func bothContinueWithoutTLS(_ version: TLSVersion, _ most: Int) async throws {
         let (client, server) = try await openPairs(version, most: most)
         try await client.output.writeAll([1, 2, 3])
         #expect(try await bytes(3, from: server) == [1, 2, 3])
@@ -55,7 +55,7 @@ import Testing
 
     /// The peer may continue without waiting for our close_notify; the data it sends then must arrive.
     @Test(arguments: TLSVersion.allCases)
-    func nothingThatFollowsTheFarewellIsLost(_ version: TLSVersion) async throws {
+    func dataAfterCloseNotifyArrives(_ version: TLSVersion) async throws {
         let (client, server) = try await openPairs(version)
         // The server has received the client's close_notify, so all of its data is on the wire before the client reads.
         try await client.output.finish()
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// The properties of TLS are gone.
-    @Test func whatIsPlainSaysSo() async throws {
+    @Test func plainPairsHaveNoTLSProperties() async throws {
         let (client, server) = try await openPairs()
         #expect(client[.tlsInformation] != nil && client[.exporterBinding] != nil)
         async let ended = client.endingTLS()
@@ -112,7 +112,7 @@ import Testing
     }
 
     /// A peer that asks for new keys after our close_notify gets no answer: it would appear amid the plain data.
-    @Test func nothingOfTLSFollowsTheFarewell() throws {
+    @Test func noTLSFollowsCloseNotify() throws {
         var configuration = Self.authority.client
         configuration.returnsToPlain = true
         let (clientWire, serverWire) = TestWire.pair()
@@ -138,7 +138,7 @@ import Testing
         #expect(clientWire.transcript.count == sent)
     }
 
-    @Test func notWithoutBeingPrepared() async throws {
+    @Test func notWithoutReturnsToPlain() async throws {
         let (client, server) = try await openPairs(returnsToPlain: false)
         try await client.output.finish()
         let error = await #expect(throws: StreamError.self) { try await server.endingTLS() }
@@ -160,7 +160,7 @@ import Testing
     }
 
     /// A check beside a transfer on another thread is neither a failure nor an event.
-    @Test func lookingGoesOnBesideATransfer() async throws {
+    @Test func checksMayRunBesideATransfer() async throws {
         let (client, server) = try await openPairs()
         async let ended = client.endingTLS()
         let plainServer = try await server.endingTLS()
@@ -176,7 +176,7 @@ import Testing
     }
 
     /// The peer never sends close_notify.
-    @Test func waitingForTheFarewellHasALimit() async throws {
+    @Test func waitingForCloseNotifyHasALimit() async throws {
         let (client, server) = try await openPairs()
         await #expect(throws: StreamError.timedOut) { try await client.endingTLS(within: .milliseconds(1)) }
         client.close()

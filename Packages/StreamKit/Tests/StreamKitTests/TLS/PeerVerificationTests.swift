@@ -69,7 +69,7 @@ import Testing
         #expect(result.client?.description.contains("names no host at all") == true)
     }
 
-    @Test func theConfigurationsNameGoesBeforeTheStreams() throws {
+    @Test func theConfigurationsNameTakesPrecedence() throws {
         let authority = TestAuthority()
         var client = authority.client
         client.peerName = "www.example.org"
@@ -149,7 +149,7 @@ import Testing
 
     /// A certificate that the user names is trusted, root or not. One that claims to be a root must be one.
     @Test(arguments: ["", "Root"])
-    func anAuthorityThatIsNotWhatItSays(name: String) throws {
+    func aFalseRootIsRefused(name: String) throws {
         var options = TestCertificate.Options()
         options.subject = name
         options.isAuthority = true
@@ -173,7 +173,7 @@ import Testing
         ("ann@example.org", true), ("\"a@b\"@example.org", true), ("ann@evil.test@example.org", false),
         ("@example.org", false), ("ann", false), ("ann@", false),
     ])
-    func aMailAddressIsOne(_ address: String, _ isRight: Bool) throws {
+    func mailAddressesMustBeValid(_ address: String, _ isRight: Bool) throws {
         let authority = TestAuthority()
         var server = TLSConfiguration(server: try authority.issue().identity())
         server.clientAuthentication = .required
@@ -201,7 +201,7 @@ import Testing
         #expect(early.client?.description.contains("clock") == true)
     }
 
-    @Test func anotherMomentThanNow() throws {
+    @Test func anotherTimeThanNow() throws {
         let authority = TestAuthority()
         let certificate = authority.issue()
         var client = authority.client
@@ -310,7 +310,7 @@ import Testing
         #expect(try open(attacker, chain: [certificate], client: client).client?.tlsFailure == .invalidChain)
     }
 
-    @Test func aRuleOfOnesOwn() throws {
+    @Test func aVerifierOfYourOwn() throws {
         let authority = TestAuthority()
         let certificate = authority.issue()
         let names = LineRecorder()
@@ -351,14 +351,14 @@ import Testing
         #expect(try outcome(stranger).client?.tlsFailure == .peerUnknownAuthority)
 
         client.identity = nil
-        let nobody = try TLSPair(client: client, server: server)
+        let anonymous = try TLSPair(client: client, server: server)
         if authentication == .requested {
-            #expect(try nobody.open() == (nil, nil))
+            #expect(try anonymous.open() == (nil, nil))
         } else {
-            let told = try outcome(nobody)
-            #expect(told.server?.tlsFailure == .certificateRequired)
-            #expect(told.client?.tlsFailure == (version == .tls13 ? .certificateRequired : .peerHandshakeFailure))
-            #expect(told.client?.description.contains("client certificate") == true)
+            let outcomes = try outcome(anonymous)
+            #expect(outcomes.server?.tlsFailure == .certificateRequired)
+            #expect(outcomes.client?.tlsFailure == (version == .tls13 ? .certificateRequired : .peerHandshakeFailure))
+            #expect(outcomes.client?.description.contains("client certificate") == true)
         }
     }
 

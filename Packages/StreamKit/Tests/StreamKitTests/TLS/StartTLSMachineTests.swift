@@ -6,38 +6,38 @@ import Testing
 /// The dialogues before TLS, whole, at every split and byte by byte.
 struct StartTLSMachineTests {
     /// The server's lines, and the commands that the client sends.
-    private struct Talk: Sendable {
+    private struct Dialogue: Sendable {
         var kind: StartTLSProtocol
-        var says: [String]
+        var lines: [String]
         var commands: [String]
     }
 
-    private static let talks = [
-        Talk(kind: .ftp, says: ["220 ready\r\n", "234 go\r\n"], commands: ["AUTH TLS\r\n"]),
-        Talk(
+    private static let dialogues = [
+        Dialogue(kind: .ftp, lines: ["220 ready\r\n", "234 go\r\n"], commands: ["AUTH TLS\r\n"]),
+        Dialogue(
             kind: .ftp,
-            says: ["120 soon\r\n220-Welcome\r\n  all\r\n220-more\r\n220 ready\r\n", "234-well\r\n234 go\r\n"],
+            lines: ["120 soon\r\n220-Welcome\r\n  all\r\n220-more\r\n220 ready\r\n", "234-well\r\n234 go\r\n"],
             commands: ["AUTH TLS\r\n"]),
-        Talk(
+        Dialogue(
             kind: .smtp,
-            says: ["220-a\r\n220 b\r\n", "250-me\r\n250-SIZE 9\r\n250-starttls\r\n250 HELP\r\n", "220 go\r\n"],
+            lines: ["220-a\r\n220 b\r\n", "250-me\r\n250-SIZE 9\r\n250-starttls\r\n250 HELP\r\n", "220 go\r\n"],
             commands: ["EHLO localhost\r\n", "STARTTLS\r\n"]),
-        Talk(
-            kind: .smtp, says: ["220 b\n", "250-me\n250 STARTTLS\n", "220\n"],
+        Dialogue(
+            kind: .smtp, lines: ["220 b\n", "250-me\n250 STARTTLS\n", "220\n"],
             commands: ["EHLO localhost\r\n", "STARTTLS\r\n"]),
-        Talk(
-            kind: .imap, says: ["* OK [CAPABILITY STARTTLS] hello\r\n", "* CAPABILITY X\r\na OK begin\r\n"],
+        Dialogue(
+            kind: .imap, lines: ["* OK [CAPABILITY STARTTLS] hello\r\n", "* CAPABILITY X\r\na OK begin\r\n"],
             commands: ["a STARTTLS\r\n"]),
-        Talk(kind: .pop3, says: ["+OK <1@host>\r\n", "+OK begin\r\n"], commands: ["STLS\r\n"]),
+        Dialogue(kind: .pop3, lines: ["+OK <1@host>\r\n", "+OK begin\r\n"], commands: ["STLS\r\n"]),
     ]
 
     /// Plays a dialogue in pieces of these sizes. Returns the client's commands.
     private static func play(
-        _ kind: StartTLSProtocol, _ says: [String], pieces: (Int) -> [Int]
+        _ kind: StartTLSProtocol, _ lines: [String], pieces: (Int) -> [Int]
     ) throws(StreamError) -> (commands: [String], isSecure: Bool) {
         var machine = StartTLSMachine(kind)
         var commands: [String] = []
-        for text in says {
+        for text in lines {
             var rest = Array(text.utf8)[...]
             for size in pieces(rest.count) where !rest.isEmpty {
                 try machine.receive(rest.prefix(size))
@@ -48,24 +48,24 @@ struct StartTLSMachineTests {
         return (commands, machine.next() == .secure)
     }
 
-    @Test func talksAtEverySplit() throws {
-        for talk in Self.talks {
-            let longest = talk.says.map(\.utf8.count).max() ?? 0
+    @Test func dialoguesAtEverySplit() throws {
+        for dialogue in Self.dialogues {
+            let longest = dialogue.lines.map(\.utf8.count).max() ?? 0
             for split in 0...longest {
-                let (commands, isSecure) = try Self.play(talk.kind, talk.says) { [split, max(0, $0 - split)] }
-                #expect(commands == talk.commands && isSecure)
+                let (commands, isSecure) = try Self.play(dialogue.kind, dialogue.lines) { [split, max(0, $0 - split)] }
+                #expect(commands == dialogue.commands && isSecure)
             }
-            let (commands, isSecure) = try Self.play(talk.kind, talk.says) { Array(repeating: 1, count: $0) }
-            #expect(commands == talk.commands && isSecure)
+            let (commands, isSecure) = try Self.play(dialogue.kind, dialogue.lines) { Array(repeating: 1, count: $0) }
+            #expect(commands == dialogue.commands && isSecure)
         }
     }
 
     @Test("A byte after the consent is an error", arguments: ["x", "\r\n", "220 again\r\n", "\u{16}"])
     func injected(_ extra: String) {
-        for talk in Self.talks {
-            var says = talk.says
-            says[says.count - 1] += extra
-            let error = #expect(throws: StreamError.self) { try Self.play(talk.kind, says) { [$0] } }
+        for dialogue in Self.dialogues {
+            var lines = dialogue.lines
+            lines[lines.count - 1] += extra
+            let error = #expect(throws: StreamError.self) { try Self.play(dialogue.kind, lines) { [$0] } }
             #expect(error?.description.contains("between the server's consent") == true)
         }
     }
@@ -89,8 +89,8 @@ struct StartTLSMachineTests {
         (.imap, ["* OK\r\n", "* BYE\r\n"], "“* BYE”"), (.pop3, ["-ERR\r\n"], "the pop3 greeting"),
         (.pop3, ["+OK\r\n", "-ERR no\r\n"], "“-ERR no”"),
     ])
-    func refused(_ kind: StartTLSProtocol, _ says: [String], _ words: String) {
-        let error = #expect(throws: StreamError.self) { try Self.play(kind, says) { [$0] } }
+    func refused(_ kind: StartTLSProtocol, _ lines: [String], _ words: String) {
+        let error = #expect(throws: StreamError.self) { try Self.play(kind, lines) { [$0] } }
         #expect(error?.isPOSIX(71) == true && error?.description.contains(words) == true, "\(error?.description ?? "")")
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// The abuses that the TLS protocol allows a peer.
 @Suite struct TLSEndpointTests {
-    @Test func messagesWithoutDataEndSometime() throws {
+    @Test func messagesWithoutDataAreBounded() throws {
         let authority = SharedAuthority()
         let (clientWire, serverWire) = TestWire.pair(capacity: 4 << 20)
         let client = try TLSTransport(authority.client, peerName: "www.example.org", over: .other(clientWire))
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Key updates (RFC 8446 §4.6.3), as many as the peer likes, and all of them on the wire already.
-    @Test func oneCallTakesOnlySoMuchOverhead() async throws {
+    @Test func overheadPerCallIsBounded() async throws {
         let authority = SharedAuthority()
         let (clientWire, serverWire) = TestWire.pair(capacity: 4 << 20)
         let client = try TLSTransport(authority.client, peerName: "www.example.org", over: .other(clientWire))

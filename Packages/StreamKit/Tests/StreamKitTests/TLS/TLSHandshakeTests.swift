@@ -112,7 +112,7 @@ import Testing
         ("SSH-2.0-OpenSSH_9.2\r\n", "SSH"),
         ("* OK IMAP4rev1\r\n", "IMAP"),
         ("+OK POP3\r\n", "POP3"),
-        ("hello world, who are you?\r\n", "hello world"),
+        ("hello world, what is this?\r\n", "hello world"),
         ("\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}", "not a TLS record"),
     ])
     func theAnswerOfAnotherProtocol(answer: String, said: String) throws {

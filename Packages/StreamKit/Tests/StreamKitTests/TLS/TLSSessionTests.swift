@@ -219,7 +219,7 @@ import Testing
         #expect(try contexts.context(for: Self.authority.client).sessionCount == 0)
     }
 
-    @Test func whatARelaxationLetPassIsNotResumed() throws {
+    @Test func relaxedSessionsAreNotResumed() throws {
         let authority = TestAuthority()
         let contexts = TLSContextCache()
         var client = authority.client

@@ -70,7 +70,7 @@ import Testing
         #expect(received == first + [8, 9])
     }
 
-    @Test func aReaderSendsWhatIsUnsent() throws {
+    @Test func aReaderSendsUnsentBytes() throws {
         let pair = try openPair(capacity: 5000)
         #expect(try pair.client.write(pattern(10_000)) == .moved(10_000))
         var buffer = [UInt8](repeating: 0, count: 65536)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: TLSVersion.allCases)
-    func farewellIsAnEndAndTheOtherDirectionGoesOn(version: TLSVersion) throws {
+    func closeNotifyEndsOneDirectionOnly(version: TLSVersion) throws {
         let pair = try openPair(version)
         _ = try pair.client.write([1, 2, 3])
         #expect(try pair.client.tryFinish() == .ended)
@@ -133,7 +133,7 @@ import Testing
         #expect(ended)
     }
 
-    @Test func closeSaysFarewell() throws {
+    @Test func closeSendsCloseNotify() throws {
         let pair = try openPair()
         pair.client.close()
         var buffer = [UInt8](repeating: 0, count: 10)
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test("TLS truncation: a cut at every byte is an error", arguments: TLSVersion.allCases)
-    func aCutAtEveryPlaceIsTruncation(version: TLSVersion) throws {
+    func aCutAtEveryByteIsTruncation(version: TLSVersion) throws {
         // Signatures vary in length, so the end of the handshake is determined for each connection.
         for cut in 0... {
             let pair = try openPair(version)
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func truncationIsAnEndForWhoAllowsIt() throws {
+    @Test func truncationIsAnEndIfAllowed() throws {
         let pair = try openPair { $0.allowsTruncation = true }
         _ = try pair.server.write(pattern(30))
         let written = pair.serverWire.state.withLock { $0.written }
@@ -170,7 +170,7 @@ import Testing
         #expect(try pair.client.read(&buffer) == .ended)
     }
 
-    @Test func theLowerErrorComesOut() throws {
+    @Test func theLowerErrorIsReported() throws {
         let pair = try openPair()
         pair.clientWire.set { $0.readFailsAfter = 0 }
         var buffer = [UInt8](repeating: 0, count: 100)
@@ -195,8 +195,8 @@ import Testing
         #expect(error?.tlsFailure == .badRecordMAC)
         // The failure is final in both directions.
         #expect(throws: StreamError.self) { try pair.client.write([1]) }
-        let told = #expect(throws: StreamError.self) { while true { _ = try pair.server.read(&buffer) } }
-        #expect(told?.tlsFailure == .peerBadRecordMAC)
+        let alert = #expect(throws: StreamError.self) { while true { _ = try pair.server.read(&buffer) } }
+        #expect(alert?.tlsFailure == .peerBadRecordMAC)
     }
 
     @Test func nothingMovesBeforeTheHandshake() throws {

@@ -140,7 +140,7 @@ extension ProxyScriptSource {
         case .text(let text): return try ProxyScript(text)
         case .url(let text):
             guard let url = URL(string: text), url.isFileURL else {
-                throw StreamError(posix: ENOTSUP, .scriptElsewhere(text))
+                throw StreamError(posix: ENOTSUP, .scriptNotLocal(text))
             }
             return try ProxyScript(file: url.path(percentEncoded: false))
         }

@@ -50,11 +50,11 @@ struct ProxyScriptAnswer {
         case "SOCKS4": kind = .socks4
         default: return nil
         }
-        guard let place = rest.first, rest.count == 1 else { return nil }
+        guard let hostAndPort = rest.first, rest.count == 1 else { return nil }
         // Users and paths are not allowed here, although ProxyServer's text may contain them.
-        if place.contains(where: { "@/?#".contains($0) }) { return nil }
+        if hostAndPort.contains(where: { "@/?#".contains($0) }) { return nil }
         do throws(StreamError) {
-            return .server(try ProxyServer("\(kind.rawValue)://\(place)"))
+            return .server(try ProxyServer("\(kind.rawValue)://\(hostAndPort)"))
         } catch {
             return nil
         }

@@ -52,7 +52,7 @@ struct ProxyScriptConversation {
     ///   invalid answer.
     mutating func next() throws(StreamError) -> Step {
         guard let (letter, text) = try takeFrame() else {
-            if hasEnded { throw .script(isReady ? .scriptDied : .scriptNotStarted) }
+            if hasEnded { throw .script(isReady ? .scriptEndedEarly : .scriptNotStarted) }
             return .receive
         }
         switch letter {

@@ -47,21 +47,21 @@ final class ProxyScriptProcess: Sendable {
             while true {
                 switch try conversation.next() {
                 case .receive:
-                    try pair.input.set(.readLimit, to: try left())
+                    try pair.input.set(.readLimit, to: try remainingTime())
                     let count = try await pair.input.read(into: &buffer)
                     conversation.receive(buffer[..<count])
                 case .send(let bytes):
-                    try pair.output.set(.writeLimit, to: try left())
+                    try pair.output.set(.writeLimit, to: try remainingTime())
                     try await pair.output.writeAll(bytes)
                 case .lookUp(let name):
                     let reply = conversation.found(await addresses(of: name, resolver))
-                    try pair.output.set(.writeLimit, to: try left())
+                    try pair.output.set(.writeLimit, to: try remainingTime())
                     try await pair.output.writeAll(reply)
                 case .finish(let choices): return choices
                 }
             }
         } catch {
-            throw explained(error)
+            throw mapped(error)
         }
     }
 
@@ -76,21 +76,21 @@ final class ProxyScriptProcess: Sendable {
             while true {
                 switch try conversation.next() {
                 case .receive:
-                    try pair.input.set(.readLimit, to: try left())
+                    try pair.input.set(.readLimit, to: try remainingTime())
                     let count = try pair.input.read(into: &buffer)
                     conversation.receive(buffer[..<count])
                 case .send(let bytes):
-                    try pair.output.set(.writeLimit, to: try left())
+                    try pair.output.set(.writeLimit, to: try remainingTime())
                     try pair.output.writeAll(bytes)
                 case .lookUp(let name):
                     let reply = conversation.found(blockingAddresses(of: name, resolver))
-                    try pair.output.set(.writeLimit, to: try left())
+                    try pair.output.set(.writeLimit, to: try remainingTime())
                     try pair.output.writeAll(reply)
                 case .finish(let choices): return choices
                 }
             }
         } catch {
-            throw explained(error)
+            throw mapped(error)
         }
     }
 
@@ -120,16 +120,16 @@ final class ProxyScriptProcess: Sendable {
 
     // MARK: Time
 
-    private func left() throws(StreamError) -> Duration {
-        let left = ContinuousClock.now.duration(to: deadline)
-        guard left > .zero else { throw .timedOut }
-        return left
+    private func remainingTime() throws(StreamError) -> Duration {
+        let remaining = ContinuousClock.now.duration(to: deadline)
+        guard remaining > .zero else { throw .timedOut }
+        return remaining
     }
 
-    private func explained(_ error: StreamError) -> StreamError {
+    private func mapped(_ error: StreamError) -> StreamError {
         if error == .timedOut { return .script(.scriptTooSlow(limit), underlying: error) }
         // The process ended during a write to it.
-        if error.isPOSIX(EPIPE) || error.isPOSIX(ECONNRESET) { return .script(.scriptDied, underlying: error) }
+        if error.isPOSIX(EPIPE) || error.isPOSIX(ECONNRESET) { return .script(.scriptEndedEarly, underlying: error) }
         return error
     }
 }

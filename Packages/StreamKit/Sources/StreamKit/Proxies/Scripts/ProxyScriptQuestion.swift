@@ -25,8 +25,8 @@ struct ProxyScriptQuestion: Equatable {
         }
         let host = name.ascii
         guard !host.isEmpty, host.utf8.allSatisfy({ Self.isPlain($0) || $0 == UInt8(ascii: ":") }) else { return nil }
-        let place = (host.contains(":") ? "[\(host)]" : host) + (url.port.map { ":\($0)" } ?? "")
-        var full = "\(scheme)://\(place)"
+        let authority = (host.contains(":") ? "[\(host)]" : host) + (url.port.map { ":\($0)" } ?? "")
+        var full = "\(scheme)://\(authority)"
         if scheme == "http" || scheme == "ftp" {
             let path = url.path(percentEncoded: true)
             full += path.isEmpty ? "/" : path
@@ -36,7 +36,7 @@ struct ProxyScriptQuestion: Equatable {
             full += "/"
         }
         self.host = host
-        self.url = full.utf8.count <= Self.longestURL ? full : "\(scheme)://\(place)/"
+        self.url = full.utf8.count <= Self.longestURL ? full : "\(scheme)://\(authority)/"
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

@@ -7,7 +7,7 @@ extension Sentence {
     static let scriptNeedsHost = Sentence(
         "script.host", "The URL has no host, so no proxy script can decide about it.")
 
-    static func scriptElsewhere(_ url: String) -> Sentence {
+    static func scriptNotLocal(_ url: String) -> Sentence {
         Sentence(
             "script.elsewhere",
             "The proxy script at %1 must be loaded first; NetKit does that for http and https.",
@@ -22,7 +22,7 @@ extension Sentence {
         Sentence("script.failed", "The proxy script failed: %1.", trimmed(reason))
     }
 
-    static let scriptDied = Sentence(
+    static let scriptEndedEarly = Sentence(
         "script.died", "The proxy script ended without an answer: it crashed, or exceeded a limit.")
 
     static let scriptNotStarted = Sentence(

@@ -44,7 +44,7 @@ final class FileWatch: Sendable {
         while !point.isClosed(.reader) {
             let count = read(point.descriptor, &buffer, buffer.count)
             if count > 0 {
-                if concerns(buffer[..<count]) { return true }
+                if containsChange(buffer[..<count]) { return true }
             } else if count < 0, errno == EAGAIN {
                 guard await point.readerWait(for: .readable, until: nil) == .ready else { return false }
             } else if count < 0, errno == EINTR {
@@ -59,9 +59,9 @@ final class FileWatch: Sendable {
     /// Whether one of the events is about the file, or events were lost (IN_Q_OVERFLOW).
     ///
     /// struct inotify_event: watch, mask and cookie of 4 bytes each, the length of the name, the name followed by NULs.
-    private func concerns(_ events: ArraySlice<UInt8>) -> Bool {
+    private func containsChange(_ events: ArraySlice<UInt8>) -> Bool {
         var rest = events
-        var isConcerned = false
+        var hasChanged = false
         while rest.count >= 16 {
             func number(_ offset: Int) -> UInt32 {
                 rest[rest.startIndex + offset..<rest.startIndex + offset + 4].reversed().reduce(0) {
@@ -71,9 +71,9 @@ final class FileWatch: Sendable {
             let length = Int(min(number(12), 4096))
             guard rest.count >= 16 + length else { break }
             let name = rest[rest.startIndex + 16..<rest.startIndex + 16 + length].prefix { $0 != 0 }
-            if name.elementsEqual(self.name) || number(4) & UInt32(IN_Q_OVERFLOW) != 0 { isConcerned = true }
+            if name.elementsEqual(self.name) || number(4) & UInt32(IN_Q_OVERFLOW) != 0 { hasChanged = true }
             rest = rest.dropFirst(16 + length)
         }
-        return isConcerned
+        return hasChanged
     }
 }

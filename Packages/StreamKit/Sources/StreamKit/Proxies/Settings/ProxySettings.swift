@@ -79,10 +79,10 @@ public struct ProxySettings: Sendable, Hashable {
     ///   - host: a name or an address.
     ///   - port: nil for the default port of the scheme.
     public func choices(scheme: String, host: String, port: UInt16?) -> [ProxyChoice] {
-        let place = ProxyBypassList.Host(host)
+        let target = ProxyBypassList.Host(host)
         let port = port ?? ["http": 80, "https": 443, "ftp": 21, "ftps": 990][scheme]
         let isExempt =
-            host.isEmpty || (bypassesLoopback && place.isLoopback) || (bypassesSimpleNames && place.isSimpleName)
+            host.isEmpty || (bypassesLoopback && target.isLoopback) || (bypassesSimpleNames && target.isSimpleName)
             || bypass.covers(host: host, port: port)
         if isExempt { return [.direct] }
         if let script { return [.script(script)] }

@@ -4,32 +4,32 @@ internal import EventLoops
 final class ProxySettingsListener: Sendable {
     private struct State {
         var hasChange = false
-        var bell: (any DeliverySignal)?
+        var signal: (any DeliverySignal)?
     }
 
     private let state = Locked(State())
     private let point = WaitPoint()
 
-    func note() {
-        let bell = state.withLock { state in
+    func notify() {
+        let signal = state.withLock { state in
             state.hasChange = true
-            return state.bell
+            return state.signal
         }
         point.signal(.readable)
-        bell?.signal()
+        signal?.signal()
     }
 
     func end() {
         point.close()
     }
 
-    /// Signals `bell` at each change.
-    func ring(_ bell: any DeliverySignal) {
+    /// Sets the signal to send at each change.
+    func setSignal(_ signal: any DeliverySignal) {
         let hasChange = state.withLock { state in
-            state.bell = bell
+            state.signal = signal
             return state.hasChange
         }
-        if hasChange { bell.signal() }
+        if hasChange { signal.signal() }
     }
 
     /// Returns whether there was a change since the last call.

@@ -42,7 +42,7 @@ public final class ProxySettingsMonitor: Sendable {
                 state.content = content
                 return state.listeners.values.compactMap(\.listener)
             }
-            for listener in listeners { listener.note() }
+            for listener in listeners { listener.notify() }
         }
 
         func end() {

@@ -4,7 +4,7 @@ internal import EventLoops
 public final class ProxySettingsSubscription: Sendable {
     private let listener: ProxySettingsListener
     private let monitor: ProxySettingsMonitor
-    private let bell: any DeliverySignal
+    private let signal: any DeliverySignal
 
     init(
         listener: ProxySettingsListener, monitor: ProxySettingsMonitor, target: any DeliveryTarget,
@@ -12,17 +12,17 @@ public final class ProxySettingsSubscription: Sendable {
     ) {
         self.listener = listener
         self.monitor = monitor
-        bell = target.makeSignal {
+        signal = target.makeSignal {
             if listener.take() { handler(monitor) }
         }
-        listener.ring(bell)
+        listener.setSignal(signal)
     }
 
     deinit { cancel() }
 
     /// Ends the calls. If it is called on the target itself, no call follows after it returns.
     public func cancel() {
-        bell.cancel()
+        signal.cancel()
         listener.end()
     }
 }
