@@ -40,7 +40,9 @@ public protocol AuthenticationScheme: Sendable {
     /// Several requests can be in progress at a time. A conversation therefore identifies the challenged request by
     /// `sent`, not by its own last step.
     ///
-    /// - Parameter sent: The field value of the challenged request; nil if it had none.
+    /// - Parameters:
+    ///   - challenge: The challenge.
+    ///   - sent: The field value of the challenged request; nil if it had none.
     /// - Throws: ``HTTPAuthError/Code/malformedChallenge``, ``HTTPAuthError/Code/unsupportedChallenge`` or
     ///   ``HTTPAuthError/Code/unavailable`` if the conversation cannot start or continue. It must not be used
     ///   afterwards.
