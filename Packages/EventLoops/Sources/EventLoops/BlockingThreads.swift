@@ -120,8 +120,10 @@ public final class BlockingThreads: Sendable {
 
     /// Runs `call` on a thread and suspends until it has returned.
     ///
-    /// - Parameter deadline: when to give up; nil for never.
-    /// - Throws: ``WaitError``. A call that has not begun is withdrawn; one that runs goes on, and its value is dropped.
+    /// - Parameters:
+    ///   - deadline: when to give up; nil for never.
+    ///   - call: the call; its value is dropped if the wait has ended by then.
+    /// - Throws: ``WaitError``. A call that has not begun is withdrawn; one that runs goes on.
     public nonisolated(nonsending) func value<Value: Sendable>(
         until deadline: Moment? = nil, of call: @escaping @Sendable () -> Value
     ) async throws(WaitError) -> Value {
