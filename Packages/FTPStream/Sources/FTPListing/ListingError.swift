@@ -7,7 +7,7 @@ public enum ListingError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .lineTooLong(let limit):
-            "A line of the listing has more than \(limit) bytes; the server does not send a listing, or means harm."
+            "A line of the listing has more than \(limit) bytes, so it is not a directory listing."
         }
     }
 }

@@ -230,10 +230,10 @@ extension StreamError {
 
 extension Sentence {
     fileprivate static func tooManyEntries(_ limit: Int) -> Sentence {
-        Sentence("ftp.entries", "The directory has more than %1 entries; read them one by one.", "\(limit)")
+        Sentence("ftp.entries", "The directory has more than %1 entries; read them one at a time.", "\(limit)")
     }
 
     fileprivate static func noAnswer(_ command: String) -> Sentence {
-        Sentence("ftp.noAnswer", "The server's answer to %1 holds nothing that can be understood.", command)
+        Sentence("ftp.noAnswer", "The server's reply to %1 cannot be parsed.", command)
     }
 }

@@ -112,6 +112,6 @@ public struct FTPEntries: AsyncSequence, Sendable {
 
 extension Sentence {
     fileprivate static func listingTooLong(_ limit: Int) -> Sentence {
-        Sentence("ftp.listingLength", "The listing has more than %1 bytes; read its entries one by one.", "\(limit)")
+        Sentence("ftp.listingLength", "The listing has more than %1 bytes; read its entries one at a time.", "\(limit)")
     }
 }

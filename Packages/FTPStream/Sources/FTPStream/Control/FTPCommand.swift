@@ -23,7 +23,7 @@ public struct FTPCommand: Sendable, Hashable, CustomStringConvertible {
     public init(_ verb: String, bytes argument: [UInt8]) throws(FTPError) {
         guard (1...16).contains(verb.utf8.count),
             verb.utf8.allSatisfy({ (0x41...0x5A).contains($0 & 0xDF) && $0 < 0x80 })
-        else { throw .badArgument("\"\(verb.prefix(32))\" is no command.") }
+        else { throw .badArgument("\"\(verb.prefix(32))\" is not a command.") }
         self.verb = verb.uppercased()
         guard !argument.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
             throw .badArgument("the argument of \(self.verb) contains a line end or NUL.")

@@ -1,6 +1,6 @@
 internal import StreamKit
 
-/// The catalogue of FTP's sentences.
+/// The messages of FTP errors.
 extension FTPError {
     static func refused(_ command: String, _ reply: FTPReply) -> FTPError {
         FTPError(
@@ -11,20 +11,22 @@ extension FTPError {
         FTPError(
             .loginRefused, reply: reply,
             Sentence(
-                "ftp.login", "The server refused the log-in: %1 Check the user name and the password.",
+                "ftp.login", "The server rejected the login: %1 Check the user name and the password.",
                 reply.description))
     }
 
     static func accountNeeded(_ reply: FTPReply) -> FTPError {
         FTPError(
             .loginRefused, reply: reply,
-            Sentence("ftp.account", "The server wants an account besides the password: %1", reply.description))
+            Sentence("ftp.account", "The server requires an account in addition to the password: %1", reply.description)
+        )
     }
 
-    static func unexpected(_ command: String, _ reply: FTPReply) -> FTPError {
+    /// - Parameter awaited: the reply that was due, such as "reply to RETR".
+    static func unexpected(_ awaited: String, _ reply: FTPReply) -> FTPError {
         FTPError(
             .unexpectedReply, reply: reply,
-            Sentence("ftp.unexpected", "The server's answer to %1 makes no sense: %2", command, reply.description))
+            Sentence("ftp.unexpected", "The server's %1 is not valid: %2", awaited, reply.description))
     }
 
     static func notAReply(_ line: [UInt8]) -> FTPError {
@@ -37,7 +39,7 @@ extension FTPError {
     static func replyTooLong(_ limit: Int) -> FTPError {
         FTPError(
             .replyTooLong,
-            Sentence("ftp.replyTooLong", "The server sent a reply of more than %1 bytes without an end.", "\(limit)"))
+            Sentence("ftp.replyTooLong", "The server sent a reply that is longer than %1 bytes.", "\(limit)"))
     }
 
     static func sessionEnded(_ reply: FTPReply) -> FTPError {
@@ -45,26 +47,29 @@ extension FTPError {
             .connectionLost, reply: reply, Sentence("ftp.ended", "The server ended the session: %1", reply.description))
     }
 
-    static func connectionLost(_ step: String) -> FTPError {
+    /// - Parameter awaited: the reply that was due, such as "reply to RETR".
+    static func connectionLost(before awaited: String) -> FTPError {
         FTPError(
-            .connectionLost, Sentence("ftp.lost", "The server closed the control connection while %1.", step))
+            .connectionLost, Sentence("ftp.lost", "The server closed the control connection before its %1.", awaited))
     }
 
     static func notSecure(_ what: String, _ reply: FTPReply) -> FTPError {
         FTPError(
             .notSecure, reply: reply,
             Sentence(
-                "ftp.notSecure", "TLS is required for %1, and the server does not do it: %2", what, reply.description))
+                "ftp.notSecure", "TLS is required for %1, but the server refused it: %2", what, reply.description))
     }
 
     static let credentialInClear = FTPError(
-        .notSecure, Sentence("ftp.clear", "TLS is required, and the log-in would go in the clear."))
+        .notSecure, Sentence("ftp.clear", "TLS is required, but the login would be sent without it."))
 
-    static func tooManyPreliminaries(_ limit: Int, _ step: String, _ reply: FTPReply) -> FTPError {
+    /// - Parameter awaited: the reply that was due, such as "reply to RETR".
+    static func tooManyPreliminaries(_ limit: Int, _ awaited: String, _ reply: FTPReply) -> FTPError {
         FTPError(
             .unexpectedReply, reply: reply,
             Sentence(
-                "ftp.preliminaries", "The server sent more than %1 preliminary replies while %2: %3", "\(limit)", step,
+                "ftp.preliminaries", "The server sent more than %1 preliminary replies before its %2: %3", "\(limit)",
+                awaited,
                 reply.description))
     }
 
@@ -72,12 +77,12 @@ extension FTPError {
         .notSecure,
         Sentence(
             "ftp.injected",
-            "Bytes came between the server's leave to begin TLS and the handshake; somebody on the way may have put them in."
+            "Data arrived between the server's consent to TLS and the handshake; an attacker may have injected it."
         ))
 
     static let endlessTLS = FTPError(
         .unexpectedReply,
-        Sentence("ftp.endlessTLS", "The server goes on talking in TLS, though it had agreed to end it (CCC)."))
+        Sentence("ftp.endlessTLS", "The server still sends TLS data although it agreed to end TLS (CCC)."))
 
     static func badURL(_ reason: String) -> FTPError {
         FTPError(.badURL, Sentence("ftp.badURL", "The URL cannot be used with FTP: %1", reason))
@@ -91,7 +96,7 @@ extension FTPError {
         FTPError(
             .refused, reply: reply,
             Sentence(
-                "ftp.cannotResume", "The server cannot begin in the middle of the file: %1 Transfer the whole file.",
+                "ftp.cannotResume", "The server cannot start in the middle of the file: %1 Transfer the whole file.",
                 reply.description))
     }
 
@@ -99,27 +104,37 @@ extension FTPError {
         .badArgument,
         Sentence(
             "ftp.contradictorySecurity",
-            "TLS is demanded by the scheme ftps or a TLS configuration, and ftpSecurity allows clear text: set ftpSecurity to required."
+            "The scheme ftps or a TLS configuration requires TLS, but ftpSecurity allows clear text; set ftpSecurity to required."
         ))
 
     static let contradictoryConfigurations = FTPError(
         .badArgument,
         Sentence(
             "ftp.contradictoryConfigurations",
-            "The properties tls and ftpSecurity carry different TLS configurations: set one of them."))
+            "The properties tls and ftpSecurity have different TLS configurations; set only one of them."))
 
     static let appendsAtOffset = FTPError(
         .badArgument,
-        Sentence("ftp.appendsAtOffset", "A file is either added to at its end or written from an offset, not both."))
+        Sentence("ftp.appendsAtOffset", "Appending to a file and writing from an offset cannot be combined."))
 
     static let activeThroughProxy = FTPError(
         .badArgument,
-        Sentence("ftp.active", "The server cannot connect to us through a proxy: use passive mode, or no proxy."))
+        Sentence("ftp.active", "Active mode does not work through a proxy; use passive mode, or no proxy."))
 
-    static func timedOut(_ step: String) -> FTPError {
-        FTPError(.timedOut, Sentence("ftp.timedOut", "The server did not answer in time while %1.", step))
+    /// - Parameter awaited: the reply that was due, such as "reply to RETR"; nil if there was no connection yet.
+    static func timedOut(awaiting awaited: String?, after limit: Duration) -> FTPError {
+        guard let awaited else {
+            return FTPError(.timedOut, Sentence("ftp.connect", "No connection within %1.", limit.text))
+        }
+        return FTPError(
+            .timedOut, Sentence("ftp.timedOut", "Connected, but no FTP %1 within %2.", awaited, limit.text))
     }
 }
 
-extension StreamError {
+extension Duration {
+    /// The duration in milliseconds or seconds, with one decimal at most.
+    fileprivate var text: String {
+        let (value, unit) = self < .seconds(1) ? (self / .milliseconds(1), "ms") : (self / .seconds(1), "s")
+        return "\((value * 10).rounded() / 10) \(unit)".replacing(".0 ", with: " ")
+    }
 }

@@ -39,7 +39,7 @@ extension FTPControl {
             properties[.socksProxy] = nil
             return StreamPair(host: key.proxy?.host ?? key.host, port: port, properties: properties, loop: loop)
         }
-        guard let peer else { throw StreamError(.connectionLost("preparing the transfer")) }
+        guard let peer else { throw StreamError(.connectionLost(before: "reply to the setup of the transfer")) }
         return StreamPair(addresses: [.ip(peer, port: port)], name: key.host, properties: properties, loop: loop)
     }
 }

@@ -48,7 +48,7 @@ extension FTPConversation {
         case .listen:
             guard !control.isProxied else { throw StreamError(.activeThroughProxy) }
             guard let own = control.pair[.localAddress] ?? control.plain?[.localAddress], let ip = own.ipAddress else {
-                throw StreamError(.connectionLost("preparing the transfer"))
+                throw StreamError(.connectionLost(before: "reply to the setup of the transfer"))
             }
             let socket = try Socket(listeningAt: .ip(ip, port: 0), backlog: 1, loop: loop)
             listener = socket

@@ -35,7 +35,7 @@ extension FTPConversation {
                 place = control.pair.input.waitPoint
                 return .readable
             }
-            guard count > 0 else { throw StreamError(.connectionLost(control.machine.activity)) }
+            guard count > 0 else { throw StreamError(.connectionLost(before: control.machine.awaitedReply)) }
             control.received = buffer[..<count]
         }
     }

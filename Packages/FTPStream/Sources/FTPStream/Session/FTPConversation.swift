@@ -72,6 +72,12 @@ struct FTPConversation: Sendable {
 
     var isDone: Bool { if case .done = phase { true } else { false } }
 
+    /// The reply that is due, for messages; nil before the control connection is open.
+    private var awaitedReply: String? {
+        guard let control, control.pair.input.status != .opening else { return nil }
+        return control.machine.awaitedReply
+    }
+
     /// Goes on until data can be moved, the job is done, or something must be waited for.
     mutating func advance() throws(StreamError) -> Progress {
         while true {
@@ -79,7 +85,8 @@ struct FTPConversation: Sendable {
                 if isLate {
                     if case .failing(let error) = phase { throw error }
                     // A data connection that did not come about is why the server says nothing.
-                    throw data?.input.error ?? StreamError(.timedOut(control?.machine.activity ?? "connecting"))
+                    throw data?.input.error
+                        ?? StreamError(.timedOut(awaiting: awaitedReply, after: settings.replyLimit))
                 }
                 switch phase {
                 case .idle: try beginSession()

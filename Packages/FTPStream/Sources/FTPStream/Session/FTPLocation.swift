@@ -32,7 +32,7 @@ struct FTPLocation: Sendable, Hashable {
         } catch {
             throw .badURL("\(error)")
         }
-        if host.isEmpty { throw .badURL("it names no host.") }
+        if host.isEmpty { throw .badURL("it has no host.") }
         guard let port = UInt16(exactly: authority.port ?? Int(isSecure ? Self.securePort : Self.plainPort)), port > 0
         else {
             throw .badURL("its port is not between 1 and 65535.")
@@ -69,7 +69,7 @@ struct FTPLocation: Sendable, Hashable {
             }
             guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
                 rest.first != UInt8(ascii: "+"), rest.first != UInt8(ascii: "-")
-            else { throw .badURL("its \(part) has a % that is none.") }
+            else { throw .badURL("its \(part) has an invalid % escape.") }
             bytes.append(value)
             rest = rest.dropFirst(2)
         }

@@ -110,7 +110,7 @@ extension FTPMachine {
         if reply.isPositive {
             // Some servers answer the one with the other's reply.
             guard let port = PassiveReply.extendedPort(reply) ?? PassiveReply.port(reply) else {
-                throw .unexpected("the request for a data connection", reply)
+                throw .unexpected("reply to the request for a data connection", reply)
             }
             step = .connect
             return .connect(port)

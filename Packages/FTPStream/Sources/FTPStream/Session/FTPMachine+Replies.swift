@@ -14,10 +14,10 @@ extension FTPMachine {
             case .greeting, .final, .settle, .raw, .command:
                 preliminaryCount += 1
                 guard preliminaryCount <= Self.preliminaryLimit else {
-                    throw .tooManyPreliminaries(Self.preliminaryLimit, activity, reply)
+                    throw .tooManyPreliminaries(Self.preliminaryLimit, awaitedReply, reply)
                 }
                 return .awaitReply
-            default: throw .unexpected(activity, reply)
+            default: throw .unexpected(awaitedReply, reply)
             }
         }
         switch step {
@@ -87,10 +87,10 @@ extension FTPMachine {
                 isAtRest = true
                 return .ready
             }
-            guard left > 1 else { throw .unexpected("ABOR", reply) }
+            guard left > 1 else { throw .unexpected("reply to ABOR", reply) }
             step = .settle(left: left - 1, hasAsked: true)
             return hasAsked ? .awaitReply : .send(try FTPCommand("PWD"))
-        case .startTLS, .endTLS, .connect, .listen: throw .unexpected(activity, reply)
+        case .startTLS, .endTLS, .connect, .listen: throw .unexpected(awaitedReply, reply)
         }
     }
 

@@ -96,15 +96,15 @@ struct FTPMachine: Sendable {
         isSecure = login.control == .implicit
     }
 
-    /// What the session is busy with, for messages.
-    var activity: String {
+    /// The reply that the session waits for, for messages.
+    var awaitedReply: String {
         switch step {
-        case .greeting: "it was to greet"
-        case .proxyUser, .proxyPassword, .user, .password, .account: "logging in"
-        case .auth, .startTLS, .bufferSize, .protection, .clear, .endTLS: "negotiating TLS"
-        case .final: "it was to confirm the transfer"
-        case .transfer(let command), .command(let command, _), .raw(let command): "answering \(command.verb)"
-        default: "preparing the transfer"
+        case .greeting: "greeting"
+        case .proxyUser, .proxyPassword, .user, .password, .account: "reply to the login"
+        case .auth, .startTLS, .bufferSize, .protection, .clear, .endTLS: "reply to the TLS commands"
+        case .final: "confirmation of the transfer"
+        case .transfer(let command), .command(let command, _), .raw(let command): "reply to \(command.verb)"
+        default: "reply to the setup of the transfer"
         }
     }
 
@@ -148,7 +148,7 @@ struct FTPMachine: Sendable {
 
     mutating func didListen(at address: SocketAddress) throws(FTPError) -> Action {
         guard let ip = address.ipAddress?.unmapped, let port = address.port else {
-            throw .badArgument("no address to listen at.")
+            throw .badArgument("there is no address to listen on.")
         }
         self.address = .ip(ip, port: port)
         if case .v4(let ip) = ip, lacksExtendedActive { return try sendActive(ip, port) }

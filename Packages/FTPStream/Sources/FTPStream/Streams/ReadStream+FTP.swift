@@ -50,7 +50,7 @@ extension WriteStream {
         let location = try FTPConversation.converting { () throws(FTPError) in
             let location = try FTPLocation(url)
             if location.type == "d" { throw .badURL("a listing cannot be written.") }
-            if location.path.isEmpty { throw .badURL("it names no file or directory.") }
+            if location.path.isEmpty { throw .badURL("it does not name a file or directory.") }
             return location
         }
         if location.isDirectory {

@@ -47,7 +47,7 @@ extension StreamKind {
         "a file on an FTP server being written", .ftpUpload.using(.ftpAppends).using(.ftpTransferOffset))
 
     /// `WriteStream(ftpURL:)` with a directory, which it makes.
-    public static let madeFTPDirectory = StreamKind("the making of an FTP directory", .ftpSession)
+    public static let madeFTPDirectory = StreamKind("the creation of an FTP directory", .ftpSession)
 
     /// An ``FTPClient``, which sets the properties of the streams that it makes.
     public static let ftpClient = StreamKind(

@@ -76,10 +76,10 @@ struct LocalFile: ~Copyable {
 
 extension Sentence {
     fileprivate static func cannotWrite(_ path: String) -> Sentence {
-        Sentence("ftp.file", "The file %1 cannot be written, or is a link or device.", path)
+        Sentence("ftp.file", "The file %1 cannot be written, or is a link or special file.", path)
     }
 
     fileprivate static func cannotRead(_ path: String) -> Sentence {
-        Sentence("ftp.fileUnread", "The file %1 cannot be read, or is a link or device.", path)
+        Sentence("ftp.fileUnread", "The file %1 cannot be read, or is a link or special file.", path)
     }
 }

@@ -13,7 +13,7 @@ enum LocalFolder {
         guard number == EEXIST, found == 0, status.st_mode & S_IFMT == S_IFDIR else {
             throw StreamError(
                 posix: number == EEXIST ? ENOTDIR : number,
-                Sentence("ftp.folder", "The folder %1 cannot be made or is something else.", path))
+                Sentence("ftp.folder", "The folder %1 cannot be created, or is not a folder.", path))
         }
     }
 
