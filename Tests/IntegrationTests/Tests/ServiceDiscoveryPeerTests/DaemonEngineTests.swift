@@ -67,7 +67,8 @@ import Testing
         let other = try right.start("doubt", "Alive", "_http._tcp", "120")
         defer { other.stop() }
         #expect(
-            await other.shows("error: this engine cannot do that", "Avahi's library doubts nothing"), "\(other.log)")
+            await other.shows("error: the discovery engine does not support this", "Avahi's library cannot reconfirm"),
+            "\(other.log)")
     }
 
     @Test func endsWithTheDaemon() async throws {

@@ -98,7 +98,8 @@ import Testing
         let sentence =
             switch engine {
             case .embedded: "error: the name is taken by another service: Web._http._tcp.local."
-            case .daemon: "error: this engine cannot do that for Web: Avahi's library always takes another name"
+            case .daemon:
+                "error: the discovery engine does not support this for Web: Avahi's library always renames after a conflict"
             }
         #expect(await second.says(sentence), "\(second.log)")
         // The default engine does it, daemon or not.

@@ -46,7 +46,7 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
         let library = try usable()
         guard !library.isPartial || key.name.isLocal else {
             throw ServiceDiscoveryError(
-                .unsupported, name: key.name.description, detail: "Avahi's library looks in local. only")
+                .unsupported, name: key.name.description, detail: "Avahi's library browses only in local.")
         }
         let subject = DaemonQuery.Subject(key: key, interface: try Self.index(of: interface))
         let (id, known, isNew) = state.withLock { state -> (Int, [DiscoveryEvent], Bool) in
@@ -73,12 +73,12 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
         let library = try usable()
         if library.isPartial, !advertisement.renamesOnConflict {
             throw ServiceDiscoveryError(
-                .unsupported, name: advertisement.name, detail: "Avahi's library always takes another name")
+                .unsupported, name: advertisement.name, detail: "Avahi's library always renames after a conflict")
         }
         if library.isPartial, !(advertisement.domain?.isLocal ?? true) {
             throw ServiceDiscoveryError(
                 .unsupported, name: advertisement.domain?.description,
-                detail: "Avahi's library publishes in local. only")
+                detail: "Avahi's library publishes only in local.")
         }
         _ = try ServiceInstance(
             name: advertisement.name, type: advertisement.type, domain: advertisement.domain ?? .local)
@@ -116,7 +116,7 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
         let error = library.reconfirm(key, target.wireForm)
         if error == DaemonNumber.unsupported {
             throw ServiceDiscoveryError(
-                .unsupported, name: key.name.description, detail: "Avahi's library doubts nothing")
+                .unsupported, name: key.name.description, detail: "Avahi's library cannot reconfirm a record")
         }
         if error != 0 { throw DaemonNumber.error(error) }
     }
@@ -144,7 +144,7 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
         guard let interface else { return 0 }
         let index = if_nametoindex(interface)
         if index == 0 {
-            throw ServiceDiscoveryError(.badArgument, name: interface, detail: "there is no such interface")
+            throw ServiceDiscoveryError(.badArgument, name: interface, detail: "no such interface")
         }
         return index
     }

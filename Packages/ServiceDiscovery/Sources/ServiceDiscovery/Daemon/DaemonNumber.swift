@@ -17,12 +17,13 @@ enum DaemonNumber {
         switch number {
         case nameConflict: ServiceDiscoveryError(.collision, name: name)
         case badParameter, invalid:
-            ServiceDiscoveryError(.badArgument, name: name, detail: "says the discovery daemon's library")
+            ServiceDiscoveryError(.badArgument, name: name, detail: "rejected by the discovery daemon's library")
         case timeout: ServiceDiscoveryError(.timedOut, name: name)
-        case unsupported: ServiceDiscoveryError(.unsupported, name: name, detail: "the daemon's library lacks it")
+        case unsupported:
+            ServiceDiscoveryError(.unsupported, name: name, detail: "the daemon's library lacks this function")
         // Avahi's library says "unknown" where there is no bus, or no daemon on it.
         case unknown, notRunning: ServiceDiscoveryError(.daemonUnavailable, name: name)
-        case refused: ServiceDiscoveryError(.tooMuch, detail: "the daemon takes no further operation of this process")
+        case refused: ServiceDiscoveryError(.tooMuch, detail: "the daemon accepts no further operation of this process")
         default:
             ServiceDiscoveryError(
                 .daemonFailed, name: name, detail: "error \(number) of dns_sd.h", daemonNumber: Int(number))

@@ -42,14 +42,14 @@ struct InterfaceList {
     func check(_ name: String?, engine names: Set<String>?) throws(ServiceDiscoveryError) {
         for wanted in (names ?? []).sorted() + (name.map { [$0] } ?? []) {
             guard interfaces.contains(where: { $0.name == wanted }) else {
-                throw ServiceDiscoveryError(.badArgument, name: wanted, detail: "there is no such interface")
+                throw ServiceDiscoveryError(.badArgument, name: wanted, detail: "no such interface")
             }
         }
         guard let interface = interfaces.first(where: { $0.name == name }) else { return }
         let isOnlyLoopback = interface.isLoopback && links(names: nil).allSatisfy { $0.name == name }
         guard names?.contains(interface.name) ?? (interface.isLink || isOnlyLoopback) else {
             throw ServiceDiscoveryError(
-                .badArgument, name: name, detail: "the engine does not use this interface unless it is made for it")
+                .badArgument, name: name, detail: "the engine uses this interface only if it is created for it")
         }
     }
 }

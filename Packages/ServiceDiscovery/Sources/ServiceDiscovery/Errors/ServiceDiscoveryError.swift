@@ -4,7 +4,7 @@
 /// do throws(ServiceDiscoveryError) {
 ///     let type = try ServiceType("http")
 /// } catch {
-///     print(error)        // "not a valid service type: http (it begins with an underscore, as in _http._tcp)"
+///     print(error)        // "not a valid service type: http (it must begin with an underscore, as in _http._tcp)"
 /// }
 /// ```
 ///

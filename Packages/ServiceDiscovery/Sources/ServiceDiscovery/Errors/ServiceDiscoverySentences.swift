@@ -1,19 +1,19 @@
 internal import EventLoops
 
-/// The sentences that this package's errors print, so that a program can put them into its users' language.
+/// The messages of this package's errors. A program can replace them to translate them.
 ///
 /// ```swift
 /// ServiceDiscoverySentences.replace([.collision: "Den Namen {name} gibt es schon"])
 /// ```
 ///
-/// `{name}` stands for what the error is about and `{detail}` for the words of the layer below; a clause in square
-/// brackets is left out when the value in it is missing.
+/// `{name}` stands for ``ServiceDiscoveryError/name`` and `{detail}` for ``ServiceDiscoveryError/detail``. A clause in
+/// square brackets is omitted if the value in it is missing.
 public enum ServiceDiscoverySentences {
     /// The English sentences.
     public static let english: [ServiceDiscoveryError.Code: String] = [
         .collision: "the name is taken by another service[: {name}]",
-        .notFound: "there is no such service[: {name}]",
-        .busy: "an operation is under way already[: {name}]",
+        .notFound: "no such service[: {name}]",
+        .busy: "an operation is already under way[: {name}]",
         .invalidName: "not a valid service name[: {name}][ ({detail})]",
         .invalidType: "not a valid service type[: {name}][ ({detail})]",
         .invalidDomain: "not a valid domain[: {name}]",
@@ -21,18 +21,18 @@ public enum ServiceDiscoverySentences {
         .badArgument: "not a valid argument[: {name}][ ({detail})]",
         .cancelled: "the operation was cancelled[: {name}]",
         .invalidated: "the object was invalidated[: {name}]",
-        .timedOut: "nothing answered in time[: {name}]",
-        .unsupported: "this engine cannot do that[ for {name}][: {detail}]",
+        .timedOut: "no answer in time[: {name}]",
+        .unsupported: "the discovery engine does not support this[ for {name}][: {detail}]",
         .daemonUnavailable: "the discovery daemon is not running[: {detail}]",
         .daemonFailed: "the discovery daemon failed[ for {name}][: {detail}]",
         .tooMuch: "a limit of the discovery engine is reached[: {detail}]",
-        .lookupFailed: "the DNS could not be asked[ for {name}][: {detail}]",
-        .system: "the system refused[: {detail}]",
+        .lookupFailed: "the DNS lookup failed[ for {name}][: {detail}]",
+        .system: "a system call failed[: {detail}]",
     ]
 
     private static let current = Locked(english)
 
-    /// Puts other sentences in the place of those with the same code, for the whole process.
+    /// Replaces the sentences of the given codes, for the whole process.
     public static func replace(_ sentences: [ServiceDiscoveryError.Code: String]) {
         current.withLock { $0.merge(sentences) { $1 } }
     }
@@ -50,7 +50,7 @@ public enum ServiceDiscoverySentences {
         return text
     }
 
-    /// The clause with its value put in; nil if there is none, or an empty one.
+    /// The clause with its value inserted; nil if the error has no such value, or an empty one.
     private static func fill(_ clause: Substring, from error: ServiceDiscoveryError) -> String? {
         guard let open = clause.firstIndex(of: "{"), let close = clause[open...].firstIndex(of: "}") else {
             return String(clause)
@@ -66,7 +66,7 @@ public enum ServiceDiscoverySentences {
         }.map(String.init)
     }
 
-    /// A name may come from a stranger: no control characters reach a terminal or a log, and not more than 300 of them.
+    /// A safe form of a text that may come from the network: 300 characters at most, control characters replaced by `?`.
     private static func printable(_ text: String) -> String {
         String(
             text.unicodeScalars.prefix(300).map {

@@ -109,7 +109,7 @@ struct DiscoveryMachine {
         }
         guard advertisement.domain?.isLocal ?? true else {
             throw ServiceDiscoveryError(
-                .unsupported, name: advertisement.domain?.description, detail: "publishing outside of local.")
+                .unsupported, name: advertisement.domain?.description, detail: "publishing outside local.")
         }
         try Self.check(advertisement.record)
         var instance = try ServiceInstance(name: advertisement.name, type: advertisement.type)
@@ -206,7 +206,7 @@ extension DiscoveryMachine {
     private static func check(_ record: TXTRecord) throws(ServiceDiscoveryError) {
         guard record.size + 512 <= MulticastRules.largestPayload else {
             throw ServiceDiscoveryError(
-                .invalidRecord, detail: "\(record.size) bytes do not fit into a packet of multicast DNS")
+                .invalidRecord, detail: "\(record.size) bytes do not fit into a multicast DNS packet")
         }
     }
 

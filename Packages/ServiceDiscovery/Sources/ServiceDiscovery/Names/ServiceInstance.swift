@@ -26,17 +26,19 @@ public struct ServiceInstance: Sendable {
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidName`` for an empty name, one over ``longestName``
     ///   bytes, one with control characters, and where the domain makes the whole exceed 255 bytes. Nothing is cut.
     public init(name: String, type: ServiceType, domain: ServiceDomain = .local) throws(ServiceDiscoveryError) {
-        guard !name.isEmpty else { throw ServiceDiscoveryError(.invalidName, name: name, detail: "it is empty") }
+        guard !name.isEmpty else {
+            throw ServiceDiscoveryError(.invalidName, name: name, detail: "it must not be empty")
+        }
         guard name.utf8.count <= Self.longestName else {
             throw ServiceDiscoveryError(
                 .invalidName, name: name, detail: "\(name.utf8.count) bytes of UTF-8; at most \(Self.longestName)")
         }
         // RFC 6763 §4.1.1.
         guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            throw ServiceDiscoveryError(.invalidName, name: name, detail: "no control characters")
+            throw ServiceDiscoveryError(.invalidName, name: name, detail: "it must not contain control characters")
         }
         guard let fullName = DNSName(labels: [Array(name.utf8)] + type.labels + domain.name.labels) else {
-            throw ServiceDiscoveryError(.invalidName, name: name, detail: "too long together with its domain")
+            throw ServiceDiscoveryError(.invalidName, name: name, detail: "it is too long together with its domain")
         }
         self.name = name
         self.type = type.base

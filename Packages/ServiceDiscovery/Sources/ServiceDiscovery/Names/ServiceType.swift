@@ -39,14 +39,14 @@ public struct ServiceType: Sendable {
         var base = Substring(parts.removeFirst())
         if base.hasSuffix(".") { base = base.dropLast() }
         let labels = base.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard labels.count == 2 else { throw Self.invalid(text, "it has two parts, as in _http._tcp") }
+        guard labels.count == 2 else { throw Self.invalid(text, "it must have two parts, as in _http._tcp") }
         guard let transport = Transport(rawValue: labels[1].lowercased()) else {
-            throw Self.invalid(text, "it ends in _tcp or _udp")
+            throw Self.invalid(text, "it must end in _tcp or _udp")
         }
         if let rule = Self.brokenRule(of: labels[0]) { throw Self.invalid(text, rule) }
         guard parts.count <= Self.mostSubtypes else { throw Self.invalid(text, "too many subtypes") }
         for subtype in parts where !(1...63).contains(subtype.utf8.count) {
-            throw Self.invalid(text, "a subtype has 1 to 63 bytes")
+            throw Self.invalid(text, "a subtype must have 1 to 63 bytes")
         }
         self.init(application: labels[0], transport: transport, subtypes: parts)
     }
@@ -73,20 +73,22 @@ public struct ServiceType: Sendable {
     var labels: [[UInt8]] { [Array(application.utf8), Array(transport.rawValue.utf8)] }
 
     private static func brokenRule(of label: String) -> String? {
-        guard label.hasPrefix("_") else { return "it begins with an underscore, as in _http._tcp" }
+        guard label.hasPrefix("_") else { return "it must begin with an underscore, as in _http._tcp" }
         let letters = Array(label.utf8.dropFirst())
         guard (1...longestApplication).contains(letters.count) else {
-            return "the part before the transport has 1 to \(longestApplication) letters"
+            return "the part before the transport must have 1 to \(longestApplication) characters"
         }
         let isLetter = letters.map { (0x61...0x7A).contains($0 | 0x20) }
         let isHyphen = letters.map { $0 == UInt8(ascii: "-") }
         let isDigit = letters.map { (0x30...0x39).contains($0) }
         guard (0..<letters.count).allSatisfy({ isLetter[$0] || isHyphen[$0] || isDigit[$0] }) else {
-            return "only letters, digits and hyphens"
+            return "only letters, digits and hyphens are allowed"
         }
-        if !isLetter.contains(true) { return "at least one letter" }
-        if isHyphen.first == true || isHyphen.last == true { return "no hyphen at either end" }
-        if zip(isHyphen, isHyphen.dropFirst()).contains(where: { $0 && $1 }) { return "no two hyphens in a row" }
+        if !isLetter.contains(true) { return "it must contain a letter" }
+        if isHyphen.first == true || isHyphen.last == true { return "it must not begin or end with a hyphen" }
+        if zip(isHyphen, isHyphen.dropFirst()).contains(where: { $0 && $1 }) {
+            return "it must not contain two hyphens in a row"
+        }
         return nil
     }
 

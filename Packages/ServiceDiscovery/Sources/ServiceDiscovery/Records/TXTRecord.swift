@@ -98,7 +98,7 @@ public struct TXTRecord: Sendable {
     public var size: Int { entries.isEmpty ? 1 : entries.reduce(0) { $0 + Self.size(of: $1) } }
 
     private mutating func append(_ key: String, _ value: [UInt8]?) throws(ServiceDiscoveryError) {
-        guard place(of: key) == nil else { throw Self.invalid(key, "the key comes twice") }
+        guard place(of: key) == nil else { throw Self.invalid(key, "the key occurs twice") }
         try set(key, to: value)
     }
 
@@ -108,8 +108,8 @@ public struct TXTRecord: Sendable {
     }
 
     private static func checked(_ key: String, _ value: [UInt8]?) throws(ServiceDiscoveryError) -> Entry {
-        guard !key.isEmpty else { throw invalid(key, "a key is empty") }
-        guard key.utf8.allSatisfy(isKeyByte) else { throw invalid(key, "a key is printable ASCII without =") }
+        guard !key.isEmpty else { throw invalid(key, "a key must not be empty") }
+        guard key.utf8.allSatisfy(isKeyByte) else { throw invalid(key, "a key must be printable ASCII without =") }
         let entry = Entry(key: key, value: value)
         let count = size(of: entry) - 1
         guard count <= longestEntry else {

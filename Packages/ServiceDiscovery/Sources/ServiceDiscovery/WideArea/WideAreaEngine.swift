@@ -61,7 +61,7 @@ extension WideAreaEngine: DiscoveryBackend {
     ) throws(ServiceDiscoveryError) -> Int {
         throw ServiceDiscoveryError(
             .unsupported, name: advertisement.domain?.description,
-            detail: "services are published in local. only; those of other domains stand in their name servers' zones")
+            detail: "services can be published only in local.; other domains list theirs in DNS zones")
     }
 
     func update(_ operation: Int, record: TXTRecord) {}

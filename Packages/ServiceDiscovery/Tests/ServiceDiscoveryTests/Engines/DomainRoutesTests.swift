@@ -35,7 +35,7 @@ import Testing
             Issue.record("it published")
         } catch {
             #expect(error.code == .unsupported && error.name == "example.org.")
-            #expect(error.description.contains("services are published in local. only"))
+            #expect(error.description.contains("services can be published only in local."))
         }
         #expect(local.calls.isEmpty)
     }
