@@ -2,7 +2,7 @@ import NetKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ServiceStreamTests {
-    @Test("SK-012: streams are TCP: a service over UDP is refused")
+    @Test("SK-012: a stream requires _tcp: a service over UDP is refused")
     func datagrams() async throws {
         let service = try ServiceInstance(name: "Clock", type: try ServiceType("_ntp._udp"))
         let pair = StreamPair(service: service, engine: .embedded)
@@ -13,7 +13,7 @@ import Testing
             Issue.record("it opened")
         } catch {
             #expect(error.domain == .netServices && error.networkErrorNumber == .serviceBadArgument)
-            #expect("\(error)".contains("Clock._ntp._udp") && "\(error)".contains("streams are TCP"))
+            #expect("\(error)".contains("Clock._ntp._udp") && "\(error)".contains("a stream requires _tcp"))
             #expect((error.underlying as? ServiceDiscoveryError)?.code == .invalidType)
         }
     }

@@ -106,7 +106,7 @@ import Testing
         let question = try #require(questions.all.first)
         #expect(questions.all.count == 1)
         #expect(question.space.role == .proxy && question.method == proxy.method)
-        #expect(question.text.hasPrefix("The proxy at \(try proxy.url) asks for a user name and a password"))
+        #expect(question.text.hasPrefix("The proxy \(try proxy.url) requires a user name and a password"))
         #expect(question.text.contains("for \"peers\"") == (proxy != .ntlm))
         // NTLM has two legs, once for a connection.
         #expect(try proxy.challenges - before == (proxy == .ntlm ? 2 : 1))

@@ -71,7 +71,7 @@ import Testing
         #expect(user.questions[0].space.realm == "a" && user.questions[0].method == .basic)
         #expect(
             user.questions[0].text == """
-                The server at http://127.0.0.1:\(origin.port) asks for a user name and a password for "a"; the \
+                The server http://127.0.0.1:\(origin.port) requires a user name and a password for "a" (Basic). The \
                 connection is not encrypted.
                 """)
         // Below the same folder the credential goes along at once; elsewhere the server has to ask first.

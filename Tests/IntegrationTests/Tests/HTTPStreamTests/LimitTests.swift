@@ -199,7 +199,7 @@ import Testing
             try $0.set(.httpResponseLimit, to: .milliseconds(100))
         }
         #expect(loaded.error == .timedOut)
-        #expect(loaded.error?.description.contains("waiting for the server's answer") == true)
+        #expect(loaded.error?.description.contains("waiting for the response") == true)
         over.fire()
     }
 

@@ -97,7 +97,7 @@ extension HTTPLoad {
             let sender
         else { return }
         guard let stall else { return self.stall = WriteStall(taken: sender.taken, deadline: .now + limit) }
-        if Moment.now >= stall.deadline { throw .timedOut(step) }
+        if Moment.now >= stall.deadline { throw .timedOut(step, after: limit) }
     }
 
     /// True if reading from the connection would not wait.
@@ -164,7 +164,7 @@ extension HTTPLoad {
                 if let interest = try interestWhileReceiving() { return interest }
             case 0?:
                 try retry(
-                    after: .connectionLost(hasReceived ? "in the middle of the head" : "without an answer"))
+                    after: .connectionLost(hasReceived ? "in the middle of the head" : "without a response"))
                 return nil
             default:
                 break

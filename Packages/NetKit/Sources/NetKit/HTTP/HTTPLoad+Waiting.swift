@@ -79,8 +79,8 @@ extension HTTPLoad {
     mutating func checkTime() throws(StreamError) {
         guard totalDeadline != nil || responseDeadline != nil, !isOver else { return }
         let now = Moment.now
-        if let totalDeadline, now >= totalDeadline { throw .timedOut(step) }
+        if let totalDeadline, now >= totalDeadline { throw .timedOut(step, after: settings.totalLimit) }
         if case .source? = block?.reason { return restartResponseClock() }
-        if let responseDeadline, now >= responseDeadline { throw .timedOut(step) }
+        if let responseDeadline, now >= responseDeadline { throw .timedOut(step, after: settings.responseLimit) }
     }
 }

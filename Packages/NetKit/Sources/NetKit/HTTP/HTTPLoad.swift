@@ -160,8 +160,8 @@ struct HTTPLoad: ~Copyable, Sendable {
         switch phase {
         case .idle: proxies?.decision == nil ? "connecting" : "waiting for the proxy script"
         case .sending: connection?.pair.output.status == .opening ? openingStep : "sending the request"
-        case .receivingHead where sender?.isAwaitingLeave == true: "waiting for the server's leave to send the body"
-        case .receivingHead: "waiting for the server's answer"
+        case .receivingHead where sender?.isAwaitingLeave == true: "waiting for 100 (Continue)"
+        case .receivingHead: "waiting for the response"
         case .discarding, .receivingBody, .done: "receiving the body"
         }
     }
@@ -169,7 +169,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     private var openingStep: String {
         switch connection?.pair.report.steps.last(where: { $0.outcome == .underway })?.kind {
         case .lookup(let name): "looking up \(name)"
-        case .proxy(let kind, let place): "talking to the \(kind) proxy \(place)"
+        case .proxy(let kind, let place): "connecting through the \(kind) proxy \(place)"
         case .tls: "waiting for the TLS handshake"
         case .connect, .request, nil: "connecting"
         }
@@ -191,7 +191,7 @@ extension HTTPLoad {
 
     /// Prepares the request, finds or opens a connection.
     mutating func beginHop() throws(StreamError) {
-        guard let url else { throw .badURL("the request was made without one.") }
+        guard let url else { throw .badURL("the request has none.") }
         let now = Moment.now
         let origin = if let origin { origin } else { try HTTPOrigin(loading: url) }
         self.origin = origin

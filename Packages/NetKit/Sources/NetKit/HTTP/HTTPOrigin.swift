@@ -55,7 +55,7 @@ public struct HTTPOrigin: Hashable, Sendable {
         } catch {
             throw .badURL("\(error)", underlying: error)
         }
-        if host.isEmpty { throw .badURL("it names no host.") }
+        if host.isEmpty { throw .badURL("it has no host.") }
         namesPort = authority.port != nil
         guard let port = UInt16(exactly: authority.port ?? (isFTP ? 21 : isSecure ? 443 : 80)), port > 0 else {
             throw .badURL("its port is not between 1 and 65535.")

@@ -2,7 +2,7 @@ internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
-/// The catalogue of HTTP streams' sentences.
+/// The messages of HTTP streams.
 extension StreamError {
     static func http(_ number: HTTPErrorNumber, _ sentence: Sentence, underlying: (any Error)? = nil) -> StreamError {
         StreamError(domain: .http, code: number.rawValue, sentence: sentence, underlying: underlying)
@@ -15,13 +15,14 @@ extension StreamError {
     static let ftpNeedsProxy = http(
         .badURL,
         Sentence(
-            "http.ftpNeedsProxy", "HTTP fetches an ftp URL from an HTTP proxy only; without one, use FTP for it."))
+            "http.ftpNeedsProxy",
+            "An HTTP stream loads an ftp URL only through an HTTP proxy; without one, use an FTP stream."))
 
     static func sessionDecides(_ property: String, instead: String) -> StreamError {
         StreamError(
             posix: 22,  // EINVAL
             Sentence(
-                "session.prepare", "A session's prepare cannot set %1; HTTPSession.Configuration.%2 decides it.",
+                "session.prepare", "A session's prepare cannot set %1; set HTTPSession.Configuration.%2 instead.",
                 property,
                 instead))
     }
@@ -30,14 +31,14 @@ extension StreamError {
         StreamError(
             posix: 22,  // EINVAL
             Sentence(
-                "server.properties", "The connections of an HTTP server cannot have the property %1; %2 decides it.",
+                "server.properties", "The connections of an HTTP server cannot have the property %1; set %2 instead.",
                 property, instead))
     }
 
     static let lengthNeeded = http(
         .badURL,
         Sentence(
-            "http.lengthNeeded", "HTTP/1.0 cannot carry a body of unknown length; tell its length, or use HTTP/1.1."))
+            "http.lengthNeeded", "HTTP/1.0 cannot send a body of unknown length; give its length, or use HTTP/1.1."))
 
     static func redirectLoop(_ url: String) -> StreamError {
         http(.redirectionLoop, Sentence("http.redirectLoop", "The redirects lead back to %1.", url))
@@ -46,7 +47,11 @@ extension StreamError {
     static func tooManyRedirects(_ count: Int) -> StreamError {
         http(
             .redirectionLoop,
-            Sentence("http.redirects", "More than %1 redirects; the last answer was one, too.", "\(count)"))
+            Sentence("http.redirects", "Gave up after %1 redirects.", "\(count)"))
+    }
+
+    static func foreignRedirect(_ url: String) -> StreamError {
+        http(.badURL, Sentence("http.foreignRedirect", "The redirect leads to %1, which is not followed.", url))
     }
 
     static func insecureRedirect(_ url: String) -> StreamError {
@@ -71,14 +76,15 @@ extension StreamError {
             .connectionLost,
             Sentence(
                 "http.bodySpent",
-                "The request must be sent again (status %1), but its body was streamed and cannot be had twice; give a "
-                    + "body that can be made again.", "\(status)"))
+                "The request must be sent again (status %1), but its body can be read only once; use a repeatable body.",
+                "\(status)"))
     }
 
     static func bodyTooShort(_ sent: Int64, of length: Int64) -> StreamError {
         http(
             .connectionLost,
-            Sentence("http.bodyShort", "The body ended after %1 bytes, but %2 were announced.", "\(sent)", "\(length)"))
+            Sentence(
+                "http.bodyShort", "The body ended after %1 bytes, although %2 were announced.", "\(sent)", "\(length)"))
     }
 
     static func connectionLost(_ what: String, underlying: (any Error)? = nil) -> StreamError {
@@ -89,27 +95,27 @@ extension StreamError {
 
     static let connectionGone = http(
         .connectionLost,
-        Sentence("http.connectionGone", "The connection that was logged in is closed."), underlying: ConnectionGone())
+        Sentence("http.connectionGone", "The authenticated connection was closed."), underlying: ConnectionGone())
 
     static func tooManyInterim(_ count: Int) -> StreamError {
-        http(.parseFailure, Sentence("http.interim", "The server sent more than %1 interim answers.", "\(count)"))
+        http(.parseFailure, Sentence("http.interim", "The server sent more than %1 interim responses.", "\(count)"))
     }
 
     static func switchedProtocols(_ name: String) -> StreamError {
-        http(.parseFailure, Sentence("http.switched", "The server switched to %1, which was not asked for.", name))
+        http(.parseFailure, Sentence("http.switched", "The server switched to %1, which was not requested.", name))
     }
 
     static func transferCoded(_ coding: String) -> StreamError {
         http(
             .parseFailure,
             Sentence(
-                "http.transferCoded", "The body came in the transfer coding '%1', which was not asked for.", coding))
+                "http.transferCoded", "The body has the transfer coding '%1', which was not requested.", coding))
     }
 
     static func badContentCoding(_ coding: String) -> StreamError {
         http(
             .parseFailure,
-            Sentence("http.badCoding", "The body is announced as %1, but cannot be decoded as that.", coding))
+            Sentence("http.badCoding", "The body is declared as %1, but cannot be decoded as such.", coding))
     }
 
     static func decodedTooMuch(_ limit: Int64) -> StreamError {
@@ -133,10 +139,10 @@ extension StreamError {
             Sentence("http.authentication", "Authentication failed: %1.", error.description), underlying: error)
     }
 
-    static func timedOut(_ step: String) -> StreamError {
+    static func timedOut(_ step: String, after limit: Duration?) -> StreamError {
         StreamError(
             domain: .posix, code: StreamError.timedOut.code,
-            sentence: Sentence("http.timedOut", "The load was not done within its time limit; it was %1.", step))
+            sentence: Sentence("http.timedOut", "Timed out%1 %2.", limit.map { " after \($0.text)" } ?? "", step))
     }
 
     /// A message that breaks the rules, as the failure of a stream.
@@ -145,7 +151,15 @@ extension StreamError {
         let sentence =
             error.code == .truncated
             ? Sentence("http.truncated", "The server closed the connection before the body was complete.")
-            : Sentence("http.message", "The server's answer is not valid HTTP: %1.", error.description)
+            : Sentence("http.message", "The server's response is not valid HTTP: %1.", error.description)
         self = .http(number, sentence, underlying: error)
+    }
+}
+
+extension Duration {
+    /// The duration in milliseconds or seconds, with one decimal at most.
+    fileprivate var text: String {
+        let (value, unit) = self < .seconds(1) ? (self / .milliseconds(1), "ms") : (self / .seconds(1), "s")
+        return "\((value * 10).rounded() / 10) \(unit)".replacing(".0 ", with: " ")
     }
 }

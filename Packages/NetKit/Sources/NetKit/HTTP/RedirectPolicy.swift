@@ -33,7 +33,10 @@ public struct RedirectPolicy: Sendable {
     ) throws(StreamError) -> Hop? {
         guard let location = response.redirectLocation else { return nil }
         guard let target = resolve(location, against: url) else {
-            throw .badURL("the redirect's Location is no URL.")
+            throw .badURL("the redirect's Location is not a URL.")
+        }
+        guard ["http", "https"].contains(target.scheme?.lowercased()) else {
+            throw .foreignRedirect(target.publicText)
         }
         let new = try HTTPOrigin(target)
         if old.isSecure, !new.isSecure { throw .insecureRedirect(target.publicText) }

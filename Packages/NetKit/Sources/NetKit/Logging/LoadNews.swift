@@ -21,8 +21,8 @@ extension LoadLog {
     func tell(_ news: LoadNews) {
         #if Logging
         switch news {
-        case .sendsAgain: logger?.info("A kept connection was dead: the request is sent again on a new one")
-        case .triesNextProxy: logger?.info("The next proxy is tried")
+        case .sendsAgain: logger?.info("Sending the request again: the kept connection was closed")
+        case .triesNextProxy: logger?.info("Trying the next proxy")
         case .followsRedirect(let url): logger?.debug("Redirected", metadata: ["target": "\(url.placeText)"])
         }
         #endif

@@ -78,7 +78,7 @@ struct ConnectMachine: TunnelMachine {
             throw StreamError(
                 posix: EINVAL,
                 Sentence(
-                    "proxy.request", "The proxy %1 cannot be asked for %2: %3.", proxy.place, target.description,
+                    "proxy.request", "The proxy %1 cannot connect to %2: %3.", proxy.place, target.description,
                     "\(error)"),
                 underlying: error)
         }
@@ -140,7 +140,8 @@ struct ConnectMachine: TunnelMachine {
             refuse(head, body)
             try judge(isOver: true)
         default:
-            throw .tunnelBrokeOff(source.place, received.isEmpty ? "without an answer" : "in the middle of its answer")
+            throw .tunnelBrokeOff(
+                source.place, received.isEmpty ? "without a response" : "in the middle of its response")
         }
     }
 

@@ -49,11 +49,11 @@ extension StreamError {
             ? .proxy(
                 .badCredentials,
                 Sentence(
-                    "proxy.authentication", "The proxy %1 wants to know who asks for %2: %3.", proxy, target, status),
+                    "proxy.authentication", "The proxy %1 requires a login for %2: %3.", proxy, target, status),
                 underlying: refusal)
             : .proxy(
                 .tunnelConnectionFailure,
-                Sentence("proxy.refused", "The proxy %1 does not connect to %2: %3.", proxy, target, status),
+                Sentence("proxy.refused", "The proxy %1 refused to connect to %2: %3.", proxy, target, status),
                 underlying: refusal)
     }
 
@@ -69,7 +69,7 @@ extension StreamError {
     static func tunnelAnswerInvalid(_ proxy: String, _ error: HTTPMessageError) -> StreamError {
         .proxy(
             .unexpectedResponseToConnect,
-            Sentence("proxy.notHTTP", "The proxy %1 answered with something that is not HTTP: %2.", proxy, "\(error)"),
+            Sentence("proxy.notHTTP", "The proxy %1 sent a response that is not valid HTTP: %2.", proxy, "\(error)"),
             underlying: error)
     }
 
@@ -81,6 +81,6 @@ extension StreamError {
     static func tunnelInterim(_ proxy: String, _ count: Int) -> StreamError {
         .proxy(
             .unexpectedResponseToConnect,
-            Sentence("proxy.interim", "The proxy %1 sent more than %2 interim answers.", proxy, "\(count)"))
+            Sentence("proxy.interim", "The proxy %1 sent more than %2 interim responses.", proxy, "\(count)"))
     }
 }

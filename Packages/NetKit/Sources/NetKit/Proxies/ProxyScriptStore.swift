@@ -93,7 +93,8 @@ public final class ProxyScriptStore: Sendable {
             throw .proxy(
                 status == 401 ? .automaticConfigurationFileAuthentication : .automaticConfigurationFile,
                 Sentence(
-                    "script.status", "The proxy script at %1 cannot be loaded: the server answers %2.", url.publicText,
+                    "script.status", "The proxy script at %1 cannot be loaded: the server responded with %2.",
+                    url.publicText,
                     String(status)))
         }
         return try ProxyScript(bytes: bytes)

@@ -17,7 +17,8 @@ extension ProxyServer {
         guard !sendsLoginUnasked || !user.contains(":") else {
             throw StreamError(
                 posix: 22,  // EINVAL
-                Sentence("proxy.user", "The user for the proxy %1 has a colon, which Basic cannot carry.", proxy.place))
+                Sentence(
+                    "proxy.user", "The user for the proxy %1 contains a colon, which Basic cannot send.", proxy.place))
         }
         proxy.account = HTTPProxy.Account(
             user: user, password: Secret(password ?? ""), isSentUnasked: sendsLoginUnasked)
@@ -67,7 +68,7 @@ extension [ProxyChoice] {
             case .script:
                 throw StreamError(
                     posix: 95,  // ENOTSUP
-                    Sentence("proxy.script", "Which proxy to use is up to a script, which has not been run."))
+                    Sentence("proxy.script", "A script chooses the proxy, and it has not been run."))
             }
         }
         return routes

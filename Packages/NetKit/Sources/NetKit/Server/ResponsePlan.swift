@@ -41,8 +41,10 @@ struct ResponsePlan: Equatable {
         let fields = response.fields
         let status = response.status.code
         if response.version < .http10 { throw .unsendable("a response of HTTP/0.9 has no head") }
-        if status < 200 { throw .unsendable("its status is \(status), and only the final answer can be given") }
-        if fields.contains(.transferEncoding) { throw .unsendable("how it is framed is not the handler's business") }
+        if status < 200 { throw .unsendable("its status is \(status), and only a final response is allowed") }
+        if fields.contains(.transferEncoding) {
+            throw .unsendable("it has a Transfer-Encoding, which only the server sets")
+        }
         let declared = try ResponsePlan.declaredLength(fields)
         let isHead = request.request.method == .head
         var added: [UInt8] = []
@@ -83,7 +85,7 @@ struct ResponsePlan: Equatable {
         let values = fields.values(for: .contentLength)
         guard let first = values.first else { return nil }
         guard values.count == 1, let length = Int64(first), length >= 0, first.utf8.allSatisfy({ 0x30...0x39 ~= $0 })
-        else { throw .unsendable("its Content-Length is not one number") }
+        else { throw .unsendable("its Content-Length is not a single number") }
         return length
     }
 }

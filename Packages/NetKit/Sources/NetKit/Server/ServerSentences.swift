@@ -1,7 +1,7 @@
 internal import HTTPMessage
 internal import StreamKit
 
-/// The catalogue of the server's sentences.
+/// The messages of the HTTP server.
 extension StreamError {
     static func unsendable(_ reason: String) -> StreamError {
         StreamError(
@@ -9,15 +9,15 @@ extension StreamError {
     }
 
     static let answeredTwice = StreamError(
-        posix: 22, Sentence("server.twice", "The request has been answered already."))
+        posix: 22, Sentence("server.twice", "The request has already been answered."))
 
     static let notBegun = StreamError(
-        posix: 22, Sentence("server.notBegun", "There is no response to write to: begin one, with a body."))
+        posix: 22, Sentence("server.notBegun", "There is no response to write to; begin one with a body first."))
 
     static func responseTooLong(_ length: Int64) -> StreamError {
         StreamError(
             posix: 22,
-            Sentence("server.tooLong", "The response was announced with %1 bytes, and more were written.", "\(length)"))
+            Sentence("server.tooLong", "The response was announced with %1 bytes, but more were written.", "\(length)"))
     }
 
     static func responseTooShort(_ missing: Int64) -> StreamError {
@@ -27,13 +27,14 @@ extension StreamError {
     }
 
     static let requestCutShort = http(
-        .connectionLost, Sentence("server.cutShort", "The client went away in the middle of its request's body."))
+        .connectionLost,
+        Sentence("server.cutShort", "The client closed the connection in the middle of the request's body."))
 
     static func requestRefused(_ status: HTTPStatus, underlying: HTTPMessageError?) -> StreamError {
         http(
             .parseFailure,
             Sentence(
-                "server.refused", "The request's body is not acceptable; the client is told so with a %1.", "\(status)"),
+                "server.refused", "The request's body was rejected with status %1.", "\(status)"),
             underlying: underlying)
     }
 }

@@ -12,7 +12,7 @@ struct ServiceFinder: PlaceFinder {
         let task = Task {
             do throws(ServiceDiscoveryError) {
                 guard resolver.service.type.transport == .tcp else {
-                    throw ServiceDiscoveryError(.invalidType, name: description, detail: "streams are TCP")
+                    throw ServiceDiscoveryError(.invalidType, name: description, detail: "a stream requires _tcp")
                 }
                 try await find { handler(.success($0)) }
             } catch {
@@ -78,7 +78,7 @@ extension StreamError {
         self.init(
             domain: StreamErrorDomain(rawValue: error.domain.rawValue), code: error.number,
             sentence: Sentence(
-                "service.notFound", "The service %1 cannot be connected to: %2.", service, error.description),
+                "service.notFound", "Cannot connect to the service %1: %2.", service, error.description),
             underlying: error, details: details)
     }
 }

@@ -27,15 +27,21 @@ public struct AuthenticationPrompt: Sendable {
     /// An answer is the user's agreement to the weaker scheme: answer without asking only if this is nil.
     public let downgrade: HTTPAuthError?
 
-    /// The question, for people: who asks, for what, and whether others can listen.
+    /// The question as text: the server or proxy, the realm, the scheme, and a warning if the connection is not encrypted.
     public var text: String {
         let host = space.host.contains(":") ? "[\(space.host)]" : space.host
-        let asker = space.role == .proxy ? "The proxy" : "The server"
-        var text = failure.map { "\($0). " } ?? ""
-        text += "\(asker) at \(space.scheme)://\(host):\(space.port) asks for a user name and a password"
-        if let realm = space.realm, !requiresAccountDomain { text += " for \"\(realm)\"" }
-        text += space.isEncrypted ? "." : "; the connection is not encrypted."
-        if let downgrade { text += " Beware: \(downgrade)." }
+        let origin = "\(space.scheme)://\(host):\(space.port)"
+        let asker = "\(space.role == .proxy ? "The proxy" : "The server") \(origin)"
+        let realm = requiresAccountDomain ? nil : space.realm.map { " for \"\($0)\"" }
+        var text =
+            switch failure?.code {
+            case nil: "\(asker) requires a user name and a password\(realm ?? "") (\(method.name))."
+            case .credentialRefused?:
+                "Wrong user name or password\(realm ?? "") at \(origin) (\(method.name))."
+            default: "\(failure.map { "\($0). " } ?? "")\(asker) requires a user name and a password\(realm ?? "")."
+            }
+        if !space.isEncrypted { text += " The connection is not encrypted." }
+        if let downgrade { text += " Warning: \(downgrade)." }
         return text
     }
 

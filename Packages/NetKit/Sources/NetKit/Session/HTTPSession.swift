@@ -9,7 +9,7 @@ public import StreamKit
 /// ```swift
 /// var configuration = HTTPSession.Configuration()
 /// configuration.prompt = { question in
-///     print(question.text)                    // The server at http://example.org:80 asks for a user name and …
+///     print(question.text)                    // http://example.org:80 requires a user name and a password …
 ///     return .init(user: "joe", password: readPassword())
 /// }
 /// let session = HTTPSession(configuration)
@@ -84,7 +84,7 @@ public final class HTTPSession: Sendable {
         let readLimit = stream[.readLimit] ?? configuration.readLimit
         while true {
             let left = Moment.now.duration(to: end)
-            guard left > .zero else { throw .timedOut("receiving the body") }
+            guard left > .zero else { throw .timedOut("receiving the body", after: configuration.bodyLimit) }
             try stream.set(.readLimit, to: min(left, readLimit))
             let count = try await stream.read(into: &piece)
             if count == 0 { break }

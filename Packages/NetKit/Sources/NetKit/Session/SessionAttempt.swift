@@ -149,7 +149,7 @@ struct SessionAttempt {
     func prepareStream(of start: Moment) throws(StreamError) {
         if let limit = stream[.httpTotalLimit], limit > .zero {
             let left = Moment.now.duration(to: start + limit)
-            guard left > .zero else { throw .timedOut("authenticating or following redirects") }
+            guard left > .zero else { throw .timedOut("authenticating or following redirects", after: limit) }
             try stream.set(.httpTotalLimit, to: left)
         }
         var sent = request

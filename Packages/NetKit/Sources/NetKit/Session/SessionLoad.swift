@@ -50,7 +50,7 @@ struct SessionLoad {
     private var sendsWholeBody = false
 
     init(_ request: HTTPRequest, body: HTTPBody?, session: HTTPSession) throws(StreamError) {
-        guard let url = request.url else { throw .badURL("the request was made without one.") }
+        guard let url = request.url else { throw .badURL("the request has none.") }
         self.session = session
         self.request = try request.withoutLogin(url)
         self.body = body ?? request.body.map { .bytes($0) }
@@ -338,7 +338,7 @@ extension HTTPRequest {
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return self }
         (parts.user, parts.password) = (nil, nil)
-        guard let plain = parts.url else { throw .badURL("it has no form without a user.") }
+        guard let plain = parts.url else { throw .badURL("its user name cannot be removed.") }
         do throws(HTTPMessageError) {
             var request = try HTTPRequest(method: method, url: plain, version: version)
             request.fields = fields

@@ -132,7 +132,7 @@ import Testing
         #expect(lines[0] == "debug connect 127.0.0.1: connected")
         #expect(lines[1] == "debug GET http://127.0.0.1/: HTTP/1.1 204 No Content")
         #expect(lines[2].hasPrefix("info GET http://127.0.0.1/: "), "the server has hung up")
-        #expect(lines[3] == "info A kept connection was dead: the request is sent again on a new one")
+        #expect(lines[3] == "info Sending the request again: the kept connection was closed")
         #expect(lines[4] == lines[0] && lines[5] == lines[1])
     }
 }
