@@ -88,7 +88,7 @@ struct FTPOptions: ParsableArguments {
     }
 
     /// Whether the scheme of a URL is ftp or ftps.
-    static func takes(_ url: String) -> Bool {
+    static func isFTP(_ url: String) -> Bool {
         let scheme = URL(string: url)?.scheme?.lowercased()
         return scheme == "ftp" || scheme == "ftps"
     }
@@ -111,7 +111,7 @@ struct FTPTarget: ParsableArguments {
     @OptionGroup(title: "FTP") var ftp: FTPOptions
 
     func client(_ url: String) async throws -> (FTPClient, FTPPath) {
-        guard FTPOptions.takes(url), let address = URL(string: url) else {
+        guard FTPOptions.isFTP(url), let address = URL(string: url) else {
             throw ValidationError("'\(Terminal.shownURL(url))' is not an FTP URL; use ftp://HOST/PATH or ftps://.")
         }
         do {

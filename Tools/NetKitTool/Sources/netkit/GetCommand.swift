@@ -81,20 +81,20 @@ struct GetCommand: AsyncParsableCommand {
     var report = false
 
     func validate() throws {
-        if recursive, !FTPOptions.takes(url) { throw ValidationError("-r requires an ftp or ftps URL.") }
+        if recursive, !FTPOptions.isFTP(url) { throw ValidationError("-r requires an ftp or ftps URL.") }
         if resume, output == nil, !recursive {
             throw ValidationError("--resume requires -o FILE, the partial file.")
         }
         if let timeout, !(timeout > 0) { throw ValidationError("--timeout must be a number of seconds above 0.") }
         if head, data != nil { throw ValidationError("--head sends no body and cannot be combined with -d.") }
         let address = try address()
-        if FTPOptions.takes(url), !optionsOfHTTP.isEmpty {
+        if FTPOptions.isFTP(url), !httpOptions.isEmpty {
             throw ValidationError(
-                "\(optionsOfHTTP.joined(separator: ", ")): not supported for \(address.scheme ?? "") URLs, only for http "
+                "\(httpOptions.joined(separator: ", ")): not supported for \(address.scheme ?? "") URLs, only for http "
                     + "and https.")
         }
         if recursive, report { throw ValidationError("--report cannot be combined with -r.") }
-        if !FTPOptions.takes(url), ftp.tls != nil || ftp.active != nil {
+        if !FTPOptions.isFTP(url), ftp.tls != nil || ftp.active != nil {
             throw ValidationError("--tls and --active require an ftp or ftps URL.")
         }
         if address.scheme?.lowercased() == "http", !followsRedirects {
@@ -105,15 +105,15 @@ struct GetCommand: AsyncParsableCommand {
     }
 
     /// The given options that apply only to HTTP.
-    private var optionsOfHTTP: [String] {
+    private var httpOptions: [String] {
         [
             ("-X", method != nil), ("-H", !headers.isEmpty), ("-d", data != nil), ("-L", followsRedirects),
             ("--head", head), ("--compressed", compressed),
-        ].filter(\.1).map(\.0) + login.optionsOfHTTP
+        ].filter(\.1).map(\.0) + login.httpOptions
     }
 
     func run() async throws {
-        if FTPOptions.takes(url) { return try await runFTP() }
+        if FTPOptions.isFTP(url) { return try await runFTP() }
         let prompt = login.prompt()
         let load: Load
         do {

@@ -74,7 +74,7 @@ struct LoginOptions: ParsableArguments {
     var isUsedForProxies: Bool { proxyUser != nil || proxyAuth != nil || passwordStore != nil }
 
     /// The given options that apply only to HTTP.
-    var optionsOfHTTP: [String] {
+    var httpOptions: [String] {
         [
             ("--auth", auth != nil), ("--proxy-user", proxyUser != nil), ("--proxy-auth", proxyAuth != nil),
             ("--delegate", !delegate.isEmpty), ("--negotiate-host", !negotiateHost.isEmpty),

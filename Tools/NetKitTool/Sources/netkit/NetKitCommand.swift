@@ -133,11 +133,21 @@ enum ExitStatus: Int32 {
         _ error: any Error, after response: HTTPResponse? = nil
     ) -> (sentence: String, status: ExitStatus)? {
         switch error {
-        case let error as StreamError: (error.description, ExitStatus(error, after: response))
+        case let error as StreamError: (error.description + advice(error), ExitStatus(error, after: response))
         case let error as HTTPMessageError: ("The request cannot be sent: \(error).", .badURL)
         case let error as OutputFile.Failure: (error.description, .localFile)
         case let error as HTTPAuthError: (Terminal.sentence(error), .localFile)
         default: nil
+        }
+    }
+
+    /// The next step with this tool, as a sentence to append; empty if the error names it itself.
+    private static func advice(_ error: StreamError) -> String {
+        switch error.sentence.key {
+        case "tls.unknownRoot", "tls.selfSigned": " With netkit, use --cacert FILE."
+        case "tls.key" where error.description.contains("encrypted"):
+            " Decrypt it first: openssl pkey -in FILE -out NEWFILE."
+        default: ""
         }
     }
 

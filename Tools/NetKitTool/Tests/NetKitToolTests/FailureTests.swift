@@ -35,7 +35,7 @@ import Testing
         ),
         (
             ["browse", "_x._tcp", "--engine", "embedded", "--interface", "nowhere0", "--timeout", "0.1"], 64,
-            "there is no such interface"
+            "no such interface"
         ),
     ])
     func reportsReason(_ arguments: [String], _ status: Int32, _ words: String) async throws {

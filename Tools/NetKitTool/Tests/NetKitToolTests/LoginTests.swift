@@ -140,7 +140,7 @@ import Testing
                 ("New pass-phrase", phrase), ("Repeat the pass-phrase", phrase), ("User: ", "alice"),
                 ("Password for alice", "hunter2"), ("User: ", "alice"), ("Password for alice", "open sesame"),
             ])
-        #expect(asked.contains("treasure") && asked.contains("the user name or password was rejected"))
+        #expect(asked.contains("treasure") && asked.contains("Wrong user name or password for"))
         // Another process needs the pass-phrase only.
         let again = try await netkit(
             ["get", "--password-store", file, url], status: 0, typing: [("Pass-phrase", phrase)])
