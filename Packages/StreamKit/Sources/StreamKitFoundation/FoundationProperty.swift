@@ -1,5 +1,47 @@
-internal import Foundation
+public import Foundation
 internal import StreamKit
+
+// Keys that Foundation lacks on Linux. The strings are those of Apple's constants.
+extension Stream.PropertyKey {
+    /// TLS as a dictionary of ``StreamSSLSetting``s. Write-only. Replaces `kCFStreamPropertySSLSettings`.
+    ///
+    /// Set before opening, TLS begins with the connection. Set on an open stream, it begins at once, for protocols with
+    /// a STARTTLS command.
+    public static let sslSettingsKey = Stream.PropertyKey("kCFStreamPropertySSLSettings")
+
+    /// TLS with all options of a `TLSConfiguration`, which is the value. Replaces `kCFStreamPropertySSLContext`.
+    public static let sslContextKey = Stream.PropertyKey("kCFStreamPropertySSLContext")
+
+    /// The certificates that the peer sent, its own first: an array of `Data`, each in DER. Read-only.
+    ///
+    /// Replaces `kCFStreamPropertySSLPeerCertificates`.
+    public static let sslPeerCertificatesKey = Stream.PropertyKey("kCFStreamPropertySSLPeerCertificates")
+
+    /// The peer's certificate chain and the result of its verification, once TLS is open: a `TLSInformation`.
+    /// Read-only.
+    ///
+    /// ```swift
+    /// let trust = input.property(forKey: .sslPeerTrustKey) as? TLSInformation
+    /// ```
+    ///
+    /// Replaces `kCFStreamPropertySSLPeerTrust`, which is a `SecTrust`.
+    public static let sslPeerTrustKey = Stream.PropertyKey("kCFStreamPropertySSLPeerTrust")
+
+    /// Whether to continue at the end of a file: a Boolean. Replaces `kCFStreamPropertyAppendToFile`.
+    public static let appendToFileKey = Stream.PropertyKey("kCFStreamPropertyAppendToFile")
+
+    /// The descriptor, as `Data` of four bytes. Read-only. Replaces `kCFStreamPropertySocketNativeHandle`.
+    public static let socketNativeHandleKey = Stream.PropertyKey("kCFStreamPropertySocketNativeHandle")
+
+    /// Whether to close the descriptor at the end: a Boolean. Replaces `kCFStreamPropertyShouldCloseNativeSocket`.
+    public static let shouldCloseNativeSocketKey = Stream.PropertyKey("kCFStreamPropertyShouldCloseNativeSocket")
+
+    /// The host name that the stream was made with. Read-only. Replaces `kCFStreamPropertySocketRemoteHostName`.
+    public static let socketRemoteHostNameKey = Stream.PropertyKey("kCFStreamPropertySocketRemoteHostName")
+
+    /// The peer's port: a number. Read-only. Replaces `kCFStreamPropertySocketRemotePortNumber`.
+    public static let socketRemotePortNumberKey = Stream.PropertyKey("kCFStreamPropertySocketRemotePortNumber")
+}
 
 /// The properties that Foundation identifies by a key and an object, and the stream properties that they correspond to.
 enum FoundationProperty: CaseIterable {
@@ -141,5 +183,73 @@ enum FoundationProperty: CaseIterable {
             return false
         }
         return stream.set(.serviceType, to: type)
+    }
+}
+
+/// The dictionary that describes a SOCKS proxy to Foundation's streams, with Foundation's keys or those of system
+/// settings.
+enum SOCKSSettings {
+    private static let hosts = [StreamSOCKSProxyConfiguration.hostKey.rawValue, "SOCKSProxy"]
+    private static let ports = [StreamSOCKSProxyConfiguration.portKey.rawValue, "SOCKSPort"]
+
+    static func set(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
+        guard stream.honours(.socksProxy) else { return false }
+        guard let value else { return stream.set(.socksProxy, to: nil) }
+        if let proxy = value as? SOCKSProxy { return stream.set(.socksProxy, to: proxy) }
+        guard let settings = value as? [AnyHashable: Any] else { return false }
+        var named: [String: Any] = [:]
+        for (key, setting) in settings {
+            guard let name = (key.base as? StreamSOCKSProxyConfiguration)?.rawValue ?? key.base as? String else {
+                return false
+            }
+            named[name] = setting
+        }
+        // Turned off, or not for this host: no proxy, even if one was set before.
+        if let isOn = named["SOCKSEnable"] as? NSNumber, !isOn.boolValue { return stream.set(.socksProxy, to: nil) }
+        if isExempt(stream.value(.remoteHostName), named) { return stream.set(.socksProxy, to: nil) }
+        guard let proxy = proxy(named) else { return false }
+        return stream.set(.socksProxy, to: proxy)
+    }
+
+    private static func isExempt(_ host: String?, _ settings: [String: Any]) -> Bool {
+        guard let host else { return false }
+        let isLocal = (settings["ExcludeSimpleHostnames"] as? NSNumber)?.boolValue ?? false
+        let exceptions = settings["ExceptionsList"] as? [String] ?? []
+        return ProxyBypassList(exceptions: exceptions + (isLocal ? ["<local>"] : [])).covers(host: host)
+    }
+
+    private static func proxy(_ settings: [String: Any]) -> SOCKSProxy? {
+        guard let host = hosts.lazy.compactMap({ settings[$0] as? String }).first, !host.isEmpty else { return nil }
+        var proxy = SOCKSProxy(host: host)
+        if let port = ports.lazy.compactMap({ settings[$0] as? NSNumber }).first {
+            guard let port = UInt16(exactly: port.intValue), port > 0 else { return nil }
+            proxy.port = port
+        }
+        if let version = settings[StreamSOCKSProxyConfiguration.versionKey.rawValue] {
+            switch (version as? StreamSOCKSProxyVersion)?.rawValue ?? version as? String {
+            case StreamSOCKSProxyVersion.version4.rawValue:
+                proxy = SOCKSProxy(host: host, port: proxy.port, version: .v4)
+            case StreamSOCKSProxyVersion.version5.rawValue: break
+            default: return nil
+            }
+        }
+        proxy.user = settings[StreamSOCKSProxyConfiguration.userKey.rawValue] as? String
+        proxy.password = settings[StreamSOCKSProxyConfiguration.passwordKey.rawValue] as? String
+        let limit = proxy.version == .v4 ? SOCKSProxy.longestUserID : SOCKSProxy.longestField
+        let isCarried =
+            (proxy.user?.utf8.count ?? 0) <= limit && (proxy.password?.utf8.count ?? 0) <= SOCKSProxy.longestField
+        return isCarried ? proxy : nil
+    }
+
+    /// The proxy that was set, without the password.
+    static func dictionary(of proxy: SOCKSProxy) -> NSDictionary {
+        let version: StreamSOCKSProxyVersion = proxy.version == .v4 ? .version4 : .version5
+        var settings: [String: Any] = [
+            StreamSOCKSProxyConfiguration.hostKey.rawValue: proxy.host,
+            StreamSOCKSProxyConfiguration.portKey.rawValue: Int(proxy.port),
+            StreamSOCKSProxyConfiguration.versionKey.rawValue: version.rawValue,
+        ]
+        settings[StreamSOCKSProxyConfiguration.userKey.rawValue] = proxy.user
+        return NSDictionary(dictionary: settings)
     }
 }

@@ -2,6 +2,10 @@ internal import EventLoops
 internal import Glibc
 internal import HostResolver
 
+#if Logging
+internal import Logging
+#endif
+
 /// Opens a connection through proxies: to the first one, through each of them, and TLS to the target at the end.
 ///
 /// Theory of operation. ``ProxyRouteMachine`` chooses the route, and this type performs it. Each attempt has a
@@ -10,7 +14,7 @@ internal import HostResolver
 /// reads and writes the last one. Every route has an equal share of the remaining time, so that a proxy that does not
 /// answer leaves time for the others.
 final class ProxiedOpening: StreamTransport {
-    enum Phase {
+    private enum Phase {
         case deciding
         case lookingUp(LookupToken, step: Int)
         case connecting(ProxyRouteMachine.Plan)
@@ -22,7 +26,7 @@ final class ProxiedOpening: StreamTransport {
         case failed(StreamError)
     }
 
-    struct State {
+    private struct State {
         var machine: ProxyRouteMachine
         var phase = Phase.deciding
         var recorder = ReportRecorder()
@@ -39,16 +43,28 @@ final class ProxiedOpening: StreamTransport {
         var timer: LoopTimer?
         /// The properties that the conversations with proxies provide.
         var conversationProperties = StreamProperties()
+
+        /// Adds the steps of the current attempt's connection to the report, once.
+        mutating func reportConnection() {
+            guard let connection, let began = connectionBegan.take() else { return }
+            recorder.join(connection.report.steps, begun: began)
+        }
+
+        /// Removes the current attempt's connection, and adds its steps to the report.
+        mutating func takeConnection() -> Connection? {
+            reportConnection()
+            return connection.take()
+        }
     }
 
     private let endpoint: Endpoint
     private let host: String
     private let port: UInt16
-    let properties: StreamProperties
+    private let properties: StreamProperties
     private let resolver: any Resolver
     private let limit: Moment?
     private let ownPoint: WaitPoint
-    let state: Locked<State>
+    private let state: Locked<State>
 
     /// - Parameters:
     ///   - endpoint: the target.
@@ -381,5 +397,70 @@ final class ProxiedOpening: StreamTransport {
         }
         state.withLock { $0.phase = .deciding }
         return nil
+    }
+
+    // MARK: Report and properties
+
+    private func end(_ step: Int, _ outcome: ConnectionReport.Outcome) {
+        if state.withLock({ $0.recorder.end(step, outcome, now: .now) }) { logSteps([step]) }
+    }
+
+    /// Logs the steps of the opening itself; the connection to the first proxy logs its own steps.
+    @inline(__always)
+    private func logSteps(_ steps: [Int]) {
+        #if Logging
+        guard let logger = properties[.logger] else { return }
+        state.withLock { steps.map($0.recorder.step) }.forEach { $0.log(to: logger) }
+        #endif
+    }
+
+    private func addProperties(_ properties: StreamProperties) {
+        state.withLock { $0.conversationProperties.merge(properties) }
+    }
+
+    func property(named name: String) -> (any Sendable)? {
+        let (phase, engine, conversationProperties) = state.withLock {
+            ($0.phase, $0.engine, $0.conversationProperties)
+        }
+        switch name {
+        case StreamProperty<ConnectionReport>.report.name:
+            return state.withLock { state in
+                var state = state  // the connection's steps change while it opens
+                state.reportConnection()
+                return state.recorder.report
+            }
+        case StreamProperty<ProxyRoute>.proxyRoute.name:
+            if case .open(let route) = phase { return route } else { return nil }
+        default:
+            if let value = conversationProperties.value(named: name) { return value }
+            guard case .open = phase else { return nil }
+            return engine?.transport.property(named: name)
+        }
+    }
+
+    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
+        try engine?.transport.setProperty(value, named: name) ?? false
+    }
+
+    // MARK: The open transport, for callers without the engine
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        guard let engine else { throw .closed }
+        return try engine.tryRead(into: &buffer)
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        guard let engine else { throw .closed }
+        return try engine.tryWrite(bytes)
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        guard let engine else { throw .closed }
+        return try engine.transport.peek()
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        guard let engine else { throw .closed }
+        return try engine.transport.writability()
     }
 }

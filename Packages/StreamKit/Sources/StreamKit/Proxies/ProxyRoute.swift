@@ -1,3 +1,5 @@
+public import HostResolver
+
 /// A route to a target: through any number of proxies, or direct.
 ///
 /// ```swift
@@ -49,4 +51,95 @@ extension StreamProxy {
     var hostAndPort: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     fileprivate func isSame(as other: any StreamProxy) -> Bool { other as? Self == self }
+}
+
+/// A proxy that forwards a connection to its target.
+///
+/// ``SOCKSProxy`` is one; NetKit's `HTTPProxy` is another. A proxy of your own provides its address and its protocol:
+///
+/// ```swift
+/// struct Doorkeeper: StreamProxy {
+///     let kind = "doorkeeper", host = "door.example", port: UInt16 = 4000
+///     func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine { Knock() }
+/// }
+/// try stream.set(.proxies, to: [ProxyRoute(Doorkeeper())])
+/// ```
+///
+/// Unequal proxies make different routes: only proxies that are equal may share connections.
+public protocol StreamProxy: Hashable, Sendable {
+    /// The kind of proxy in one word, for reports and messages: `SOCKS5`.
+    var kind: String { get }
+
+    /// Its name or address.
+    var host: String { get }
+
+    /// Its port.
+    var port: UInt16 { get }
+
+    /// TLS on the connection to the proxy itself; nil for none. The name to verify is ``host``, unless the
+    /// configuration has one.
+    var tls: TLSConfiguration? { get }
+
+    /// Where the target's name is looked up.
+    var nameLookup: ProxyNameLookup { get }
+
+    /// Returns the conversation that requests a connection to `target`. Called before anything is sent to the proxy.
+    ///
+    /// - Throws: if this proxy cannot connect to that target.
+    func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine
+}
+
+extension StreamProxy {
+    /// No TLS.
+    public var tls: TLSConfiguration? { nil }
+
+    /// By the proxy.
+    public var nameLookup: ProxyNameLookup { .byProxy }
+}
+
+/// Where the name of a target behind a proxy is looked up.
+public enum ProxyNameLookup: Sendable, Hashable {
+    /// By the proxy, which receives the name. Nothing about the name is sent to a name server here.
+    case byProxy
+
+    /// Here, for these families. The proxy receives an address; the addresses are tried in turn.
+    case here(AddressFamilies)
+}
+
+extension StreamProperty where Value == SOCKSProxy {
+    /// A SOCKS proxy to connect through. Nil (default): none.
+    ///
+    /// Equivalent to ``StreamProperty/proxies`` with this one hop; if both are set, `proxies` takes precedence.
+    /// Replaces `kCFStreamPropertySOCKSProxy`.
+    public static var socksProxy: Self { .init(setting: "StreamKit.socksProxy", access: .beforeOpen) }
+}
+
+extension StreamProperty where Value == [ProxyRoute] {
+    /// The routes to the target in order of preference. The next one is tried when a proxy of the previous one cannot
+    /// be reached or does not speak its protocol. If a proxy answers and refuses, that is its decision, and no other
+    /// route is tried.
+    ///
+    /// If empty (default), the connection is direct. Proxies are never used unless set here; ``ProxySettings`` finds
+    /// the ones to use. Replaces `kCFStreamPropertySOCKSProxy`, `kCFStreamPropertyHTTPProxy` and
+    /// `kCFStreamPropertyFTPProxy`.
+    public static var proxies: Self { .init(setting: "StreamKit.proxies", access: .beforeOpen, default: []) }
+}
+
+extension StreamProperty where Value == ProxyRoute {
+    /// The route that was taken among ``StreamProperty/proxies``, once open. Nil before, and if none were set.
+    public static var proxyRoute: Self { .init(setting: "StreamKit.proxyRoute", access: .readOnly) }
+}
+
+extension StreamProperty where Value == SocketAddress {
+    /// The address from which the last SOCKS proxy connects to the target, if the proxy reports it.
+    public static var socksBoundAddress: Self { .init(setting: "StreamKit.socksBoundAddress", access: .readOnly) }
+}
+
+extension StreamProperties {
+    /// The routes to try; nil if the connection is simply direct.
+    var proxyRoutes: [ProxyRoute]? {
+        let routes = self[.proxies] ?? []
+        if !routes.isEmpty { return routes == [.direct] ? nil : routes }
+        return self[.socksProxy].map { [ProxyRoute($0)] }
+    }
 }

@@ -165,3 +165,98 @@ extension TLSFailure {
         }
     }
 }
+
+/// Rules for a verified chain where OpenSSL is more lenient.
+///
+/// OpenSSL accepts any certificate that the user trusts as the end of a chain (`X509_V_FLAG_PARTIAL_CHAIN`), so that an
+/// intermediate authority, or one server's own certificate, can be trusted. It then no longer checks that a root is
+/// one.
+private enum ChainProfile {
+    /// The reason why a chain is rejected, and the certificate at fault.
+    struct Violation {
+        let certificate: Certificate
+        let reason: String
+    }
+
+    /// Returns the first rule that the chain breaks, beginning with the peer's own certificate; nil if there is none.
+    ///
+    /// - Parameter isAnchored: whether the chain must end at a trusted certificate.
+    static func violation(of chain: [Certificate], isAnchored: Bool) -> Violation? {
+        // RFC 5280 §4.1.2.6. Otherwise all authorities without a name would count as one.
+        if let nameless = chain.dropFirst().first(where: { !$0.hasSubject }) {
+            return Violation(certificate: nameless, reason: "it is signed by an authority without a name")
+        }
+        if isAnchored, let last = chain.last, last.isSelfIssued, !last.isSelfSigned {
+            return Violation(certificate: last, reason: "it claims to be a root, but names another key as its signer's")
+        }
+        // RFC 5280 §4.2.1.6. With a second @, name constraints would apply to another domain than mail delivery does.
+        if let own = chain.first, !own.mailNames.allSatisfy(isMail) {
+            return Violation(certificate: own, reason: "it contains a malformed mail address")
+        }
+        return nil
+    }
+
+    /// `name@domain`. A quoted name may contain any characters.
+    private static func isMail(_ text: String) -> Bool {
+        guard let mark = text.lastIndex(of: "@") else { return false }
+        let name = text[..<mark]
+        let isQuoted = name.count > 2 && name.hasPrefix("\"") && name.hasSuffix("\"")
+        return !name.isEmpty && (isQuoted || !name.contains("@")) && text.index(after: mark) != text.endIndex
+    }
+}
+
+/// A fault of one certificate other than its dates, name and root: a table from OpenSSL's error codes to our messages.
+enum CertificateFault: String {
+    case purpose
+    case shortKey
+    case weakSignature
+    case noAuthority
+    case pathLength
+    case excludedName
+    case foreignName
+    case unknownCritical
+    case signature
+    case chainLength
+
+    /// Returns nil for an error that only OpenSSL's own text describes.
+    init?(x509Error error: CInt) {
+        switch error {
+        case X509_V_ERR_INVALID_PURPOSE: self = .purpose
+        case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL: self = .shortKey
+        case X509_V_ERR_CA_MD_TOO_WEAK: self = .weakSignature
+        case X509_V_ERR_INVALID_CA, X509_V_ERR_KEYUSAGE_NO_CERTSIGN: self = .noAuthority
+        case X509_V_ERR_PATH_LENGTH_EXCEEDED: self = .pathLength
+        case X509_V_ERR_EXCLUDED_VIOLATION: self = .excludedName
+        case X509_V_ERR_PERMITTED_VIOLATION: self = .foreignName
+        case X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION: self = .unknownCritical
+        case X509_V_ERR_CERT_SIGNATURE_FAILURE: self = .signature
+        case X509_V_ERR_CERT_CHAIN_TOO_LONG: self = .chainLength
+        default: return nil
+        }
+    }
+
+    /// The code of the error: for a fault of the certificate itself, or of its chain.
+    var failure: TLSFailure {
+        switch self {
+        case .shortKey, .weakSignature, .signature: .badCertificate
+        case .purpose, .noAuthority, .pathLength, .excludedName, .foreignName, .unknownCritical, .chainLength:
+            .invalidChain
+        }
+    }
+
+    /// The end of a message about a certificate.
+    var text: String {
+        switch self {
+        case .purpose: "its extended key usage does not allow this use (a server needs serverAuth, a client clientAuth)"
+        case .shortKey: "its key is too short to be safe"
+        case .weakSignature: "it is signed with a hash function that can be forged"
+        case .noAuthority: "it signed another certificate, but is not an authority's"
+        case .pathLength: "an authority above it allows no further authorities below (path length)"
+        case .excludedName: "an authority above it must not issue for a name in it (excluded by name constraints)"
+        case .foreignName: "an authority above it may issue for other names only (not permitted by name constraints)"
+        case .unknownCritical: "it has an unknown critical extension"
+        case .signature: "its signature is wrong: it was altered, or its issuer did not sign it"
+        case .chainLength: "its chain of authorities is too long"
+        }
+    }
+}

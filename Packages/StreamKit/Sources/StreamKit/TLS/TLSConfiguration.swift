@@ -1,3 +1,5 @@
+internal import COpenSSL
+
 /// The configuration of a TLS connection: identity, trust, names, versions and ciphers.
 ///
 /// ```swift
@@ -157,5 +159,169 @@ public struct TLSConfiguration: Sendable, Hashable {
     public init(server identity: TLSIdentity) {
         role = .server
         self.identity = identity
+    }
+}
+
+/// A version of TLS. Older versions, which RFC 8996 forbids, cannot be expressed, so nothing can fall back to them.
+///
+/// Replaces `kCFStreamSocketSecurityLevelTLSv1` and `kCFStreamSocketSecurityLevelNegotiatedSSL`: the latter is the
+/// default range of a ``TLSConfiguration``.
+public enum TLSVersion: Int, Sendable, Hashable, CaseIterable, Comparable, CustomStringConvertible {
+    /// TLS 1.2, RFC 5246.
+    case tls12 = 0x0303
+    /// TLS 1.3, RFC 8446.
+    case tls13 = 0x0304
+
+    /// Orders older versions before newer ones.
+    public static func < (left: TLSVersion, right: TLSVersion) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    /// `TLS 1.3`.
+    public var description: String {
+        switch self {
+        case .tls12: "TLS 1.2"
+        case .tls13: "TLS 1.3"
+        }
+    }
+}
+
+/// How much of a peer's certificate is verified. Every value but ``full`` is insecure, and its name says so.
+///
+/// Replaces `kCFStreamSSLValidatesCertificateChain`.
+public enum TLSVerification: Sendable, Hashable {
+    /// The chain up to a trusted root, the dates, the purpose, and the name (RFC 9525). The default.
+    case full
+
+    /// Everything except the name: the owner of any certificate by a trusted root can impersonate the peer.
+    case insecureNoNameCheck
+
+    /// Nothing, except for the pins and the verifier, if any: an attacker on the network can read and change
+    /// everything.
+    case insecureNone
+}
+
+/// Whether a client asks for OCSP stapling: a response of the Online Certificate Status Protocol that the server sends
+/// along, as proof that its certificate was not revoked (RFC 6066 §8, RFC 6960).
+public enum OCSPStapling: Sendable, Hashable {
+    /// Does not ask.
+    case off
+    /// Asks, and refuses a certificate that the response calls revoked, and a response that proves nothing. A server
+    /// without a response is accepted, so an attacker with a stolen certificate simply sends none.
+    case checked
+    /// Asks, and refuses a server that sends no response.
+    case required
+}
+
+/// A public key that a peer's chain must contain: the SHA-256 of its SubjectPublicKeyInfo (RFC 7469 §2.4).
+///
+/// ```swift
+/// configuration.pins = [try TLSPin("sha256//YLh1dUR9y6Kja30RrAn7JKnbQG/uEtLMkBgFF2Fuihg=")]
+/// ```
+///
+/// The key stays the same when its certificate is renewed. Pin two keys, and keep one of them offline: if the only
+/// pinned key is lost, no client can connect to the server any more.
+public struct TLSPin: Sendable, Hashable, CustomStringConvertible {
+    /// The 32 bytes of the hash.
+    public let sha256: [UInt8]
+
+    /// Pins the public key of a certificate.
+    public init(_ certificate: Certificate) {
+        sha256 = certificate.publicKeySHA256
+    }
+
+    /// Reads `sha256/` or, as in curl, `sha256//`, and then the hash in base64.
+    ///
+    /// - Throws: an error of domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``.
+    public init(_ text: String) throws(StreamError) {
+        guard let slash = text.firstIndex(of: "/"), text[..<slash] == "sha256",
+            let hash = TLSPin.bytes(base64: text[text.index(after: slash)...], double: text.hasPrefix("sha256//"))
+        else { throw StreamError(.badConfiguration, .pinUnreadable(text)) }
+        sha256 = hash
+    }
+
+    /// `sha256//` and the hash in base64.
+    public var description: String {
+        var text = [UInt8](repeating: 0, count: 45)
+        EVP_EncodeBlock(&text, sha256, CInt(sha256.count))
+        return "sha256//" + String(decoding: text.dropLast(), as: UTF8.self)
+    }
+
+    /// Decodes 44 letters, of which the last is `=`, to 32 bytes. The hash itself may begin with a slash, so the length
+    /// decides.
+    private static func bytes(base64 text: Substring, double: Bool) -> [UInt8]? {
+        let letters = Array((double && text.utf8.count == 45 ? text.dropFirst() : text).utf8)
+        guard letters.count == 44, letters.last == UInt8(ascii: "="), letters[42] != UInt8(ascii: "=") else {
+            return nil
+        }
+        var bytes = [UInt8](repeating: 0, count: 33)
+        guard EVP_DecodeBlock(&bytes, letters, CInt(letters.count)) == 33 else { return nil }
+        return Array(bytes.prefix(32))
+    }
+}
+
+/// A rule of your own about a peer's certificates, in addition to all others.
+///
+/// ```swift
+/// configuration.verifier = TLSVerifier { chain, name in
+///     chain.first?.issuer.contains("O=Example") == true
+/// }
+/// ```
+///
+/// The rule is called in each full handshake, after the chain, the name and the pins have passed; with
+/// ``TLSVerification/insecureNone``, after the pins. A resumed session is not checked again. The closure must not use
+/// the stream whose handshake it is part of. Two verifiers are equal if one is a copy of the other. Make one and keep
+/// it: connections with different verifiers share neither trust stores nor sessions.
+public struct TLSVerifier: Sendable, Hashable {
+    /// Receives the chain, the peer's own certificate first, and the requested name. Returns whether to accept the
+    /// peer.
+    public typealias Rule = @Sendable (_ chain: [Certificate], _ name: String?) -> Bool
+
+    private let identity: IdentityBox<Rule>
+
+    /// Makes a verifier from a rule.
+    public init(_ rule: @escaping Rule) {
+        identity = IdentityBox(rule)
+    }
+
+    func accepts(_ chain: [Certificate], name: String?) -> Bool {
+        identity.value(chain, name)
+    }
+}
+
+/// A receiver of the secrets of connections, with which Wireshark and similar programs can decrypt captured traffic.
+///
+/// ```swift
+/// configuration.keyLog = TLSKeyLog { line in try? file.write(line + "\n") }
+/// ```
+///
+/// Anyone with these lines can read the traffic, so no environment variable turns this on. Two key logs are equal if
+/// one is a copy of the other: make one and keep it.
+public struct TLSKeyLog: Sendable, Hashable {
+    private let identity: IdentityBox<@Sendable (String) -> Void>
+
+    /// Makes a log. `write` receives each line in the format of `SSLKEYLOGFILE`, without a line break. It must not use
+    /// the stream.
+    public init(_ write: @escaping @Sendable (_ line: String) -> Void) {
+        identity = IdentityBox(write)
+    }
+
+    func write(_ line: String) {
+        identity.value(line)
+    }
+}
+
+/// Makes a value that cannot be compared comparable by the identity of this object.
+private final class IdentityBox<Value: Sendable>: Sendable, Hashable {
+    let value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+
+    static func == (left: IdentityBox, right: IdentityBox) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
     }
 }

@@ -27,7 +27,7 @@ final class TLSEndpoint {
     static let bytesPerTurn = 20 << 10
 
     let context: TLSContext
-    let peer: TLSPeer
+    private let peer: TLSPeer
     /// Also read for ``TLSInformation`` and the channel bindings.
     let ssl: OpaquePointer
     private let lower: TLSLower
@@ -146,11 +146,6 @@ extension TLSEndpoint {
     func shouldContinue(isAccepted: Bool, _ store: OpaquePointer?) -> Bool {
         if isAccepted { return true }
         return store.map(verification.shouldContinue(after:)) ?? false
-    }
-
-    /// Records why the handshake is aborted, if the certificates are not the reason.
-    func rejectPeer(_ error: StreamError) {
-        verification.reject(error)
     }
 
     /// Keeps a session to resume later. Called by OpenSSL.
@@ -389,5 +384,57 @@ extension TLSEndpoint {
     static func of(store: OpaquePointer?) -> TLSEndpoint? {
         guard let store else { return nil }
         return of(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()).map { OpaquePointer($0) })
+    }
+}
+
+// MARK: - OCSP stapling
+
+extension TLSEndpoint {
+    /// Requests an OCSP response, if the configuration says so.
+    private func requestStatus() {
+        guard context.verifiesServers, context.configuration.ocspStapling != .off else { return }
+        netkit_SSL_request_ocsp(ssl)
+    }
+
+    /// Judges the OCSP response, and returns whether to continue. OpenSSL calls it on a client, after verifying the
+    /// certificates.
+    func verifyStatus() -> Bool {
+        let configuration = context.configuration
+        guard configuration.ocspStapling != .off, configuration.verification != .insecureNone else { return true }
+        var bytes: UnsafePointer<UInt8>?
+        let count = netkit_SSL_get_ocsp_response(ssl, &bytes)
+        guard count > 0, let bytes else {
+            return configuration.ocspStapling == .checked || refuse(.badCertificateStatus, .statusMissing(peer.name))
+        }
+        let response = OCSPResponse(der: Array(UnsafeBufferPointer(start: bytes, count: count)))
+        let chain = SSL_get0_verified_chain(ssl)
+        guard let own = chain.flatMap({ OPENSSL_sk_value($0, 0) }),
+            let issuer = chain.flatMap({ OPENSSL_sk_value($0, 1) })
+        else {
+            // The certificate is trusted by itself: there is no issuer whose response would count.
+            return configuration.ocspStapling == .checked || refuse(.badCertificateStatus, .statusMissing(peer.name))
+        }
+        switch response.verdict(
+            about: OpaquePointer(own), issuer: OpaquePointer(issuer), chain: chain,
+            store: SSL_CTX_get_cert_store(context.pointer),
+            at: configuration.verificationTime ?? Int64(time(nil)))
+        {
+        case .good: return true
+        case .revoked: return refuse(.certificateRevoked, .certificateRevoked(peer.name))
+        case .unusable(let reason): return refuse(.badCertificateStatus, .statusUnusable(peer.name, reason))
+        }
+    }
+
+    /// Aborts the handshake for a reason other than the certificates.
+    private func refuse(_ failure: TLSFailure, _ sentence: Sentence) -> Bool {
+        verification.reject(StreamError(failure, sentence))
+        return false
+    }
+
+    /// Staples the configured OCSP response. OpenSSL calls it on a server whose client asked for one. Returns false if
+    /// there is none to send.
+    func stapleStatus() -> Bool {
+        guard let response = context.configuration.ocspResponse, !response.isEmpty else { return false }
+        return netkit_SSL_staple_ocsp(ssl, response, response.count) == 1
     }
 }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import HostResolver
 
 /// This process's side of the conversation with the process that runs a script: bytes go in, the next step comes out.
@@ -94,4 +95,129 @@ struct ProxyScriptConversation {
 extension UInt8 {
     /// Whether this is a digit, or a lower-case letter from a to f.
     fileprivate var isHexDigit: Bool { (0x30...0x39).contains(self) || (0x61...0x66).contains(self) }
+}
+
+/// The URL and host that a script is asked about, in letters that cannot be taken for a part of the script.
+///
+/// As in browsers, the script learns nothing of a URL that a proxy would not see: no user, password or fragment, and
+/// for `https`, `ftps` and other schemes no path either, only host and port.
+struct ProxyScriptQuestion: Equatable {
+    /// A longer URL is sent without path and query.
+    static let longestURL = 2048
+
+    let url: String
+    let host: String
+
+    /// Returns nil for a URL without a valid host.
+    init?(_ url: URL) {
+        guard let scheme = url.scheme?.lowercased(), let text = url.host(percentEncoded: false),
+            scheme.utf8.allSatisfy({ Self.isPlain($0) })
+        else { return nil }
+        let name: HostName
+        do throws(ResolverError) {
+            name = try HostName(text)
+        } catch {
+            return nil
+        }
+        let host = name.ascii
+        guard !host.isEmpty, host.utf8.allSatisfy({ Self.isPlain($0) || $0 == UInt8(ascii: ":") }) else { return nil }
+        let authority = (host.contains(":") ? "[\(host)]" : host) + (url.port.map { ":\($0)" } ?? "")
+        var full = "\(scheme)://\(authority)"
+        if scheme == "http" || scheme == "ftp" {
+            let path = url.path(percentEncoded: true)
+            full += path.isEmpty ? "/" : path
+            if let query = url.query(percentEncoded: true) { full += "?\(query)" }
+            full = Self.escaped(full)
+        } else {
+            full += "/"
+        }
+        self.host = host
+        self.url = full.utf8.count <= Self.longestURL ? full : "\(scheme)://\(authority)/"
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "+"):
+            true
+        default: false
+        }
+    }
+
+    /// Percent-encodes all characters that could end or continue a JavaScript string.
+    private static func escaped(_ text: String) -> String {
+        let allowed = Set("/:?#[]@!$&()*+,;=%~.-_".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if isPlain(byte) || allowed.contains(byte) {
+                bytes.append(byte)
+            } else {
+                let digits = Array("0123456789ABCDEF".utf8)
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// The parsed answer of a proxy auto-configuration script: `PROXY a:1; SOCKS5 b:2; DIRECT`.
+///
+/// | entry | meaning |
+/// |---|---|
+/// | `DIRECT` | no proxy |
+/// | `PROXY host:port`, `HTTP host:port` | an HTTP proxy; default port 80 |
+/// | `HTTPS host:port` | an HTTP proxy reached through TLS; default port 443 |
+/// | `SOCKS host:port`, `SOCKS5 host:port` | SOCKS 5 with names sent to the proxy; default port 1080 |
+/// | `SOCKS4 host:port` | SOCKS 4; default port 1080 |
+///
+/// As in browsers, letter case is ignored, a blank answer means `DIRECT`, and an entry of an unknown kind is skipped.
+/// An answer with only such entries is an error, where browsers connect directly.
+struct ProxyScriptAnswer {
+    /// The maximum number of entries.
+    static let mostEntries = 64
+
+    let choices: [ProxyChoice]
+
+    init(_ text: String) throws(StreamError) {
+        var choices: [ProxyChoice] = []
+        var unknown: String?
+        var isEmpty = true
+        for (index, part) in text.split(separator: ";").enumerated() {
+            guard index < ProxyScriptAnswer.mostEntries else {
+                throw .script(.scriptAnswerTooMany(ProxyScriptAnswer.mostEntries))
+            }
+            let words = part.split { $0 == " " || $0 == "\t" || $0.isNewline }
+            guard let kind = words.first else { continue }
+            isEmpty = false
+            if let choice = ProxyScriptAnswer.choice(kind, words.dropFirst()) {
+                if !choices.contains(choice) { choices.append(choice) }
+            } else if unknown == nil {
+                unknown = words.joined(separator: " ")
+            }
+        }
+        if isEmpty { choices = [.direct] }
+        if choices.isEmpty { throw .script(.scriptAnswerUnknown(unknown ?? text)) }
+        self.choices = choices
+    }
+
+    private static func choice(_ name: Substring, _ rest: ArraySlice<Substring>) -> ProxyChoice? {
+        let kind: ProxyServer.Kind
+        switch name.uppercased() {
+        case "DIRECT": return rest.isEmpty ? .direct : nil
+        case "PROXY", "HTTP": kind = .http
+        case "HTTPS": kind = .https
+        case "SOCKS", "SOCKS5": kind = .socks5h
+        case "SOCKS4": kind = .socks4
+        default: return nil
+        }
+        guard let hostAndPort = rest.first, rest.count == 1 else { return nil }
+        // Users and paths are not allowed here, although ProxyServer's text may contain them.
+        if hostAndPort.contains(where: { "@/?#".contains($0) }) { return nil }
+        do throws(StreamError) {
+            return .server(try ProxyServer("\(kind.rawValue)://\(hostAndPort)"))
+        } catch {
+            return nil
+        }
+    }
 }

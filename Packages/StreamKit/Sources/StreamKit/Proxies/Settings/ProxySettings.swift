@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import Glibc
 
 /// The proxies to use, by scheme and host: from the environment, from a file, or set by the program.
 ///
@@ -95,5 +96,248 @@ public struct ProxySettings: Sendable, Hashable {
             }
         let servers = own + others.filter { !own.contains($0) }
         return servers.isEmpty ? [.direct] : servers.map { .server($0) }
+    }
+}
+
+/// One way to reach a URL, from ``ProxySettings/choices(for:)``. Replaces the values of `kCFProxyTypeKey`.
+public enum ProxyChoice: Sendable, Hashable {
+    /// Without a proxy (`kCFProxyTypeNone`).
+    case direct
+    /// Through this proxy (`kCFProxyTypeHTTP`, `kCFProxyTypeHTTPS`, `kCFProxyTypeFTP`, `kCFProxyTypeSOCKS`).
+    case server(ProxyServer)
+    /// As decided by a script (`kCFProxyTypeAutoConfigurationURL`, `kCFProxyTypeAutoConfigurationJavaScript`).
+    case script(ProxyScriptSource)
+}
+
+/// The source of a proxy auto-configuration (PAC) script.
+public enum ProxyScriptSource: Sendable, Hashable {
+    /// The script at a URL: `kCFProxyAutoConfigurationURLKey`.
+    case url(String)
+    /// The text of the script: `kCFProxyAutoConfigurationJavaScriptKey`.
+    case text(String)
+}
+
+extension ProxyChoice: CustomStringConvertible {
+    /// `direct`, `http://proxy.example:3128`, or the source of the script.
+    public var description: String {
+        switch self {
+        case .direct: "direct"
+        case .server(let server): server.description
+        case .script(.url(let url)): "script at \(url)"
+        case .script(.text): "script"
+        }
+    }
+}
+
+extension ProxySettings {
+    /// Reads the proxy variables of this process's environment that are customary on Linux.
+    ///
+    /// | variable | used for |
+    /// |---|---|
+    /// | `http_proxy` | `http` URLs |
+    /// | `https_proxy`, `HTTPS_PROXY` | `https` URLs |
+    /// | `ftp_proxy`, `FTP_PROXY` | `ftp` URLs |
+    /// | `all_proxy`, `ALL_PROXY` | every URL, after the proxies of its scheme |
+    /// | `no_proxy`, `NO_PROXY` | hosts to reach directly |
+    ///
+    /// Lower case takes precedence; an empty variable counts as unset. `HTTP_PROXY` is never read: in a CGI program, it
+    /// contains the `Proxy` field of the client's request (CVE-2016-5385). Call this at the start of the program,
+    /// because another thread's `setenv` is a data race.
+    ///
+    /// - Throws: `EINVAL` for an invalid variable, with its name and without its value.
+    public static func environment() throws(StreamError) -> ProxySettings {
+        try environment { name in getenv(name).map { String(cString: $0) } }
+    }
+
+    /// Reads the same from the given variables: for tests, and for the environments of other processes.
+    public static func environment(_ variables: [String: String]) throws(StreamError) -> ProxySettings {
+        try environment { variables[$0] }
+    }
+
+    private static func environment(_ value: (String) -> String?) throws(StreamError) -> ProxySettings {
+        /// The variable's name and value; the name in lower case takes precedence.
+        func find(_ name: String, orUpper: Bool = true) -> (String, String)? {
+            for name in orUpper ? [name, name.uppercased()] : [name] {
+                if let text = value(name), !text.isEmpty { return (name, text) }
+            }
+            return nil
+        }
+        func servers(_ found: (String, String)?) throws(StreamError) -> [ProxyServer] {
+            guard let (name, text) = found else { return [] }
+            do throws(StreamError) {
+                return [try ProxyServer(text)]
+            } catch {
+                throw StreamError(posix: EINVAL, .proxyVariable(name, error.description), underlying: error)
+            }
+        }
+        var settings = ProxySettings()
+        settings.http = try servers(find("http_proxy", orUpper: false))
+        settings.https = try servers(find("https_proxy"))
+        settings.ftp = try servers(find("ftp_proxy"))
+        settings.others = try servers(find("all_proxy"))
+        if let (_, text) = find("no_proxy") { settings.bypass = ProxyBypassList(noProxy: text) }
+        return settings
+    }
+}
+
+extension ProxySettings {
+    /// The largest settings file, in bytes.
+    public static let largestFile = 64 * 1024
+
+    /// Parses the text of a settings file: lines of `name = value`.
+    ///
+    /// ```
+    /// # for all users of this network
+    /// http_proxy  = http://proxy.example:3128
+    /// https_proxy = "http://proxy.example:3128, http://spare.example:3128"
+    /// all_proxy   = socks5h://localhost:9050
+    /// no_proxy    = .example.org, 10/8
+    /// exclude_simple_hostnames = yes
+    /// ```
+    ///
+    /// The names are those of ``environment()``, in either case. `export` may precede them, so that a shell script or
+    /// `/etc/environment` can be read. In addition: several proxies separated by commas, to be tried in turn;
+    /// `exceptions`, a list in the notation of Apple's settings; `exclude_simple_hostnames`, `bypass_loopback` and
+    /// `ftp_passive`, which are `yes` or `no`; `auto_config_url`, the URL of a script. Other names are ignored.
+    ///
+    /// - Throws: `EINVAL` for an invalid line, with its number and without its value.
+    public init(fileText: String) throws(StreamError) {
+        self.init()
+        let lines = fileText.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            do throws(StreamError) {
+                try read(line)
+            } catch {
+                throw StreamError(posix: EINVAL, .settingsLine(index + 1, error.description), underlying: error)
+            }
+        }
+    }
+
+    /// Reads the settings in a file; nil if there is no such file.
+    ///
+    /// - Throws: the errors of ``init(fileText:)``; an `errno` if the file cannot be read; `EFBIG` if it is larger than
+    ///   ``largestFile``.
+    public static func file(_ path: String) throws(StreamError) -> ProxySettings? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        if descriptor < 0, errno == ENOENT || errno == ENOTDIR { return nil }
+        guard descriptor >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 8192)
+        while true {
+            let count = Glibc.read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw StreamError(posix: errno, .fileNotOpened(path, errno)) }
+            if count == 0 { break }
+            bytes += piece[..<count]
+            if bytes.count > largestFile { throw StreamError(posix: EFBIG, .fileNotOpened(path, EFBIG)) }
+        }
+        return try ProxySettings(fileText: String(decoding: bytes, as: UTF8.self))
+    }
+
+    private mutating func read(_ line: Substring) throws(StreamError) {
+        var line = ProxySettings.trimmed(line)
+        if line.isEmpty || line.hasPrefix("#") { return }
+        if line.hasPrefix("export ") { line = ProxySettings.trimmed(line.dropFirst(7)) }
+        guard let equals = line.firstIndex(of: "=") else {
+            throw StreamError(posix: EINVAL, .settingsUnreadable("it contains no “=”"))
+        }
+        let name = ProxySettings.trimmed(line[..<equals]).lowercased()
+        var value = ProxySettings.trimmed(line[line.index(after: equals)...])
+        if let quote = value.first, quote == "\"" || quote == "'" {
+            guard value.count >= 2, value.last == quote else {
+                throw StreamError(posix: EINVAL, .settingsUnreadable("a quotation mark is not closed"))
+            }
+            value = value.dropFirst().dropLast()
+        }
+        switch name {
+        case "http_proxy": http = try ProxySettings.servers(value)
+        case "https_proxy": https = try ProxySettings.servers(value)
+        case "ftp_proxy": ftp = try ProxySettings.servers(value)
+        case "all_proxy": others = try ProxySettings.servers(value)
+        case "no_proxy": bypass = ProxyBypassList(noProxy: String(value))
+        case "exceptions":
+            bypass = ProxyBypassList(exceptions: value.split(separator: ",").map(String.init))
+        case "exclude_simple_hostnames": bypassesSimpleNames = try ProxySettings.flag(value)
+        case "bypass_loopback": bypassesLoopback = try ProxySettings.flag(value)
+        case "ftp_passive": usesPassiveFTP = try ProxySettings.flag(value)
+        case "auto_config_url": script = value.isEmpty ? nil : .url(String(value))
+        default: break
+        }
+    }
+
+    private static func servers(_ list: Substring) throws(StreamError) -> [ProxyServer] {
+        var servers: [ProxyServer] = []
+        for element in list.split(separator: ",") { servers.append(try ProxyServer(String(trimmed(element)))) }
+        return servers
+    }
+
+    private static func flag(_ value: Substring) throws(StreamError) -> Bool {
+        switch value.lowercased() {
+        case "yes", "true", "on", "1": true
+        case "no", "false", "off", "0": false
+        default: throw StreamError(posix: EINVAL, .settingsUnreadable("the value must be yes or no"))
+        }
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        let front = text.drop { $0 == " " || $0 == "\t" }
+        guard let last = front.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
+        return front[...last]
+    }
+}
+
+extension ProxySettings {
+    /// The settings file for all users of this machine.
+    public static let machineFile = "/etc/netkit/proxies"
+
+    /// Returns the proxy settings of this machine and its user; nil if there are none.
+    ///
+    /// The first of these sources that applies is used, as a whole:
+    ///
+    /// 1. the variables of the process's environment, if they name a proxy (``environment()``),
+    /// 2. the user's file, `$XDG_CONFIG_HOME/netkit/proxies`, or `~/.config/netkit/proxies` without that variable,
+    /// 3. the machine's file, ``machineFile``.
+    ///
+    /// ``init(fileText:)`` describes the format of the files. A file takes effect even if it names no proxy, so that a
+    /// user can turn the machine's proxy off. `no_proxy` of the environment, if it is set, replaces the exceptions of a
+    /// file. Desktop settings are not read: GNOME and KDE themselves set the environment of the programs they start.
+    /// Watch the files of ``systemFiles()`` with ``ProxySettingsMonitor``. Like ``environment()``, call this at the
+    /// start of the program.
+    ///
+    /// Replaces `CFNetworkCopySystemProxySettings` and `SCDynamicStoreCopyProxies`.
+    ///
+    /// - Throws: the errors of ``environment()`` and ``file(_:)``. An invalid setting is an error, and never skipped in
+    ///   favour of the next source.
+    public static func system() throws(StreamError) -> ProxySettings? {
+        try system(environment(), hasBypass: isSet("no_proxy") || isSet("NO_PROXY"), files: systemFiles())
+    }
+
+    /// The files that ``system()`` reads, in order, whether or not they exist.
+    public static func systemFiles() -> [String] {
+        systemFiles { name in getenv(name).map { String(cString: $0) } }
+    }
+
+    static func systemFiles(_ variable: (String) -> String?) -> [String] {
+        // The XDG Base Directory Specification says to ignore a relative XDG_CONFIG_HOME.
+        let own = variable("XDG_CONFIG_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let home = variable("HOME").flatMap { $0.hasPrefix("/") ? $0 + "/.config" : nil }
+        return ((own ?? home).map { ["\($0)/netkit/proxies"] } ?? []) + [machineFile]
+    }
+
+    static func system(
+        _ environment: ProxySettings, hasBypass: Bool, files: [String]
+    ) throws(StreamError) -> ProxySettings? {
+        if !environment.isEmpty { return environment }
+        for path in files {
+            guard var settings = try file(path) else { continue }
+            if hasBypass { settings.bypass = environment.bypass }
+            return settings
+        }
+        return nil
+    }
+
+    private static func isSet(_ name: String) -> Bool {
+        getenv(name).map { $0.pointee != 0 } ?? false
     }
 }

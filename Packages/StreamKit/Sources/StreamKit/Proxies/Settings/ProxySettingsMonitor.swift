@@ -1,4 +1,5 @@
 public import EventLoops
+internal import Glibc
 
 /// Watches the proxy settings in a file, and reports when they change.
 ///
@@ -120,5 +121,201 @@ public final class ProxySettingsMonitor: Sendable {
         } catch {
             return .failure(error)
         }
+    }
+}
+
+/// The changes of settings in a file, from ``ProxySettingsMonitor/changes()``. Ends with its monitor or with the task.
+public struct ProxySettingsChanges: AsyncSequence, Sendable {
+    /// The content of the file after a change: settings, nil without a file, or the error of reading it.
+    public typealias Element = Result<ProxySettings?, StreamError>
+    /// The sequence never fails; a file that cannot be read is an element.
+    public typealias Failure = Never
+
+    fileprivate let listener: ProxySettingsListener
+    /// Kept alive for as long as the sequence is in use.
+    fileprivate let monitor: ProxySettingsMonitor
+
+    /// Makes an iterator. Changes since ``ProxySettingsMonitor/changes()`` are not lost.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(changes: self)
+    }
+
+    /// Returns the changes one by one.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let changes: ProxySettingsChanges
+
+        /// Waits for the next change; nil at the end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            await changes.next()
+        }
+
+        /// Waits for the next change; nil at the end.
+        public mutating func next() async -> Element? {
+            await changes.next()
+        }
+    }
+
+    fileprivate nonisolated(nonsending) func next() async -> Element? {
+        guard await listener.next() else { return nil }
+        do throws(StreamError) {
+            return .success(try monitor.settings())
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// A subscription to changes of settings, from ``ProxySettingsMonitor/onChange(on:_:)``. Releasing it ends the calls.
+public final class ProxySettingsSubscription: Sendable {
+    private let listener: ProxySettingsListener
+    private let monitor: ProxySettingsMonitor
+    private let signal: any DeliverySignal
+
+    fileprivate init(
+        listener: ProxySettingsListener, monitor: ProxySettingsMonitor, target: any DeliveryTarget,
+        handler: @escaping @Sendable (ProxySettingsMonitor) -> Void
+    ) {
+        self.listener = listener
+        self.monitor = monitor
+        signal = target.makeSignal {
+            if listener.take() { handler(monitor) }
+        }
+        listener.setSignal(signal)
+    }
+
+    deinit { cancel() }
+
+    /// Ends the calls. If it is called on the target itself, no call follows after it returns.
+    public func cancel() {
+        signal.cancel()
+        listener.end()
+    }
+}
+
+/// Records for one listener that a change occurred, and signals it.
+private final class ProxySettingsListener: Sendable {
+    private struct State {
+        var hasChange = false
+        var signal: (any DeliverySignal)?
+    }
+
+    private let state = Locked(State())
+    private let point = WaitPoint()
+
+    func notify() {
+        let signal = state.withLock { state in
+            state.hasChange = true
+            return state.signal
+        }
+        point.signal(.readable)
+        signal?.signal()
+    }
+
+    func end() {
+        point.close()
+    }
+
+    /// Sets the signal to send at each change.
+    func setSignal(_ signal: any DeliverySignal) {
+        let hasChange = state.withLock { state in
+            state.signal = signal
+            return state.hasChange
+        }
+        if hasChange { signal.signal() }
+    }
+
+    /// Returns whether there was a change since the last call.
+    func take() -> Bool {
+        state.withLock { state in
+            defer { state.hasChange = false }
+            return state.hasChange
+        }
+    }
+
+    /// Waits for a change. Returns false at the end, or when the task is cancelled.
+    nonisolated(nonsending) func next() async -> Bool {
+        guard point.enter(.reader) == .entered else { return false }
+        defer { point.leave(.reader) }
+        while true {
+            if take() { return true }
+            guard await point.readerWait(for: .readable, until: nil) == .ready else { return false }
+        }
+    }
+}
+
+/// Waits for changes of one file with inotify(7), on an event loop.
+///
+/// The directory is watched, not the file: an editor replaces the old file with a new one, and a missing file may be
+/// created. A change is a file closed after writing, moved to or from the path, or removed. Single writes are ignored,
+/// so that a half-written file is not read.
+final class FileWatch: Sendable {
+    private let point: WaitPoint
+    private let name: [UInt8]
+
+    /// Starts to watch.
+    ///
+    /// - Throws: an `errno` if the directory does not exist, or the system has no more watches.
+    init(path: String) throws(StreamError) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: true)
+        let folder = (path.hasPrefix("/") ? "/" : "./") + parts.dropLast().joined(separator: "/")
+        name = Array((parts.last.map(String.init) ?? "").utf8)
+        guard !name.isEmpty else { throw StreamError(posix: EINVAL) }
+        let descriptor = inotify_init1(O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw StreamError(posix: errno) }
+        point = WaitPoint(descriptor: descriptor, ownership: .owned)
+        let mask = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR)
+        guard inotify_add_watch(descriptor, folder, mask) >= 0 else {
+            let failure = errno
+            point.close()
+            throw StreamError(posix: failure, .fileNotOpened(folder, failure))
+        }
+    }
+
+    deinit { close() }
+
+    /// Ends ``next()``.
+    func close() {
+        point.close()
+    }
+
+    /// Waits for the next change. Returns false at the end.
+    nonisolated(nonsending) func next() async -> Bool {
+        guard point.enter(.reader) == .entered else { return false }
+        defer { point.leave(.reader) }
+        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+        while !point.isClosed(.reader) {
+            let count = read(point.descriptor, &buffer, buffer.count)
+            if count > 0 {
+                if containsChange(buffer[..<count]) { return true }
+            } else if count < 0, errno == EAGAIN {
+                guard await point.readerWait(for: .readable, until: nil) == .ready else { return false }
+            } else if count < 0, errno == EINTR {
+                continue
+            } else {
+                return false
+            }
+        }
+        return false
+    }
+
+    /// Whether one of the events is about the file, or events were lost (IN_Q_OVERFLOW).
+    ///
+    /// struct inotify_event: watch, mask and cookie of 4 bytes each, the length of the name, the name followed by NULs.
+    private func containsChange(_ events: ArraySlice<UInt8>) -> Bool {
+        var rest = events
+        var hasChanged = false
+        while rest.count >= 16 {
+            func number(_ offset: Int) -> UInt32 {
+                rest[rest.startIndex + offset..<rest.startIndex + offset + 4].reversed().reduce(0) {
+                    $0 << 8 | UInt32($1)
+                }
+            }
+            let length = Int(min(number(12), 4096))
+            guard rest.count >= 16 + length else { break }
+            let name = rest[rest.startIndex + 16..<rest.startIndex + 16 + length].prefix { $0 != 0 }
+            if name.elementsEqual(self.name) || number(4) & UInt32(IN_Q_OVERFLOW) != 0 { hasChanged = true }
+            rest = rest.dropFirst(16 + length)
+        }
+        return hasChanged
     }
 }

@@ -86,3 +86,75 @@ struct ProxyScriptConversationTests {
         #expect(step == .finish([.server(ProxyServer(.http, host: "a", port: 1))]))
     }
 }
+
+/// The questions to scripts.
+struct ProxyScriptQuestionTests {
+    @Test(arguments: [
+        ("http://www.example/a/b?c=d#e", "http://www.example/a/b?c=d", "www.example"),
+        ("HTTP://Me:Secret@WWW.example:8080", "http://www.example:8080/", "www.example"),
+        ("https://www.example/secret?token=1", "https://www.example/", "www.example"),
+        ("ftp://h/dir/file", "ftp://h/dir/file", "h"),
+        ("socket://h:22", "socket://h:22/", "h"),
+        ("http://[2001:DB8::1]:80/", "http://[2001:db8::1]:80/", "2001:db8::1"),
+        ("http://h/it's?a='b'", "http://h/it%27s?a=%27b%27", "h"),
+    ])
+    func tells(_ text: String, _ url: String, _ host: String) throws {
+        let parsed = try #require(URL(string: text))
+        let question = try #require(ProxyScriptQuestion(parsed))
+        #expect(question.url == url && question.host == host)
+    }
+
+    @Test(arguments: ["file:///etc/hosts", "relative", "mailto:me@example"])
+    func noHost(_ text: String) throws {
+        let parsed = try #require(URL(string: text))
+        #expect(ProxyScriptQuestion(parsed) == nil)
+    }
+
+    /// No URL can end the JavaScript string that contains it.
+    @Test(arguments: ["'", "%27", "\\", "%5C", "\"", "%0A", "\u{2028}", "<", "`"])
+    func harmless(_ letter: String) throws {
+        for text in ["http://h/\(letter)", "http://h/?\(letter)", "http://a\(letter)b/"] {
+            guard let url = URL(string: text), let question = ProxyScriptQuestion(url) else { continue }
+            let all = question.url + question.host
+            #expect(!all.contains { "'\"\\`<".contains($0) || $0.isNewline || !$0.isASCII }, "\(all)")
+        }
+    }
+
+    @Test func long() throws {
+        let url = try #require(URL(string: "http://h/" + String(repeating: "a", count: ProxyScriptQuestion.longestURL)))
+        #expect(ProxyScriptQuestion(url)?.url == "http://h/")
+    }
+}
+
+/// The answers of scripts (SK-131).
+struct ProxyScriptAnswerTests {
+    @Test(arguments: [
+        ("DIRECT", ["direct"]),
+        ("", ["direct"]), (" ; ;", ["direct"]),
+        ("PROXY a:1; SOCKS5 b:2; DIRECT", ["http://a:1", "socks5h://b:2", "direct"]),
+        ("proxy a.example ;https b", ["http://a.example:80", "https://b:443"]),
+        ("SOCKS c; SOCKS4 d:9;HTTP e:8", ["socks5h://c:1080", "socks4://d:9", "http://e:8"]),
+        ("PROXY\ta:1;\nPROXY a:1;PROXY [::1]:3128", ["http://a:1", "http://[::1]:3128"]),
+        ("QUIC a:1; PROXY b:2; PROXY c d; PROXY; PROXY e:99999; PROXY f:x", ["http://b:2"]),
+        ("PROXY user@a:1; PROXY a/b:1; DIRECT", ["direct"]),
+        ("DIRECT;", ["direct"]), (";DIRECT", ["direct"]),
+    ])
+    func reads(_ text: String, _ expected: [String]) throws {
+        #expect(try ProxyScriptAnswer(text).choices.map(\.description) == expected)
+    }
+
+    @Test(arguments: ["PROXY", "undefined", "null", "QUIC a:1", "PROXY a b", "PROXY a:0", "\u{0}", "DIRECT now"])
+    func refuses(_ text: String) {
+        let error = #expect(throws: StreamError.self) { try ProxyScriptAnswer(text) }
+        #expect(error?.domain == .http && error?.code == 308)
+        #expect(error?.description.contains("names no proxy") == true)
+    }
+
+    @Test func bounded() {
+        let most = ProxyScriptAnswer.mostEntries
+        let entries = (1...most + 1).map { "PROXY a:\($0)" }
+        #expect((try? ProxyScriptAnswer(entries.dropLast().joined(separator: ";")).choices.count) == most)
+        let error = #expect(throws: StreamError.self) { try ProxyScriptAnswer(entries.joined(separator: ";")) }
+        #expect(error?.description.contains("64") == true)
+    }
+}

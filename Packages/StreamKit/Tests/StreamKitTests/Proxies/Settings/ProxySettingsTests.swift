@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HostResolver
 import Testing
 
 @testable import StreamKit
@@ -87,5 +88,113 @@ import Testing
     @Test("this process's own environment is read")
     func ownEnvironment() throws {
         _ = try ProxySettings.environment()
+    }
+}
+
+@Suite("SK-120: settings in a file") struct ProxySettingsFileTests {
+    @Test("every name, quotes, export, comments, several proxies")
+    func reads() throws {
+        let settings = try ProxySettings(
+            fileText: """
+                # a comment = http_proxy
+                  export http_proxy = "http://a.test:1, socks5://b.test"
+
+                HTTPS_PROXY='c.test:2'
+                ftp_proxy=d.test\r
+                all_proxy = socks5h://e.test
+                no_proxy=f.test,10/8
+                exclude_simple_hostnames = YES
+                bypass_loopback=off
+                ftp_passive = 1
+                auto_config_url = http://wpad/wpad.dat
+                PATH=/usr/bin
+                """)
+        #expect(settings.http.map(\.description) == ["http://a.test:1", "socks5://b.test:1080"])
+        #expect(settings.https == [ProxyServer(.http, host: "c.test", port: 2)])
+        #expect(settings.ftp == [ProxyServer(.http, host: "d.test")])
+        #expect(settings.others == [ProxyServer(.socks5h, host: "e.test")])
+        #expect(settings.bypass == ProxyBypassList(noProxy: "f.test,10/8"))
+        #expect(settings.bypassesSimpleNames && !settings.bypassesLoopback && settings.usesPassiveFTP == true)
+        #expect(settings.script == .url("http://wpad/wpad.dat"))
+        let exceptions = try ProxySettings(fileText: "exceptions = a.test, *.b.test")
+        #expect(exceptions.bypass == ProxyBypassList(exceptions: ["a.test", "*.b.test"]))
+        #expect(try ProxySettings(fileText: "") == ProxySettings())
+        #expect(try ProxySettings(fileText: "http_proxy=\nauto_config_url=").isEmpty)
+    }
+
+    @Test(
+        "an error names the line and does not repeat it",
+        arguments: [
+            "http_proxy", "http_proxy = \"http://me:s3cr3t@a", "http_proxy = 'http://me:s3cr3t@a\"",
+            "all_proxy = x://me:s3cr3t@a", "ftp_passive = s3cr3t",
+        ])
+    func wrongLines(_ line: String) throws {
+        let error = try #require(throws: StreamError.self) { try ProxySettings(fileText: "# first\n\n\(line)\n") }
+        #expect(error.isPOSIX(EINVAL))
+        #expect("\(error)".hasPrefix("Line 3 of the proxy settings is invalid."))
+        #expect(!error.debugDescription.contains("s3cr3t"))
+    }
+
+    @Test("no file, no settings; a file that is too large or cannot be read is an error")
+    func files() throws {
+        let file = TestFile()
+        #expect(try ProxySettings.file(file.path) == nil)
+        #expect(try ProxySettings.file(file.path + "/below") == nil)
+        let good = TestFile(Array("http_proxy=a".utf8))
+        #expect(try ProxySettings.file(good.path)?.http.count == 1)
+        let large = TestFile(Array(repeating: UInt8(ascii: "#"), count: ProxySettings.largestFile + 1))
+        #expect(throws: StreamError(posix: EFBIG)) { try ProxySettings.file(large.path) }
+        #expect(throws: StreamError(posix: EISDIR)) { try ProxySettings.file("/") }
+        #expect(throws: Never.self) { try ProxySettings.file("/dev/null") }
+    }
+}
+
+/// The sources of a machine's settings (SK-120).
+struct SystemProxySettingsTests {
+    @Test func places() {
+        #expect(
+            ProxySettings.systemFiles { ["HOME": "/home/ann"][$0] }
+                == ["/home/ann/.config/netkit/proxies", "/etc/netkit/proxies"])
+        #expect(
+            ProxySettings.systemFiles { ["HOME": "/home/ann", "XDG_CONFIG_HOME": "/conf"][$0] }
+                == ["/conf/netkit/proxies", "/etc/netkit/proxies"])
+        #expect(
+            ProxySettings.systemFiles { ["HOME": "/home/ann", "XDG_CONFIG_HOME": "relative"][$0] }.first
+                == "/home/ann/.config/netkit/proxies")
+        #expect(ProxySettings.systemFiles { _ in nil } == ["/etc/netkit/proxies"])
+    }
+
+    @Test("The environment, the user's file, the machine's: the first that applies is used as a whole")
+    func order() throws {
+        var template = Array("/tmp/netkit-proxies-XXXXXX".utf8CString)
+        let folder = String(cString: try #require(mkdtemp(&template)))
+        let (user, machine) = ("\(folder)/user", "\(folder)/machine")
+        defer {
+            unlink(user)
+            unlink(machine)
+            rmdir(folder)
+        }
+        func write(_ text: String, _ path: String) throws {
+            let stream = WriteStream(path: path)
+            try stream.open()
+            _ = try stream.tryWrite(Array(text.utf8))
+            stream.close()
+        }
+        func system(_ variables: [String: String] = [:]) throws -> ProxySettings? {
+            try ProxySettings.system(
+                .environment(variables), hasBypass: variables["no_proxy"] != nil, files: [user, machine])
+        }
+        #expect(try system() == nil)
+        #expect(try system(["no_proxy": "*"]) == nil)
+        try write("http_proxy = http://machine:1\nno_proxy = .example\n", machine)
+        #expect(try system()?.http.first?.host == "machine")
+        #expect(try system(["http_proxy": "http://env:1"])?.http.first?.host == "env")
+        #expect(try system(["http_proxy": "http://env:1"])?.bypass == ProxyBypassList.none, "sources are not mixed")
+        let bypassed = try #require(try system(["no_proxy": "other"]))
+        #expect(bypassed.http.first?.host == "machine" && bypassed.bypass == ProxyBypassList(noProxy: "other"))
+        try write("# none\n", user)
+        #expect(try system()?.isEmpty == true, "an existing file takes effect")
+        try write("http_proxy = :::\n", user)
+        #expect(throws: StreamError.self) { try system() }
     }
 }

@@ -1,6 +1,26 @@
 #if Logging
 public import Logging
 
+extension StreamProperty where Value == Logger {
+    /// The logger of each step of opening as it ends: lookups, addresses tried, proxies, TLS.
+    ///
+    /// ```swift
+    /// var logger = Logger(label: "mail")
+    /// logger.logLevel = .debug
+    /// try pair.set(.logger, to: logger)
+    /// try pair.open()
+    /// // debug mail: connect 192.0.2.7:993: connected  step=connect target=192.0.2.7:993 outcome=succeeded milliseconds=11.8
+    /// ```
+    ///
+    /// Failures have the level `info`, since a connection may succeed with another address; everything else has
+    /// `debug`. User names, passwords, and data sent or received are never logged. HTTP, FTP and sessions pass the
+    /// logger on to each connection.
+    ///
+    /// The logger is called on the threads that open the stream, and should not use that stream itself. Requires the
+    /// trait `Logging`.
+    public static var logger: Self { .init(setting: "StreamKit.logger", access: .beforeOpen) }
+}
+
 extension ConnectionReport.Step {
     /// Logs the step: a text, and the metadata `step`, `target`, `outcome`, `milliseconds` and, for a failure,
     /// `error-domain` and `error-code`.
@@ -53,3 +73,16 @@ extension ConnectionReport.Kind {
     }
 }
 #endif
+
+// Without the trait `Logging`, this does nothing and costs nothing.
+
+extension Connection {
+    /// Logs steps that have ended. Not called under a lock, because a logger may do anything.
+    @inline(__always)
+    func logSteps(_ steps: [Int]) {
+        #if Logging
+        let (logger, ended) = details.withLock { ($0.properties[.logger], steps.map($0.recorder.step)) }
+        if let logger { ended.forEach { $0.log(to: logger) } }
+        #endif
+    }
+}
