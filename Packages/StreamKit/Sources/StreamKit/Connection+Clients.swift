@@ -111,6 +111,6 @@ extension Connection {
 
     /// There was an edge. A call inside the half takes what came, and arms the client when it ends.
     func clientMayLook(_ half: StreamHalf) {
-        if !point.isInside(half) { client(half)?.ring() }
+        if !point.isInside(half) { client(half)?.signalTargets() }
     }
 }

@@ -27,9 +27,9 @@ extension DeliveryTarget {
         for _ in 0..<4 {
             await withCheckedContinuation { continuation in EventLoop.shared.execute { continuation.resume() } }
             await withCheckedContinuation { continuation in
-                let bell = Locked<(any DeliverySignal)?>(nil)
+                let kept = Locked<(any DeliverySignal)?>(nil)
                 let signal = makeSignal { continuation.resume() }
-                bell.withLock { $0 = signal }
+                kept.withLock { $0 = signal }
                 signal.signal()
             }
         }

@@ -17,7 +17,7 @@ public final class LockstepTransport: StreamTransport {
         /// Bytes accepted and not read yet; never more than the reader asked for.
         var given: [UInt8] = []
         var hasEnded = false
-        var isReaderGone = false
+        var isReaderClosed = false
     }
 
     private final class Shared: Sendable {
@@ -66,7 +66,7 @@ public final class LockstepTransport: StreamTransport {
     public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         guard !reads else { return .ended }
         let attempt: Attempt = try shared.state.withLock { (state) throws(StreamError) in
-            if state.isReaderGone { throw .brokenPipe }
+            if state.isReaderClosed { throw .brokenPipe }
             let count = min(state.wanted, bytes.byteCount)
             if count == 0 { return .wouldBlock(.writable) }
             bytes.withUnsafeBytes { state.given.append(contentsOf: $0.prefix(count)) }
@@ -92,7 +92,7 @@ public final class LockstepTransport: StreamTransport {
     public func writability() throws(StreamError) -> Attempt {
         guard !reads else { return .ended }
         return try shared.state.withLock { (state) throws(StreamError) in
-            if state.isReaderGone { throw .brokenPipe }
+            if state.isReaderClosed { throw .brokenPipe }
             return state.wanted == 0 ? .wouldBlock(.writable) : .moved(state.wanted)
         }
     }
@@ -105,7 +105,7 @@ public final class LockstepTransport: StreamTransport {
 
     /// Closes this end: without a reader, writes fail; without a writer, reads end.
     public func close() {
-        shared.state.withLock { if reads { $0.isReaderGone = true } else { $0.hasEnded = true } }
+        shared.state.withLock { if reads { $0.isReaderClosed = true } else { $0.hasEnded = true } }
         if reads { shared.writingPoint.signal(.writable) } else { shared.readingPoint.signal(.readable) }
     }
 

@@ -48,18 +48,18 @@ import Testing
     func events(resets: Bool) async throws {
         let (pair, peer) = try await connect()
         defer { pair.close() }
-        let (told, tell) = AsyncStream<StreamEvent>.makeStream()
+        let (recorded, record) = AsyncStream<StreamEvent>.makeStream()
         pair.input.setClient(.all) { stream, event in
-            tell.yield(event)
+            record.yield(event)
             if event == .endEncountered || event == .errorOccurred {
                 // A later task on the same loop: any further event would have been delivered before it.
-                EventLoop.shared.execute { EventLoop.shared.execute { tell.finish() } }
+                EventLoop.shared.execute { EventLoop.shared.execute { record.finish() } }
             }
         }
         pair.input.schedule(on: .loop(.shared))
         end(peer, resets: resets)
         let expected: [StreamEvent] = [.openCompleted, resets ? .errorOccurred : .endEncountered]
-        #expect(await told.reduce(into: []) { $0.append($1) } == expected)
+        #expect(await recorded.reduce(into: []) { $0.append($1) } == expected)
     }
 
     /// A transport is closed with its stream, whether it ever opened or not.

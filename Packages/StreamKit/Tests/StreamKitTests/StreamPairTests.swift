@@ -47,7 +47,7 @@ import Testing
         #expect(pair.input.status == .error)
     }
 
-    @Test func openingTheSecondHalfOfAFailedPairTellsAsIfItFailedLater() async throws {
+    @Test func secondHalfOfAFailedPairFailsLater() async throws {
         let listener = listen()
         Glibc.close(listener.descriptor)
         let pair = StreamPair(host: "127.0.0.1", port: listener.port)
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// Connects, makes the peer send an answer and close without reading, and writes until that fails.
-    private func writeToWhoIsGone(resets: Bool) async throws -> (StreamPair, StreamError?) {
+    private func writeToAClosedPeer(resets: Bool) async throws -> (StreamPair, StreamError?) {
         let listener = listen()
         defer { Glibc.close(listener.descriptor) }
         let pair = StreamPair(host: "127.0.0.1", port: listener.port)
@@ -80,8 +80,8 @@ import Testing
         return (pair, error)
     }
 
-    @Test func whatCameBeforeAResetIsStillRead() async throws {
-        let (pair, error) = try await writeToWhoIsGone(resets: true)
+    @Test func bytesBeforeAResetAreRead() async throws {
+        let (pair, error) = try await writeToAClosedPeer(resets: true)
         #expect(error?.isPOSIX(ECONNRESET) == true)
         #expect(pair.output.status == .error)
         #expect(pair.input.status == .open)
@@ -91,8 +91,8 @@ import Testing
         #expect(pair.input.status == .error)
     }
 
-    @Test func whatCameBeforeAnEndIsStillReadAfterABrokenPipe() async throws {
-        let (pair, error) = try await writeToWhoIsGone(resets: false)
+    @Test func bytesBeforeTheEndAreReadAfterABrokenPipe() async throws {
+        let (pair, error) = try await writeToAClosedPeer(resets: false)
         #expect(error?.isPOSIX(EPIPE) == true)
         #expect(pair.output.error == error)
         #expect(pair.input.error == nil)

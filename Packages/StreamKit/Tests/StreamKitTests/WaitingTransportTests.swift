@@ -6,7 +6,7 @@ import Testing
 /// Transports that wait in the system call.
 @Suite struct WaitingTransportTests {
     /// Reveals by its bytes which function read it.
-    private final class Telling: StreamTransport {
+    private final class CallRecorder: StreamTransport {
         let waitPoint = WaitPoint()
 
         func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
@@ -25,8 +25,8 @@ import Testing
     }
 
     /// Only a blocking read without a limit may wait in the transport.
-    @Test func whoMayWait() throws {
-        let stream = ReadStream(transport: Telling())
+    @Test func blockingReadsMayWait() throws {
+        let stream = ReadStream(transport: CallRecorder())
         try stream.open()
         #expect(try stream.read(upTo: 1) == Array("r".utf8))
         var byte: [UInt8] = [0]
@@ -39,8 +39,8 @@ import Testing
         stream.close()
     }
 
-    @Test func tasksNeverWaitThere() async throws {
-        let stream = ReadStream(transport: Telling())
+    @Test func tasksNeverWaitInTheTransport() async throws {
+        let stream = ReadStream(transport: CallRecorder())
         try stream.open()
         #expect(try await stream.read(upTo: 1) == Array("t".utf8))
         stream.close()

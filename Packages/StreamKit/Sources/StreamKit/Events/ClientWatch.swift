@@ -10,7 +10,7 @@ final class ClientWatch: Watcher, @unchecked Sendable {
     private weak let connection: Connection?
     private let half: StreamHalf
     /// The point where the watcher was parked last. The transport may now wait at another one, as after a redirect.
-    private let place = Locked<WaitPoint?>(nil)
+    private let parkedAt = Locked<WaitPoint?>(nil)
 
     init(_ connection: Connection, _ half: StreamHalf) {
         self.connection = connection
@@ -20,10 +20,10 @@ final class ClientWatch: Watcher, @unchecked Sendable {
 
     /// Parks at `point` and at no other point. Nil once it waits there; `.ready` if the client should look again first.
     func park(at point: WaitPoint) -> Wake? {
-        let old = place.withLock { exchange(&$0, with: point) }
+        let old = parkedAt.withLock { exchange(&$0, with: point) }
         if let old, old !== point { old.unwatch(half, self) }
         let wake = point.watch(half, for: half == .reader ? .readable : .writable, with: self)
-        if place.withLock({ $0 === point }) { return wake }
+        if parkedAt.withLock({ $0 === point }) { return wake }
         // Withdrawn or parked elsewhere meanwhile.
         point.unwatch(half, self)
         return .ready
@@ -31,7 +31,7 @@ final class ClientWatch: Watcher, @unchecked Sendable {
 
     /// Withdraws the watcher from the point where it is parked.
     func remove() {
-        if let old = place.withLock({ $0.take() }) { old.unwatch(half, self) }
+        if let old = parkedAt.withLock({ $0.take() }) { old.unwatch(half, self) }
     }
 
     override func fire() {

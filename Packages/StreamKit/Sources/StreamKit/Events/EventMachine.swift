@@ -27,9 +27,9 @@ struct EventMachine {
     let transfer: StreamEvent
     let wanted: StreamEvents
 
-    private var hasToldOpen = false
-    private var hasToldEnd = false
-    private(set) var hasToldError = false
+    private var hasReportedOpen = false
+    private var hasReportedEnd = false
+    private(set) var hasReportedError = false
     private var awaitsTransfer = false
 
     init(half: StreamHalf, wanted: StreamEvents) {
@@ -44,28 +44,28 @@ struct EventMachine {
 
     /// True if the next event can come only from a transfer by the client or from an error, or not at all.
     var isSettled: Bool {
-        hasToldError || hasToldEnd || awaitsTransfer
+        hasReportedError || hasReportedEnd || awaitsTransfer
     }
 
     /// The next event to deliver; nil if there is none now.
     mutating func next(_ facts: Facts) -> StreamEvent? {
-        if hasToldError { return nil }
-        if facts.hasOpened, !hasToldOpen {
-            hasToldOpen = true
+        if hasReportedError { return nil }
+        if facts.hasOpened, !hasReportedOpen {
+            hasReportedOpen = true
             if wanted.contains(.openCompleted) { return .openCompleted }
         }
         if facts.hasFailed {
-            hasToldError = true
+            hasReportedError = true
             return wanted.contains(.errorOccurred) ? .errorOccurred : nil
         }
-        guard facts.hasOpened, !hasToldEnd else { return nil }
+        guard facts.hasOpened, !hasReportedEnd else { return nil }
         switch facts.readiness {
         case .ready:
             if awaitsTransfer || !wanted.contains(StreamEvents(transfer)) { return nil }
             awaitsTransfer = true
             return transfer
         case .ended:
-            hasToldEnd = true
+            hasReportedEnd = true
             return wanted.contains(.endEncountered) ? .endEncountered : nil
         case .notYet:
             return nil

@@ -14,16 +14,16 @@ final class StreamClient: Sendable {
 
     private struct State {
         var machine: EventMachine
-        var tell: (@Sendable (StreamEvent) -> Void)?
-        var bells: [Bell] = []
+        var handler: (@Sendable (StreamEvent) -> Void)?
+        var deliveries: [Delivery] = []
         /// The stream's public object, kept alive while events may still come.
         var keptAlive: (any AnyObject & Sendable)?
-        var isTelling = false
+        var isDelivering = false
         /// Counts the client's calls, so that facts observed before a call are not reported after it.
         var transfers = 0
     }
 
-    private struct Bell {
+    private struct Delivery {
         var target: any DeliveryTarget
         var signal: any DeliverySignal
     }
@@ -34,11 +34,11 @@ final class StreamClient: Sendable {
 
     init(
         _ connection: Connection, half: StreamHalf, wanted: StreamEvents,
-        tell: @escaping @Sendable (StreamEvent) -> Void
+        handler: @escaping @Sendable (StreamEvent) -> Void
     ) {
         self.connection = connection
         self.half = half
-        state = Locked(State(machine: EventMachine(half: half, wanted: wanted), tell: tell))
+        state = Locked(State(machine: EventMachine(half: half, wanted: wanted), handler: handler))
     }
 
     /// Adds targets where events are delivered.
@@ -46,8 +46,8 @@ final class StreamClient: Sendable {
         for target in targets {
             let signal = target.makeSignal { [weak self] in self?.perform() }
             let isWanted = state.withLock { state in
-                if state.tell != nil { state.bells.append(Bell(target: target, signal: signal)) }
-                return state.tell != nil
+                if state.handler != nil { state.deliveries.append(Delivery(target: target, signal: signal)) }
+                return state.handler != nil
             }
             if !isWanted { signal.cancel() }
         }
@@ -56,32 +56,32 @@ final class StreamClient: Sendable {
 
     /// Removes a target.
     func unschedule(from target: any DeliveryTarget) {
-        let (removed, kept) = state.withLock { state -> ([Bell], (any AnyObject & Sendable)?) in
-            let removed = state.bells.filter { $0.target.isSame(as: target) }
-            state.bells.removeAll { $0.target.isSame(as: target) }
-            return (removed, state.bells.isEmpty ? state.keptAlive.take() : nil)
+        let (removed, kept) = state.withLock { state -> ([Delivery], (any AnyObject & Sendable)?) in
+            let removed = state.deliveries.filter { $0.target.isSame(as: target) }
+            state.deliveries.removeAll { $0.target.isSame(as: target) }
+            return (removed, state.deliveries.isEmpty ? state.keptAlive.take() : nil)
         }
-        for bell in removed { bell.signal.cancel() }
+        for delivery in removed { delivery.signal.cancel() }
         withExtendedLifetime(kept) {}
     }
 
     /// Ends all delivery. Releases the object that was kept alive, and with it the tie between client and connection.
     func invalidate() {
-        let (bells, dropped) = state.withLock { state in
+        let (deliveries, dropped) = state.withLock { state in
             defer {
-                state.bells = []
-                state.tell = nil
+                state.deliveries = []
+                state.handler = nil
                 state.keptAlive = nil
             }
-            return (state.bells, (state.tell, state.keptAlive))
+            return (state.deliveries, (state.handler, state.keptAlive))
         }
-        for bell in bells { bell.signal.cancel() }
+        for delivery in deliveries { delivery.signal.cancel() }
         withExtendedLifetime(dropped) {}
     }
 
     /// Keeps the stream's public object alive while it is scheduled and open.
     func keepAlive(_ stream: any AnyObject & Sendable) {
-        state.withLock { if !$0.bells.isEmpty, $0.tell != nil { $0.keptAlive = stream } }
+        state.withLock { if !$0.deliveries.isEmpty, $0.handler != nil { $0.keptAlive = stream } }
     }
 
     /// Records that the client has read or written.
@@ -97,24 +97,24 @@ final class StreamClient: Sendable {
     func arm() {
         while true {
             let hasFailed = connection.settledStatus(half) == .error
-            let mayTell = state.withLock {
-                !$0.bells.isEmpty && $0.tell != nil && !$0.isTelling
-                    && (hasFailed ? !$0.machine.hasToldError : !$0.machine.isSettled)
+            let mayDeliver = state.withLock {
+                !$0.deliveries.isEmpty && $0.handler != nil && !$0.isDelivering
+                    && (hasFailed ? !$0.machine.hasReportedError : !$0.machine.isSettled)
             }
-            guard mayTell else { return }
+            guard mayDeliver else { return }
             let facts = connection.facts(of: half)
             let isDue = state.withLock { state in
                 var machine = state.machine
                 return machine.next(facts) != nil
             }
-            if isDue { return ring() }
+            if isDue { return signalTargets() }
             guard facts.hasOpened, !facts.hasFailed, facts.readiness == .notYet else { return }
             if connection.point.isInside(half) { return }  // the end of the call under way arms again
             switch connection.watch(half) {
             case .ready: continue
             case nil, .busy:  // busy: another thread has just parked the half's watch
                 // The client was removed or unscheduled meanwhile, by a call that did not find the watch parked yet.
-                let isWanted = state.withLock { !$0.bells.isEmpty && $0.tell != nil }
+                let isWanted = state.withLock { !$0.deliveries.isEmpty && $0.handler != nil }
                 if !isWanted { connection.withdrawWatch(half) }
                 return
             case .closed, .cancelled, .timedOut, .failed: return
@@ -123,15 +123,15 @@ final class StreamClient: Sendable {
     }
 
     /// Makes the targets look at the stream.
-    func ring() {
-        for bell in state.withLock({ $0.bells }) { bell.signal.signal() }
+    func signalTargets() {
+        for delivery in state.withLock({ $0.deliveries }) { delivery.signal.signal() }
     }
 
     /// Delivers, on the target, all events that are due, in order.
     private func perform() {
         let isMine = state.withLock { state in
-            defer { state.isTelling = true }
-            return !state.isTelling
+            defer { state.isDelivering = true }
+            return !state.isDelivering
         }
         // Another target is delivering, or the client's callback runs the target's loop: that delivery continues.
         guard isMine else { return }
@@ -141,17 +141,18 @@ final class StreamClient: Sendable {
             let facts = connection.facts(of: half)
             let (isStale, due) = state.withLock { state -> (Bool, (StreamEvent, @Sendable (StreamEvent) -> Void)?) in
                 if state.transfers != transfers { return (true, nil) }
-                guard let tell = state.tell, !state.bells.isEmpty, let event = state.machine.next(facts) else {
+                guard let handler = state.handler, !state.deliveries.isEmpty, let event = state.machine.next(facts)
+                else {
                     return (false, nil)
                 }
-                return (false, (event, tell))
+                return (false, (event, handler))
             }
             if isStale { continue }
-            guard let (event, tell) = due else { break }
-            tell(event)
+            guard let (event, handler) = due else { break }
+            handler(event)
             budget -= 1
         }
-        state.withLock { $0.isTelling = false }
+        state.withLock { $0.isDelivering = false }
         arm()
     }
 }

@@ -31,7 +31,7 @@ public final class StreamListener: Sendable {
     private let sockets: [Socket]
     private let slots: ConnectionSlots
     private let state = Locked(State())
-    private let graceIsOver = Latch()
+    private let graceIsOver = OneShot<Void>()
 
     /// Listens on a TCP port, on IPv6 and IPv4 if the machine has both. Clients can connect from now on; ``run(_:)``
     /// serves them.
@@ -140,7 +140,9 @@ extension StreamListener {
             let deadline = Moment.now + grace
             if let timer = state.graceTimer, timer.deadline <= deadline { return nil }
             let old = state.graceTimer
-            state.graceTimer = configuration.loops[0].schedule(at: deadline) { [graceIsOver] in graceIsOver.open() }
+            state.graceTimer = configuration.loops[0].schedule(at: deadline) { [graceIsOver] in
+                graceIsOver.provide(())
+            }
             return old
         }
         old?.cancel()
@@ -162,7 +164,7 @@ extension StreamListener {
                 }
             }
             group.addTask {
-                await self.graceIsOver.wait()
+                try? await self.graceIsOver.value()  // a cancelled task ends the handlers, too
                 return .graceIsOver
             }
             var remaining = sockets.count
@@ -178,7 +180,7 @@ extension StreamListener {
                 case .graceIsOver: group.cancelAll()
                 }
             }
-            graceIsOver.open()
+            graceIsOver.provide(())
             return first
         }
         state.withLock { $0.graceTimer.take() }?.cancel()
@@ -204,7 +206,7 @@ extension StreamListener {
                 } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
                     configuration.onFailure?(error, nil)
                     // The clients wait in the kernel's queue; an immediate retry would spin.
-                    await AcceptedSockets.rest(on: socket.point.loop)
+                    await AcceptedSockets.pause(on: socket.point.loop)
                 } catch {
                     return error
                 }

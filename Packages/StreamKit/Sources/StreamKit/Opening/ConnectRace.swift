@@ -5,8 +5,7 @@ internal import HostResolver
 /// Connects to several addresses in parallel, as ``HappyEyeballsMachine`` decides. The first attempt to succeed wins;
 /// the others are closed.
 ///
-/// A value that never waits, as all of opening. Only the answers of a lookup come from outside, through an
-/// ``AddressFeed``.
+/// A value that never waits, as all of opening. Only the results of a lookup come from outside, as ``LookupAnswers``.
 struct ConnectRace: Sendable {
     enum Step: Sendable {
         /// The winner's descriptor, in non-blocking mode.
@@ -15,7 +14,7 @@ struct ConnectRace: Sendable {
     }
 
     private struct Lookup {
-        var feed: AddressFeed
+        var answers: LookupAnswers
         var token: LookupToken
         var step: Int
         var found = 0
@@ -49,7 +48,7 @@ struct ConnectRace: Sendable {
     mutating func advance(_ connection: Connection) throws(StreamError) -> Step {
         do throws(StreamError) {
             if !hasBegun { try begin(connection) }
-            hearAnswers(connection)
+            receiveAnswers(connection)
             for attempt in attempts { settle(attempt, connection) }
             while true {
                 switch machine.next(now: .now) {
@@ -90,14 +89,14 @@ struct ConnectRace: Sendable {
             } catch {
                 throw StreamError(error, name: name)
             }
-            let feed = AddressFeed(loop: loop)
+            let answers = LookupAnswers(loop: loop)
             let request = AddressRequest(hostName, until: plan.deadline?.instant, delivery: .asTheyCome)
-            lookup = Lookup(feed: feed, token: feed.start(request, plan.resolver), step: step)
+            lookup = Lookup(answers: answers, token: answers.start(request, plan.resolver), step: step)
         }
     }
 
-    private mutating func hearAnswers(_ connection: Connection) {
-        for answer in lookup?.feed.take() ?? [] {
+    private mutating func receiveAnswers(_ connection: Connection) {
+        for answer in lookup?.answers.take() ?? [] {
             switch answer {
             case .batch(let batch):
                 lookup?.found += batch.addresses.count
@@ -123,9 +122,9 @@ struct ConnectRace: Sendable {
             connection.endAllSteps(.failed(error))
             throw error
         }
-        var places = attempts.map { WaitPoint.Place($0.point, .writer, for: .writable) }
-        if let lookup { places.append(.init(lookup.feed.bell, .reader, for: .readable)) }
-        return .init(places: places, deadline: [time, plan.deadline].compactMap(\.self).min())
+        var points = attempts.map { WaitPoint.Place($0.point, .writer, for: .writable) }
+        if let lookup { points.append(.init(lookup.answers.point, .reader, for: .readable)) }
+        return .init(points: points, deadline: [time, plan.deadline].compactMap(\.self).min())
     }
 
     // MARK: Attempts

@@ -3,47 +3,47 @@ internal import Synchronization
 
 /// An opening in progress, and the wait point where the stream's callers wait for its end.
 ///
-/// Theory of operation. ``OpeningWork`` proceeds in steps that never wait. Only the holder of the errand takes the next
-/// step, so steps never overlap. While nothing holds the errand, it is stored here, and a thread or the loop may take
-/// it:
+/// Theory of operation. ``OpeningWork`` proceeds in steps that never wait. Only the holder of the work item takes the
+/// next step, so steps never overlap. While nothing holds the item, it is stored here, and a thread or the loop may
+/// take it:
 ///
-/// - A thread that blocks on the stream keeps the errand until the stream is open. Meanwhile it waits in `poll(2)` for
+/// - A thread that blocks on the stream keeps the item until the stream is open. Meanwhile it waits in `poll(2)` for
 ///   what the work waits for and, at the same time, at this point. No other thread is woken.
-/// - For tasks and callbacks that wait here, the loop takes a step, leaves an ``OpeningEar`` where the work waits, and
-///   puts the errand back. It continues when the ear is notified. A thread that begins to block meanwhile takes over. A
+/// - For tasks and callbacks that wait here, the loop takes a step, leaves an ``OpeningWatcher`` where the work waits,
+///   and puts the item back. It continues when the watcher fires. A thread that begins to block meanwhile takes over. A
 ///   thread that waits here because the loop was executing a step is woken to take over.
 ///
 /// The loop begins as soon as a task or a callback waits here, or a thread has stopped waiting because its half was
 /// closed or its deadline passed. In any case it begins after a few milliseconds, so that opening proceeds even if
 /// nothing waits. A stream that a blocking thread opens and uses does not wake the loop at all.
 ///
-/// Closing both halves takes the errand away for good. Its holder at that time notices at the end of the step or is
-/// woken from waiting; the closing thread does not wait.
+/// Closing both halves removes the item for good. Its holder at that time notices at the end of the step or is woken
+/// from waiting; the closing thread does not wait.
 final class Opening: WaitPoint, @unchecked Sendable {
     // Unchecked only because the superclass is: mutable state is atomic or behind a lock.
 
     /// The work and its connection. Released when opening ends, even if this wait point lives on.
-    private struct Errand {
+    private struct WorkItem {
         var work: any OpeningWork
         let connection: Connection
     }
 
     private struct State {
         /// Nil while a thread or the loop holds it, and after the end.
-        var errand: Errand?
-        /// The ear that the loop has left where the work waits.
-        var ear: OpeningEar?
-        /// The number of threads that wait here while the errand is held elsewhere.
+        var item: WorkItem?
+        /// The watcher that the loop has left where the work waits.
+        var watcher: OpeningWatcher?
+        /// The number of threads that wait here while the item is held elsewhere.
         var idleThreads = 0
         var isCancelled = false
     }
 
     private let state: Locked<State>
     /// True once the loop has been asked to work.
-    private let isAsked = Atomic<Bool>(false)
+    private let isLoopRequested = Atomic<Bool>(false)
 
     init(_ work: any OpeningWork, of connection: Connection) {
-        state = Locked(State(errand: Errand(work: work, connection: connection)))
+        state = Locked(State(item: WorkItem(work: work, connection: connection)))
         super.init(loop: connection.point.loop)
     }
 
@@ -51,79 +51,79 @@ final class Opening: WaitPoint, @unchecked Sendable {
     func begin() {
         if loop.isCurrent { return isAwaited() }
         loop.executeLazily { [self] in
-            if !isAsked.exchange(true, ordering: .relaxed) { workOnLoop() }
+            if !isLoopRequested.exchange(true, ordering: .relaxed) { workOnLoop() }
         }
     }
 
     /// Called when a task or a callback begins to wait: only the loop can do the work for it.
     override func isAwaited() {
-        if !isAsked.exchange(true, ordering: .relaxed) { proceed() }
+        if !isLoopRequested.exchange(true, ordering: .relaxed) { proceed() }
     }
 
-    /// Called when the ear has been notified.
-    func proceed(after ear: OpeningEar) {
-        if state.withLock({ $0.ear === ear }) { proceed() }
+    /// Called when the watcher has fired.
+    func proceed(after watcher: OpeningWatcher) {
+        if state.withLock({ $0.watcher === watcher }) { proceed() }
     }
 
-    /// Schedules the loop to continue, unless the errand is held elsewhere by then.
+    /// Schedules the loop to continue, unless the item is held elsewhere by then.
     private func proceed() {
         loop.execute { [self] in workOnLoop() }
     }
 
-    /// Abandons the errand, because both halves have been closed.
+    /// Abandons the item, because both halves have been closed.
     func cancel() {
-        let (errand, ear) = state.withLock { state in
+        let (item, watcher) = state.withLock { state in
             state.isCancelled = true
-            return (state.errand.take(), state.ear.take())
+            return (state.item.take(), state.watcher.take())
         }
-        ear?.remove()
-        if let errand { abandon(errand) }
+        watcher?.remove()
+        if let item { abandon(item) }
     }
 
-    // MARK: The errand
+    // MARK: The work item
 
-    private func pickUp(asThread isThread: Bool) -> Errand? {
-        let (errand, ear) = state.withLock { state in
-            if state.errand == nil, isThread { state.idleThreads += 1 }
-            return (state.errand.take(), state.ear.take())
+    private func takeItem(asThread isThread: Bool) -> WorkItem? {
+        let (item, watcher) = state.withLock { state in
+            if state.item == nil, isThread { state.idleThreads += 1 }
+            return (state.item.take(), state.watcher.take())
         }
-        ear?.remove()
-        return errand
+        watcher?.remove()
+        return item
     }
 
-    /// Puts the errand back, unless the ear has already been notified: false then, and the caller continues.
-    private func layDown(_ errand: Errand, leaving ear: OpeningEar?) -> Bool {
-        enum Outcome { case lies, liesForThread, hasNews, isCancelled }
+    /// Puts the item back, unless the watcher has already fired: false then, and the caller continues.
+    private func putBack(_ item: WorkItem, leaving watcher: OpeningWatcher?) -> Bool {
+        enum Outcome { case stored, storedForThread, isReady, isCancelled }
         let outcome = state.withLock { state -> Outcome in
             if state.isCancelled { return .isCancelled }
-            if ear?.hasHeard == true { return .hasNews }
-            state.errand = errand
-            state.ear = ear
-            return state.idleThreads > 0 ? .liesForThread : .lies
+            if watcher?.hasFired == true { return .isReady }
+            state.item = item
+            state.watcher = watcher
+            return state.idleThreads > 0 ? .storedForThread : .stored
         }
         switch outcome {
-        case .lies: return true
-        case .liesForThread:
+        case .stored: return true
+        case .storedForThread:
             signal([.readable, .writable])
             return true
-        case .hasNews: return false
+        case .isReady: return false
         case .isCancelled:
-            ear?.remove()
-            abandon(errand)
+            watcher?.remove()
+            abandon(item)
             return true
         }
     }
 
     /// Takes the next step. Nil if it was the last one, whatever its outcome.
-    private func step(_ errand: inout Errand, after wake: Wake) -> OpeningStep.Wait? {
-        let connection = errand.connection
+    private func step(_ item: inout WorkItem, after wake: Wake) -> OpeningStep.Wait? {
+        let connection = item.connection
         do throws(StreamError) {
             switch wake {
             case .ready, .closed, .timedOut, .cancelled: break  // the step determines the consequence
             case .busy, .failed: try connection.resume(wake, connection.unclosedHalf)
             }
             let step = try connection.point.whileOpen { () throws(StreamError) in
-                let step = try errand.work.advance(connection)
+                let step = try item.work.advance(connection)
                 // Inside whileOpen: an engine that is no longer wanted sends its close_notify, which needs the descriptor.
                 if case .opened(let engine) = step { connection.finishOpening(.success(engine)) }
                 return step
@@ -131,7 +131,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
             switch step {
             case .wait(let wait)?: return wait
             case .opened?: break
-            case nil: abandon(errand)
+            case nil: abandon(item)
             }
         } catch {
             connection.endAllSteps(.abandoned)
@@ -140,26 +140,26 @@ final class Opening: WaitPoint, @unchecked Sendable {
         return nil
     }
 
-    private func abandon(_ errand: Errand) {
-        var work = errand.work
-        work.abandon(errand.connection)
-        errand.connection.endAllSteps(.abandoned)
-        errand.connection.finishOpening(.failure(.cancelled))
+    private func abandon(_ item: WorkItem) {
+        var work = item.work
+        work.abandon(item.connection)
+        item.connection.endAllSteps(.abandoned)
+        item.connection.finishOpening(.failure(.cancelled))
     }
 
     // MARK: The loop
 
     private func workOnLoop() {
-        guard var errand = pickUp(asThread: false) else { return }
+        guard var item = takeItem(asThread: false) else { return }
         var wake = Wake.ready
-        while let wait = step(&errand, after: wake) {
-            let ear = OpeningEar(self, wait)
-            if let news = ear.listen() {
-                wake = news
-            } else if layDown(errand, leaving: ear) {
+        while let wait = step(&item, after: wake) {
+            let watcher = OpeningWatcher(self, wait)
+            if let early = watcher.park() {
+                wake = early
+            } else if putBack(item, leaving: watcher) {
                 return
             } else {
-                ear.remove()
+                watcher.remove()
                 wake = .ready
             }
         }
@@ -167,38 +167,38 @@ final class Opening: WaitPoint, @unchecked Sendable {
 
     // MARK: A thread
 
-    /// Opens the stream on the calling thread, unless the errand is held elsewhere.
+    /// Opens the stream on the calling thread, unless the item is held elsewhere.
     @available(*, noasync)
     override func block(
         _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
     ) -> BlockedWake {
-        guard var errand = pickUp(asThread: true) else {
+        guard var item = takeItem(asThread: true) else {
             defer { state.withLock { $0.idleThreads -= 1 } }
             return super.block(half, for: interest, until: deadline, minding: others)
         }
         let callers = [Place(self, half, for: interest)] + others
         var wake = Wake.ready
-        while let wait = step(&errand, after: wake) {
-            let first = wait.places[0]
+        while let wait = step(&item, after: wake) {
+            let first = wait.points[0]
             let outcome = first.point.block(
                 first.half, for: first.interest, until: [deadline, wait.deadline].compactMap(\.self).min(),
-                minding: wait.places.count == 1 ? callers : callers + wait.places.dropFirst())
+                minding: wait.points.count == 1 ? callers : callers + wait.points.dropFirst())
             switch outcome {
-            case .elsewhere(let place, let news) where place < callers.count:
-                handOver(errand)
-                return place == 0 ? .here(news) : .elsewhere(place - 1, news)
+            case .elsewhere(let index, let reason) where index < callers.count:
+                passToLoop(item)
+                return index == 0 ? .here(reason) : .elsewhere(index - 1, reason)
             case .here(.timedOut) where deadline.map { $0 <= .now } == true, .here(.failed):
-                handOver(errand)
+                passToLoop(item)
                 return outcome
-            case .here(let news), .elsewhere(_, let news):
-                wake = news
+            case .here(let reason), .elsewhere(_, let reason):
+                wake = reason
             }
         }
         return .here(.ready)
     }
 
-    private func handOver(_ errand: Errand) {
-        _ = layDown(errand, leaving: nil)
+    private func passToLoop(_ item: WorkItem) {
+        _ = putBack(item, leaving: nil)
         proceed()
     }
 }

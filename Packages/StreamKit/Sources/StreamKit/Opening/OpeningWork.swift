@@ -4,7 +4,7 @@ internal import EventLoops
 enum OpeningStep: Sendable {
     /// The wait points to watch, at least one, and the deadline, before which nothing more can be done.
     struct Wait: Sendable {
-        var places: [WaitPoint.Place]
+        var points: [WaitPoint.Place]
         var deadline: Moment?
     }
 

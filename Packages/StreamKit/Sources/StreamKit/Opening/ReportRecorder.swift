@@ -44,14 +44,14 @@ struct ReportRecorder {
         return true
     }
 
-    private mutating func time(of moment: Moment) -> UInt32 {
-        let origin = origin ?? moment
+    private mutating func time(of instant: Moment) -> UInt32 {
+        let origin = origin ?? instant
         self.origin = origin
-        return Self.microseconds(origin.duration(to: moment))
+        return Self.microseconds(origin.duration(to: instant))
     }
 
-    private static func sum(_ moment: UInt32, _ time: Duration) -> UInt32 {
-        moment + min(microseconds(time), Record.never - 1 - moment)
+    private static func sum(_ instant: UInt32, _ time: Duration) -> UInt32 {
+        instant + min(microseconds(time), Record.never - 1 - instant)
     }
 
     private static func microseconds(_ time: Duration) -> UInt32 {

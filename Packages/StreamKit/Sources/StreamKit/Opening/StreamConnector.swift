@@ -140,6 +140,6 @@ struct StreamConnector: OpeningWork {
     /// Waits at the connection's point, on a half that is not closed: closing one half does not end opening for the
     /// other.
     private func wait(for interest: Interest, _ connection: Connection) -> OpeningStep {
-        .wait(.init(places: [.init(connection.point, connection.unclosedHalf, for: interest)], deadline: plan.deadline))
+        .wait(.init(points: [.init(connection.point, connection.unclosedHalf, for: interest)], deadline: plan.deadline))
     }
 }

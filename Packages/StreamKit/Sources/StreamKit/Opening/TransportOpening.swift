@@ -35,7 +35,7 @@ struct TransportOpening: OpeningWork {
                     return .opened(.tls(securing.tls))
                 }
                 return .wait(
-                    .init(places: [.init(securing.tls.waitPoint, half, for: interest)], deadline: deadline ?? nil))
+                    .init(points: [.init(securing.tls.waitPoint, half, for: interest)], deadline: deadline ?? nil))
             }
             if case .wouldBlock(let interest) = try TransportOpening.tryOpen(transport) {
                 if isOverdue(connection) {
@@ -43,7 +43,7 @@ struct TransportOpening: OpeningWork {
                     throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for the transport to open"))
                 }
                 return .wait(
-                    .init(places: [.init(transport.waitPoint, half, for: interest)], deadline: deadline ?? nil))
+                    .init(points: [.init(transport.waitPoint, half, for: interest)], deadline: deadline ?? nil))
             }
             guard let configuration else { return .opened(engine()) }
             securing = try secure(configuration, connection)

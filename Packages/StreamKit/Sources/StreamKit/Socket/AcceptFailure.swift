@@ -4,26 +4,26 @@ internal import Glibc
 /// connections.
 enum AcceptFailure: Equatable {
     /// No connection is waiting.
-    case nobody
+    case noConnection
     /// That connection failed before it was accepted; the next one may succeed. Each call consumes a connection, so
     /// retrying terminates.
-    case nextPlease
+    case connectionFailed
     /// No descriptor or memory is left. The connection stays in the queue, so an immediate retry would spin.
     case scarcity
     /// The listener itself has failed.
     case fatal
 
     /// The most failed connections that one call skips before the loop continues: a peer can make any number of them.
-    static let passedOverPerTurn = 64
+    static let failuresPerTurn = 64
 
     init(_ number: CInt) {
         switch number {
-        case EAGAIN: self = .nobody
+        case EAGAIN: self = .noConnection
         // accept(2): "already-pending network errors on the new socket", and the errors that firewalls cause.
         case EINTR, ECONNABORTED, ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
             ENETUNREACH,
             EPERM:
-            self = .nextPlease
+            self = .connectionFailed
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: self = .scarcity
         default: self = .fatal
         }

@@ -22,7 +22,7 @@ public struct AcceptedSockets: AsyncSequence, Sendable {
 
     /// Waits for ``retryPause`` with a timer of the loop, which needs no descriptor. The runtime's timers, behind
     /// `Task.sleep`, need one: without it they end the process or never fire.
-    static func rest(on loop: EventLoop) async {
+    static func pause(on loop: EventLoop) async {
         await withCheckedContinuation { continuation in
             loop.schedule(at: .now + retryPause) { continuation.resume() }
         }
@@ -55,7 +55,7 @@ public struct AcceptedSockets: AsyncSequence, Sendable {
                     return nil
                 } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
                     // If the task is cancelled during the pause, the next accept throws.
-                    await AcceptedSockets.rest(on: listener.point.loop)
+                    await AcceptedSockets.pause(on: listener.point.loop)
                 }
             }
         }

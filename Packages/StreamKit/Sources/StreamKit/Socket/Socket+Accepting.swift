@@ -53,7 +53,7 @@ extension Socket {
     /// Accepts one connection as a descriptor; nil if none is waiting. Call inside the reader half.
     func acceptNext() throws(StreamError) -> Accepted? {
         let descriptor = point.descriptor
-        for _ in 0..<AcceptFailure.passedOverPerTurn {
+        for _ in 0..<AcceptFailure.failuresPerTurn {
             // A borrowed listener may block in accept4, so poll first.
             if point.ownership == .borrowed, Syscalls.poll(descriptor, POLLIN) == 0 { return nil }
             switch Syscalls.accept(descriptor) {
@@ -62,8 +62,8 @@ extension Socket {
             case .failure(let number):
                 if point.isClosed(.reader) { throw .closed }
                 switch AcceptFailure(number.value) {
-                case .nobody: return nil
-                case .nextPlease: continue
+                case .noConnection: return nil
+                case .connectionFailed: continue
                 case .scarcity: throw StreamError(posix: number.value, .descriptorsExhausted)
                 case .fatal: throw StreamError(posix: number.value)
                 }

@@ -100,7 +100,7 @@ extension Socket {
             case .idle, .connected:
                 state.phase = .starting
                 state.peer = nil
-                state.connectNews = nil
+                state.connectOutcome = nil
                 return nil
             }
         }
@@ -147,7 +147,7 @@ extension Socket {
         state.withLock { state in
             guard state.phase == phase else { return }
             if case .success = outcome { state.phase = .connected } else { state.phase = .idle }
-            if case .connecting(_, inBackground: true) = phase { state.connectNews = outcome }
+            if case .connecting(_, inBackground: true) = phase { state.connectOutcome = outcome }
         }
     }
 

@@ -212,17 +212,17 @@ extension Socket {
             half == .reader
             ? await point.readerWait(for: interest, until: deadline)
             : await point.writerWait(for: interest, until: deadline)
-        try heed(wake)
+        try check(wake)
     }
 
     @available(*, noasync)
     func block(
         _ half: WaitPoint.Half, for interest: Interest, until deadline: ContinuousClock.Instant?
     ) throws(StreamError) {
-        try heed(point.block(half, for: interest, until: deadline.map(Moment.init)))
+        try check(point.block(half, for: interest, until: deadline.map(Moment.init)))
     }
 
-    private func heed(_ wake: Wake) throws(StreamError) {
+    private func check(_ wake: Wake) throws(StreamError) {
         switch wake {
         case .ready: break
         case .busy: throw .busy

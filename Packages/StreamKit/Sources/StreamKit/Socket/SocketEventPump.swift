@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// The client of a socket, its targets and enabled kinds, and the watching for events.
 ///
-/// Theory of operation. The kernel holds the only state: ``SocketNews`` queries it each time before the client is
-/// called and before waiting, so an edge that comes twice or late does no harm. *Arming* parks a watcher at each half
-/// of the wait point that has enabled kinds, or signals at once if something is ready already. A signal reaches all
-/// targets; the first to run delivers, and the others find nothing left. While a call is inside a half, no event of
+/// Theory of operation. The kernel holds the only state: ``Socket/hasEvent(_:)`` queries it each time before the client
+/// is called and before waiting, so an edge that comes twice or late does no harm. *Arming* parks a watcher at each
+/// half of the wait point that has enabled kinds, or signals at once if something is ready already. A signal reaches
+/// all targets; the first to run delivers, and the others find nothing left. While a call is inside a half, no event of
 /// that half is delivered; the call arms again when it leaves.
 final class SocketEventPump: Sendable {
     typealias Client = @Sendable (Socket, SocketEvent) -> Void
@@ -19,8 +19,8 @@ final class SocketEventPump: Sendable {
         var deliveries: [(target: any DeliveryTarget, signal: any DeliverySignal)] = []
         var watchers: (reader: SocketWatcher, writer: SocketWatcher)?
         var isDelivering = false
-        var isResting = false
-        var isOver = false
+        var isAcceptingPaused = false
+        var hasEnded = false
         var watching = Watching.works
     }
 
@@ -29,37 +29,37 @@ final class SocketEventPump: Sendable {
     enum Watching {
         case works
         case failed(CInt)
-        case failureTold
+        case failureReported
     }
 
     private let state = Locked(State())
     private let active = Atomic<Bool>(false)
     /// True once the end of a stream was reported. Its descriptor stays readable, which is no further event.
-    private let endTold = Atomic<Bool>(false)
+    private let endReported = Atomic<Bool>(false)
     /// True once a hang-up was reported. The descriptor stays writable.
-    private let hangUpTold = Atomic<Bool>(false)
+    private let hangUpReported = Atomic<Bool>(false)
     /// True once the failure of the connection was reported.
-    private let failureTold = Atomic<Bool>(false)
+    private let failureReported = Atomic<Bool>(false)
 
     /// True while there are a client and a target.
     var isActive: Bool { active.load(ordering: .acquiring) }
 
-    var isEndTold: Bool {
-        get { endTold.load(ordering: .acquiring) }
-        set { endTold.store(newValue, ordering: .releasing) }
+    var isEndReported: Bool {
+        get { endReported.load(ordering: .acquiring) }
+        set { endReported.store(newValue, ordering: .releasing) }
     }
 
-    var isHangUpTold: Bool {
-        get { hangUpTold.load(ordering: .acquiring) }
-        set { hangUpTold.store(newValue, ordering: .releasing) }
+    var isHangUpReported: Bool {
+        get { hangUpReported.load(ordering: .acquiring) }
+        set { hangUpReported.store(newValue, ordering: .releasing) }
     }
 
     /// True if the client receives events about arrivals.
-    var tellsArrivals: Bool { state.withLock { !$0.kinds.isDisjoint(with: .arrivals) } }
+    var reportsArrivals: Bool { state.withLock { !$0.kinds.isDisjoint(with: .arrivals) } }
 
-    var isFailureTold: Bool {
-        get { failureTold.load(ordering: .acquiring) }
-        set { failureTold.store(newValue, ordering: .releasing) }
+    var isFailureReported: Bool {
+        get { failureReported.load(ordering: .acquiring) }
+        set { failureReported.store(newValue, ordering: .releasing) }
     }
 
     var reenabledKinds: SocketEventKinds {
@@ -68,8 +68,8 @@ final class SocketEventPump: Sendable {
     }
 
     func setClient(_ kinds: SocketEventKinds, _ client: Client?) {
-        change { state -> Client? in
-            guard !state.isOver else { return nil }
+        update { state -> Client? in
+            guard !state.hasEnded else { return nil }
             defer { state.client = client }
             state.kinds = client == nil ? [] : kinds
             state.enabled = state.kinds
@@ -79,14 +79,14 @@ final class SocketEventPump: Sendable {
     }
 
     func schedule(_ socket: Socket, on target: any DeliveryTarget) {
-        change { state in
-            guard !state.isOver, !state.deliveries.contains(where: { $0.target.isSame(as: target) }) else { return }
+        update { state in
+            guard !state.hasEnded, !state.deliveries.contains(where: { $0.target.isSame(as: target) }) else { return }
             state.deliveries.append((target, target.makeSignal { socket.pump.deliver(socket, on: target) }))
         }
     }
 
     func unschedule(from target: any DeliveryTarget) {
-        let signal = change { state -> (any DeliverySignal)? in
+        let signal = update { state -> (any DeliverySignal)? in
             state.deliveries.firstIndex { $0.target.isSame(as: target) }.map { state.deliveries.remove(at: $0).signal }
         }
         signal?.cancel()
@@ -102,8 +102,8 @@ final class SocketEventPump: Sendable {
 
     /// Ends all delivery.
     func end() {
-        let (old, client) = change { state -> ([any DeliverySignal], Client?) in
-            state.isOver = true
+        let (old, client) = update { state -> ([any DeliverySignal], Client?) in
+            state.hasEnded = true
             state.kinds = []
             state.enabled = []
             defer { state.deliveries = [] }
@@ -115,7 +115,7 @@ final class SocketEventPump: Sendable {
 
     /// Changes the state and updates ``isActive``.
     @discardableResult
-    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+    private func update<Result>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in
             defer { active.store(state.client != nil && !state.deliveries.isEmpty, ordering: .releasing) }
             return body(&state)
@@ -139,20 +139,20 @@ extension SocketEventPump {
                 let watchers = state.watchers ?? (SocketWatcher(socket, .reader), SocketWatcher(socket, .writer))
                 state.watchers = watchers
                 return half == .reader
-                    ? (state.isResting ? [] : state.enabled.intersection(.arrivals), watchers.reader)
+                    ? (state.isAcceptingPaused ? [] : state.enabled.intersection(.arrivals), watchers.reader)
                     : (state.enabled.subtracting(.arrivals), watchers.writer)
             }
             guard let watcher, !kinds.isEmpty else { return }
             // A call inside the half handles arrivals itself, and arms when it leaves.
             if socket.point.isInside(half) { return }
-            if socket.hasNews(kinds) { return ring() }
+            if socket.hasEvent(kinds) { return signalTargets() }
             switch socket.point.watch(half, for: half == .reader ? .readable : .writable, with: watcher) {
             case .ready: continue
             case nil, .closed, .busy, .cancelled, .timedOut: return
             case .failed(let number): return noteWatchFailure(number)
             }
         }
-        ring()
+        signalTargets()
     }
 
     private func noteWatchFailure(_ number: CInt) {
@@ -161,10 +161,10 @@ extension SocketEventPump {
             state.watching = .failed(number)
             return true
         }
-        if isNew { ring() }
+        if isNew { signalTargets() }
     }
 
-    func ring() {
+    func signalTargets() {
         let signals = state.withLock { $0.deliveries.map(\.signal) }
         for signal in signals { signal.signal() }
     }
@@ -183,19 +183,19 @@ extension SocketEventPump {
     /// because another thread has removed the client since.
     private func deliver(_ socket: Socket, on target: any DeliveryTarget) {
         guard begin() else { return }
-        if let client = client(for: .connect, on: target), let event = socket.takeConnectNews() {
-            tell(event, .connect, socket, client)
+        if let client = client(for: .connect, on: target), let event = socket.takeConnectEvent() {
+            report(event, .connect, socket, client)
         }
         for kind in [SocketEventKinds.read, .accept, .data] {
             var budget = kind == .read ? 1 : SocketEventPump.eventsPerTurn
-            while budget > 0, let client = client(for: kind, on: target), let event = socket.takeNews(of: kind) {
-                tell(event, kind, socket, client)
+            while budget > 0, let client = client(for: kind, on: target), let event = socket.takeEvent(of: kind) {
+                report(event, kind, socket, client)
                 budget -= 1
                 if case .failed = event { budget = 0 }
             }
         }
-        if let client = client(for: .write, on: target), let event = socket.takeNews(of: .write) {
-            tell(event, .write, socket, client)
+        if let client = client(for: .write, on: target), let event = socket.takeEvent(of: .write) {
+            report(event, .write, socket, client)
         }
         if let (client, error) = takeWatchFailure(on: target) { client(socket, .failed(error)) }
         state.withLock { $0.isDelivering = false }
@@ -208,7 +208,7 @@ extension SocketEventPump {
             guard case .failed(let number) = state.watching, let client = state.client,
                 state.deliveries.contains(where: { $0.target.isSame(as: target) })
             else { return nil }
-            state.watching = .failureTold
+            state.watching = .failureReported
             return (client, number)
         }
         return failure.map { ($0.client, StreamError(posix: $0.number)) }
@@ -225,12 +225,12 @@ extension SocketEventPump {
     /// The client to call for this kind on this target now; nil if there is none.
     private func client(for kind: SocketEventKinds, on target: any DeliveryTarget) -> Client? {
         state.withLock { state in
-            let isWanted = state.enabled.contains(kind) && !(state.isResting && kind == .accept)
+            let isWanted = state.enabled.contains(kind) && !(state.isAcceptingPaused && kind == .accept)
             return isWanted && state.deliveries.contains { $0.target.isSame(as: target) } ? state.client : nil
         }
     }
 
-    private func tell(_ event: SocketEvent, _ kind: SocketEventKinds, _ socket: Socket, _ client: Client) {
+    private func report(_ event: SocketEvent, _ kind: SocketEventKinds, _ socket: Socket, _ client: Client) {
         state.withLock { state in
             if !state.reenabled.contains(kind) { state.enabled.subtract(kind) }
         }
@@ -238,12 +238,12 @@ extension SocketEventPump {
     }
 
     /// Pauses accepting, since no descriptors are left.
-    func rest(_ socket: Socket) {
-        state.withLock { $0.isResting = true }
+    func pauseAccepting(_ socket: Socket) {
+        state.withLock { $0.isAcceptingPaused = true }
         let end = Moment.now + AcceptedSockets.retryPause
         socket.point.loop.schedule(at: end) { [weak socket] in
             guard let socket else { return }
-            socket.pump.state.withLock { $0.isResting = false }
+            socket.pump.state.withLock { $0.isAcceptingPaused = false }
             socket.pump.arm(socket)
         }
     }

@@ -75,7 +75,7 @@ extension SocketOption where Value == String? {
             }
         } write: { descriptor, name in
             let index = name.map { if_nametoindex($0) } ?? 0
-            if name != nil, index == 0 { return SystemNumber(ENODEV) }
+            if name != nil, index == 0 { return ErrorNumber(ENODEV) }
             let four = ip_mreqn(imr_multiaddr: in_addr(), imr_address: in_addr(), imr_ifindex: CInt(index))
             let result = Syscalls.setOption(descriptor, CInt(IPPROTO_IP), IP_MULTICAST_IF, four)
             return isIPv6(descriptor)

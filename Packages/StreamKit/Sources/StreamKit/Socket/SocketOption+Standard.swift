@@ -71,7 +71,7 @@ extension SocketOption where Value == String? {
             var name = [CChar](repeating: 0, count: Int(IFNAMSIZ))
             var length = socklen_t(name.count)
             guard getsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, &name, &length) == 0 else {
-                return .failure(SystemNumber(errno))
+                return .failure(ErrorNumber(errno))
             }
             let text = String(
                 decoding: name.prefix(Int(length)).prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -79,7 +79,7 @@ extension SocketOption where Value == String? {
         } write: { descriptor, name in
             let bytes = Array((name ?? "").utf8)
             return setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, bytes, socklen_t(bytes.count)) == 0
-                ? nil : SystemNumber(errno)
+                ? nil : ErrorNumber(errno)
         }
     }
 }

@@ -10,8 +10,8 @@ internal import Glibc
 ///
 /// Further options can be added: `SocketOption<Bool>(SOL_SOCKET, SO_DONTROUTE, named: "SO_DONTROUTE")`.
 public struct SocketOption<Value: Sendable>: Sendable {
-    typealias Reader = @Sendable (CInt) -> Result<Value, SystemNumber>
-    typealias Writer = @Sendable (CInt, Value) -> SystemNumber?
+    typealias Reader = @Sendable (CInt) -> Result<Value, ErrorNumber>
+    typealias Writer = @Sendable (CInt, Value) -> ErrorNumber?
 
     /// The C name, for error messages.
     public let name: String

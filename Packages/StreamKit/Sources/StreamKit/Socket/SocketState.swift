@@ -16,7 +16,7 @@ struct SocketState: Sendable {
 
     var phase = Phase.idle
     /// The outcome of a background attempt, until an event reports it.
-    var connectNews: Result<Void, StreamError>?
+    var connectOutcome: Result<Void, StreamError>?
     var peer: SocketAddress?
     var leavesErrors = false
 }

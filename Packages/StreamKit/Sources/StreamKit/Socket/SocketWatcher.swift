@@ -14,6 +14,6 @@ final class SocketWatcher: Watcher, @unchecked Sendable {
 
     override func fire() {
         // A call inside the half handles the edge, and arms the events when it leaves.
-        if let socket, !socket.point.isInside(half) { socket.pump.ring() }
+        if let socket, !socket.point.isInside(half) { socket.pump.signalTargets() }
     }
 }

@@ -37,7 +37,7 @@ extension Syscalls {
 
     /// `accept4(2)`, with CLOEXEC. The descriptor must not block: it has O_NONBLOCK, or `poll` has reported a
     /// connection.
-    static func accept(_ descriptor: CInt) -> Result<(descriptor: CInt, peer: SocketAddress?), SystemNumber> {
+    static func accept(_ descriptor: CInt) -> Result<(descriptor: CInt, peer: SocketAddress?), ErrorNumber> {
         var accepted: CInt = -1
         var number: CInt = 0
         let peer = address { bytes, length in
@@ -45,7 +45,7 @@ extension Syscalls {
             number = errno
             return accepted >= 0
         }
-        return accepted < 0 ? .failure(SystemNumber(number)) : .success((accepted, peer))
+        return accepted < 0 ? .failure(ErrorNumber(number)) : .success((accepted, peer))
     }
 
     /// The type of a socket (`SOCK_STREAM`, …); nil for other descriptors.
@@ -75,20 +75,20 @@ extension Syscalls {
     /// `getsockopt(2)` for a value of fixed size.
     static func option<Value: BitwiseCopyable>(
         _ descriptor: CInt, _ level: CInt, _ name: CInt, _ initial: Value
-    ) -> Result<Value, SystemNumber> {
+    ) -> Result<Value, ErrorNumber> {
         var value = initial
         var length = socklen_t(MemoryLayout<Value>.size)
         return getsockopt(descriptor, level, name, &value, &length) == 0
-            ? .success(value) : .failure(SystemNumber(errno))
+            ? .success(value) : .failure(ErrorNumber(errno))
     }
 
     /// `setsockopt(2)` for a value of fixed size. Returns the error number, or nil.
     static func setOption<Value: BitwiseCopyable>(
         _ descriptor: CInt, _ level: CInt, _ name: CInt, _ value: Value
-    ) -> SystemNumber? {
+    ) -> ErrorNumber? {
         var value = value
         let length = socklen_t(MemoryLayout<Value>.size)
-        return setsockopt(descriptor, level, name, &value, length) == 0 ? nil : SystemNumber(errno)
+        return setsockopt(descriptor, level, name, &value, length) == 0 ? nil : ErrorNumber(errno)
     }
 
     /// Reads and clears `SO_ERROR`; 0 if there is no error.

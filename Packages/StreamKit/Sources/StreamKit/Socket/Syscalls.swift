@@ -62,7 +62,7 @@ enum Syscalls {
     /// `write(2)` without SIGPIPE, on a descriptor that is not a socket.
     static func write(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Attempt {
         while true {
-            let (count, number) = PipeSignal.withheld { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
+            let (count, number) = PipeSignal.blocked { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
             if count >= 0 { return .moved(count) }
             if number == EAGAIN { return .wouldBlock(.writable) }
             if number != EINTR { throw transferError(number) }

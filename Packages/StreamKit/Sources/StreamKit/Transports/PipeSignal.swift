@@ -8,7 +8,7 @@ internal import Glibc
 /// pending.
 enum PipeSignal {
     /// Runs a call that writes to a pipe; returns its result and `errno`.
-    static func withheld(_ call: () -> Int) -> (count: Int, number: CInt) {
+    static func blocked(_ call: () -> Int) -> (count: Int, number: CInt) {
         var signal = sigset_t()
         sigemptyset(&signal)
         sigaddset(&signal, SIGPIPE)

@@ -17,8 +17,8 @@ final class PipeTransport: StreamTransport {
             var ring: [UInt8]
             var start = 0
             var count = 0
-            var isWriterGone = false
-            var isReaderGone = false
+            var isWriterClosed = false
+            var isReaderClosed = false
         }
 
         let state: Locked<State>
@@ -46,7 +46,7 @@ final class PipeTransport: StreamTransport {
         guard end == .reading else { return .ended }
         let attempt: Attempt = buffer.state.withLock { state in
             let count = min(target.byteCount, state.count)
-            if count == 0 { return state.isWriterGone ? .ended : .wouldBlock(.readable) }
+            if count == 0 { return state.isWriterClosed ? .ended : .wouldBlock(.readable) }
             target.withUnsafeMutableBytes { target in
                 state.ring.withUnsafeBytes { ring in
                     let first = min(count, ring.count - state.start)
@@ -66,7 +66,7 @@ final class PipeTransport: StreamTransport {
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         guard end == .writing else { return .ended }
         let attempt: Attempt = try buffer.state.withLock { (state) throws(StreamError) in
-            if state.isReaderGone { throw StreamError(posix: EPIPE, .connectionLost(EPIPE)) }
+            if state.isReaderClosed { throw StreamError(posix: EPIPE, .connectionLost(EPIPE)) }
             let count = min(bytes.byteCount, state.ring.count - state.count)
             if count == 0 { return .wouldBlock(.writable) }
             bytes.withUnsafeBytes { bytes in
@@ -89,14 +89,14 @@ final class PipeTransport: StreamTransport {
         guard end == .reading else { return .ended }
         return buffer.state.withLock { state in
             if state.count > 0 { return .moved(state.count) }
-            return state.isWriterGone ? .ended : .wouldBlock(.readable)
+            return state.isWriterClosed ? .ended : .wouldBlock(.readable)
         }
     }
 
     func writability() throws(StreamError) -> Attempt {
         guard end == .writing else { return .ended }
         return try buffer.state.withLock { (state) throws(StreamError) in
-            if state.isReaderGone { throw StreamError(posix: EPIPE, .connectionLost(EPIPE)) }
+            if state.isReaderClosed { throw StreamError(posix: EPIPE, .connectionLost(EPIPE)) }
             let room = state.ring.count - state.count
             return room == 0 ? .wouldBlock(.writable) : .moved(room)
         }
@@ -109,10 +109,10 @@ final class PipeTransport: StreamTransport {
 
     func close() {
         if end == .reading {
-            buffer.state.withLock { $0.isReaderGone = true }
+            buffer.state.withLock { $0.isReaderClosed = true }
             buffer.writingPoint.signal(.writable)
         } else {
-            buffer.state.withLock { $0.isWriterGone = true }
+            buffer.state.withLock { $0.isWriterClosed = true }
             buffer.readingPoint.signal(.readable)
         }
     }

@@ -5,7 +5,7 @@ import Testing
 /// Messages that quote peers contain no control characters.
 struct SentenceTests {
     @Test("Arguments contain no terminal control, line break or change of text direction")
-    func harmless() {
+    func escapesArguments() {
         let ranges: [ClosedRange<UInt32>] = [
             0...0x1F, 0x7F...0x9F, 0x61C...0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069,
         ]

@@ -58,18 +58,18 @@ import Testing
     ]
 
     @Test("SK-077: delivery", arguments: lives)
-    func tellsWhatIsDue(_ name: String, _ steps: [Step]) {
+    func deliversDueEvents(_ name: String, _ steps: [Step]) {
         var machine = EventMachine(half: .reader, wanted: .all)
         for (index, step) in steps.enumerated() {
             if step.transfers { machine.didTransfer() }
-            var told: [StreamEvent] = []
-            while let event = machine.next(step.facts) { told.append(event) }
-            #expect(told == step.events, "\(name), step \(index)")
+            var delivered: [StreamEvent] = []
+            while let event = machine.next(step.facts) { delivered.append(event) }
+            #expect(delivered == step.events, "\(name), step \(index)")
         }
     }
 
     @Test("SK-070: the mask; SK-081: a ready writer reports room")
-    func tellsOnlyWhatIsWanted() {
+    func deliversOnlyRequestedEvents() {
         let ready = EventMachine.Facts(hasOpened: true, hasFailed: false, readiness: .ready)
         let ended = EventMachine.Facts(hasOpened: true, hasFailed: false, readiness: .ended)
         var writer = EventMachine(half: .writer, wanted: [.canAcceptBytes])
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test("SK-070: CFNetwork's bits")
-    func hasTheNumbers() {
+    func eventNumbers() {
         #expect(StreamEvent.allCases.map(\.rawValue) == [1, 2, 4, 8, 16])
         #expect(StreamEvents.all == StreamEvents(StreamEvent.allCases.map(StreamEvents.init)))
     }

@@ -6,27 +6,27 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RunLoopStreamTests {
     @Test("SK-073…SK-076: events come on the scheduled run loop's thread, even without references")
-    func comesOnTheLoop() async throws {
+    func eventsOnTheLoop() async throws {
         let events = try await onThread {
-            let told = Locked<[(StreamEvent, Bool)]>([])
+            let events = Locked<[(StreamEvent, Bool)]>([])
             let thread = pthread_self()
             func prepare() throws {
                 let stream = ReadStream(bytes: Array("abc".utf8))
                 stream.schedule(on: .currentRunLoop)
                 stream.setClient(.all) { stream, event in
-                    told.withLock { $0.append((event, pthread_self() == thread)) }
+                    events.withLock { $0.append((event, pthread_self() == thread)) }
                     if event == .hasBytesAvailable { _ = try? stream.read(upTo: 2) }
                     if event == .endEncountered { stream.close() }
                 }
                 try stream.open()
                 // Events never come inside a call of the user.
-                if !told.withLock({ $0.isEmpty }) { told.withLock { $0.append((.errorOccurred, false)) } }
+                if !events.withLock({ $0.isEmpty }) { events.withLock { $0.append((.errorOccurred, false)) } }
             }
             try prepare()
-            while told.withLock({ $0.last?.0 }) != .endEncountered {
+            while events.withLock({ $0.last?.0 }) != .endEncountered {
                 _ = RunLoop.current.run(mode: .default, before: .distantFuture)
             }
-            return told.withLock { $0.map { "\($0.0) \($0.1)" } }
+            return events.withLock { $0.map { "\($0.0) \($0.1)" } }
         }
         #expect(
             events == [

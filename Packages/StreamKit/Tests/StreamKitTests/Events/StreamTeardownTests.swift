@@ -31,7 +31,7 @@ import Testing
     @Test(
         "SK-072: a client's captures are released when it is replaced or removed, or with the stream",
         arguments: Ending.allCases)
-    func clientsLetGo(ending: Ending) async {
+    func capturesAreReleased(ending: Ending) async {
         // The stream is kept except where its release is the subject.
         let kept = Locked<ReadStream?>(nil)
         // Waits until the suite's time limit if the object is not released.
@@ -62,7 +62,7 @@ import Testing
         kept.withLock { $0 }?.close()
     }
 
-    @Test("SK-072: a client that stays keeps its captures") func clientsHold() async throws {
+    @Test("SK-072: a client that stays keeps its captures") func capturesAreKept() async throws {
         let isReleased = Locked(false)
         let stream = ReadStream(bytes: [1])
         do {
@@ -144,7 +144,7 @@ import Testing
         let pair = StreamPair.bound(bufferSize: 16)
         let events = Locked<[StreamEvent]>([])
         let inside = Locked(0)
-        let (told, tell) = AsyncStream<Void>.makeStream()
+        let (recorded, record) = AsyncStream<Void>.makeStream()
         pair.input.setClient(.all) { stream, event in
             let others = inside.withLock { inside in
                 defer { inside += 1 }
@@ -154,13 +154,13 @@ import Testing
             events.withLock { $0.append(event) }
             if event == .hasBytesAvailable {
                 _ = try? stream.read(upTo: 100)
-                tell.yield()
+                record.yield()
             }
             inside.withLock { $0 -= 1 }
         }
         pair.input.schedule(on: .queue(queue))
         try pair.open()
-        var iterator = told.makeAsyncIterator()
+        var iterator = recorded.makeAsyncIterator()
         for _ in 0..<100 {
             try await pair.output.writeAll([1, 2, 3])
             await iterator.next()

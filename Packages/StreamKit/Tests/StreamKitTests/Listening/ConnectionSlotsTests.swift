@@ -3,7 +3,7 @@ import Testing
 @testable import StreamKit
 
 @Suite struct ConnectionSlotsTests {
-    @Test func countsAndHandsOn() async {
+    @Test func countsAndPassesOn() async {
         let slots = ConnectionSlots(2)
         #expect(await slots.take())
         #expect(await slots.take())
@@ -26,14 +26,5 @@ import Testing
         #expect(await slots.take() == false)
         slots.release()
         #expect(await slots.take() == false)
-    }
-
-    @Test func aLatchOpensOnce() async {
-        let latch = Latch()
-        let waiting = Task { await latch.wait() }
-        latch.open()
-        latch.open()
-        await waiting.value
-        await latch.wait()
     }
 }

@@ -68,7 +68,7 @@ import Testing
         return answer
     }
 
-    @Test func clientsAreServedAtOnce() async throws {
+    @Test func clientsAreServedConcurrently() async throws {
         try await serving(listener(), Self.echo) { port in
             let pairs = try (0..<20).map { try open(port, host: $0 % 2 == 0 ? "127.0.0.1" : "::1") }
             for pair in pairs { #expect(try await exchange(pair) == [1, 2, 3]) }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func aPathOfTheFileSystem() async throws {
+    @Test func unixPath() async throws {
         let path = "/tmp/netkit-listener-\(getpid()).sock"
         defer { unlink(path) }
         let address = SocketAddress.unix(try UnixSocketAddress(path: path))
@@ -145,21 +145,21 @@ import Testing
             #expect(try await exchange(known) == [1, 2, 3])
             known.close()
             client.identity = nil
-            let nobody = try open(port, tls: client)
+            let unidentified = try open(port, tls: client)
             // In TLS 1.3 the rejection comes after the client's handshake.
             await #expect(throws: StreamError.self) {
-                if try await exchange(nobody).isEmpty { throw StreamError.closed }
+                if try await exchange(unidentified).isEmpty { throw StreamError.closed }
             }
-            nobody.close()
+            unidentified.close()
         }
         #expect(seen.withLock { $0 } == ["CN=Ann b"])
         #expect(failures.withLock { $0.map(\.tlsFailure) } == [.certificateRequired])
     }
 
     /// A silent client delays no other client, and its connection is closed at the limit.
-    @Test func aSilentClientIsPutOut() async throws {
+    @Test func silentClientIsDisconnected() async throws {
         let authority = TestAuthority()
-        let failed = Latch()
+        let failed = OneShot<Void>()
         let tls = TLSConfiguration(server: try authority.issue().identity())
         try await serving(
             listener {
@@ -167,7 +167,7 @@ import Testing
                 $0.handshakeLimit = .milliseconds(300)
                 $0.onFailure = { error, _ in
                     #expect(error.isPOSIX(ETIMEDOUT))
-                    failed.open()
+                    failed.provide(())
                 }
             }, Self.echo
         ) { port in
@@ -175,13 +175,13 @@ import Testing
             let client = try open(port, tls: authority.client)
             #expect(try await exchange(client) == [1, 2, 3])
             client.close()
-            await failed.wait()
+            try await failed.value()
             #expect(try await silent.input.read(upTo: 1) == [])
             silent.close()
         }
     }
 
-    @Test func tlsWithoutAnIdentityIsNotBegun() {
+    @Test func tlsRequiresAnIdentity() {
         var configuration = StreamListener.Configuration()
         configuration.tls = TLSConfiguration()
         let error = #expect(throws: StreamError.self) {
@@ -226,14 +226,14 @@ import Testing
 
     // MARK: Ends
 
-    @Test func stoppingLetsHandlersEnd() async throws {
+    @Test func stopWaitsForHandlers() async throws {
         let listener = try listener()
-        let isStopped = Latch()
+        let isStopped = OneShot<Void>()
         let running = Task { try await listener.run(Self.echo) }
         let pair = try open(try #require(listener.port))
         #expect(try await exchange(pair) == [1, 2, 3])
         let late = Task {
-            await isStopped.wait()
+            try await isStopped.value()
             // Still served: the grace period has no end.
             let answer = try await exchange(pair, [4, 5])
             pair.close()
@@ -244,7 +244,7 @@ import Testing
         #expect(listener.isStopping && listener.addresses.isEmpty)
         let refused = try open(port)
         await #expect(throws: StreamError.self) { try await refused.output.opened() }
-        isStopped.open()
+        isStopped.provide(())
         #expect(try await late.value == [4, 5])
         try await running.value
         await #expect(throws: StreamError.closed) { try await listener.run(Self.echo) }
@@ -253,16 +253,16 @@ import Testing
     /// When the grace period ends, streams are closed whatever their handlers do.
     @Test(arguments: [false, true]) func graceIsLimited(byCancelling: Bool) async throws {
         let listener = try listener()
-        let begun = Latch()
+        let begun = OneShot<Void>()
         let running = Task {
             try await listener.run { client in
-                begun.open()
+                begun.provide(())
                 // Waits without end and ignores cancellation.
                 while !client.input.isClosed { _ = try? await client.input.read(upTo: 1) }
             }
         }
         let pair = try open(try #require(listener.port))
-        await begun.wait()
+        try await begun.value()
         if byCancelling { running.cancel() } else { listener.stop(within: .milliseconds(50)) }
         #expect((try? await pair.input.read(upTo: 1)) == [])
         pair.close()

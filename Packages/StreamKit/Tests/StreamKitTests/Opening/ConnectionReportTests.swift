@@ -6,7 +6,7 @@ import Testing
 @Suite struct ConnectionReportTests {
     private let address = SocketAddress.ip(IPAddress("192.0.2.1")!, port: 80)
 
-    @Test func tellsItsStory() {
+    @Test func describesEachStep() {
         let refused = StreamError(posix: 111)
         let report = ConnectionReport([
             .init(kind: .lookup("host"), start: .zero, time: .milliseconds(2), outcome: .succeeded("2 addresses")),
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// Times are limited to an hour and eleven minutes, and never trap.
-    @Test func recorderBearsAnyTime() {
+    @Test func recorderLimitsTimes() {
         let start = Moment.now
         var recorder = ReportRecorder()
         let step = recorder.begin(.lookup("host"), now: start)

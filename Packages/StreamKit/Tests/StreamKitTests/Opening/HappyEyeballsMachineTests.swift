@@ -100,7 +100,7 @@ import Testing
         #expect(machine.next(now: at(902)) == .failed)
     }
 
-    @Test("an address that was not tried cannot win") func strangersDoNotWin() {
+    @Test("an address that was not tried cannot win") func unknownAttemptsDoNotWin() {
         var machine = HappyEyeballsMachine()
         machine.attemptSucceeded(7)
         machine.lookupEnded()

@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test("closing from another thread ends a blocked call at once", arguments: Call.allCases)
-    func closeFromElsewhere(_ call: Call) async throws {
+    func closeFromAnotherThread(_ call: Call) async throws {
         let hole = try await BlackHole()
         resolver.script("slow.example.org", [.batch(["127.0.0.1"])])
         let port = try #require(hole.address.port)
@@ -140,7 +140,7 @@ import Testing
 
     @Test("two threads that block on the two halves both return", arguments: 0..<20)
     func twoThreads(_ round: Int) async throws {
-        let latch = LatchTransport()
+        let latch = ScriptedOpeningTransport()
         let pair = StreamPair(transport: latch)
         try pair.open()
         async let reading: Void = onThread { try pair.input.opened() }
@@ -154,7 +154,7 @@ import Testing
 
     @Test("a thread blocks while a task waits on the other half", arguments: 0..<20)
     func threadAndTask(_ round: Int) async throws {
-        let latch = LatchTransport()
+        let latch = ScriptedOpeningTransport()
         let pair = StreamPair(transport: latch)
         try pair.open()
         async let reading: Void = onThread { try pair.input.opened() }
@@ -168,8 +168,8 @@ import Testing
     // MARK: From one to the other
 
     @Test("when the deadline of the opening thread passes, the loop continues")
-    func timeIsUp() async throws {
-        let latch = LatchTransport()
+    func deadlinePasses() async throws {
+        let latch = ScriptedOpeningTransport()
         let pair = StreamPair(transport: latch)
         try pair.input.set(.readLimit, to: .milliseconds(1))
         try pair.open()
@@ -182,7 +182,7 @@ import Testing
 
     @Test("when the half of the opening thread is closed, the other half still opens", arguments: [true, false])
     func halfIsClosed(_ waits: Bool) async throws {
-        let latch = LatchTransport()
+        let latch = ScriptedOpeningTransport()
         let pair = StreamPair(transport: latch)
         try pair.open()
         async let error = error(of: .read, on: pair)
@@ -199,7 +199,7 @@ import Testing
     @Test("a thread takes over an opening that the loop has begun")
     func takesOver() async throws {
         let loop = StuckLoop(isFree: true)
-        let latch = LatchTransport(loop: loop.loop)
+        let latch = ScriptedOpeningTransport(loop: loop.loop)
         let pair = StreamPair(transport: latch)
         try pair.open()
         let waiting = Task { try await pair.output.opened() }
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test("opening proceeds while nothing waits")
-    func nobodyWaits() async throws {
+    func withoutWaiters() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
         try pair.open()
@@ -238,7 +238,7 @@ import Testing
 }
 
 /// A transport that opens when the test says so, and accepts everything written.
-final class LatchTransport: StreamTransport {
+final class ScriptedOpeningTransport: StreamTransport {
     private struct State {
         var isOpen = false
         var tries = 0

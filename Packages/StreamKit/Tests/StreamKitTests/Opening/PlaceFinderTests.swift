@@ -11,7 +11,7 @@ private final class ScriptedFinder: PlaceFinder {
     private let place: Result<FoundPlace, StreamError>?
     let started = Locked(0)
     let cancelled = Locked(0)
-    let doubted = Locked<[FoundPlace]>([])
+    let failedPlaces = Locked<[FoundPlace]>([])
     private let handler = Locked<(@Sendable (Result<FoundPlace, StreamError>) -> Void)?>(nil)
 
     init(place: Result<FoundPlace, StreamError>? = nil) {
@@ -29,12 +29,12 @@ private final class ScriptedFinder: PlaceFinder {
     }
 
     /// Delivers another result.
-    func tell(_ place: Result<FoundPlace, StreamError>) {
+    func deliver(_ place: Result<FoundPlace, StreamError>) {
         handler.withLock { $0 }?(place)
     }
 
     func couldNotConnect(to place: FoundPlace) {
-        doubted.withLock { $0.append(place) }
+        failedPlaces.withLock { $0.append(place) }
     }
 }
 
@@ -75,7 +75,7 @@ private final class ScriptedFinder: PlaceFinder {
     @Test(
         "a finder is notified of places that cannot be connected to, not of failed handshakes",
         arguments: [false, true])
-    func doubted(_ answers: Bool) async throws {
+    func failedPlaces(_ answers: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
         let refusing: SocketAddress = .ip(.v4(IPv4Address(127, 0, 0, 2)), port: port)
@@ -88,7 +88,7 @@ private final class ScriptedFinder: PlaceFinder {
         let opening = Task { try await pair.input.opened() }
         if answers { _ = try await onThread { Glibc.close(try listener.accept()) } }
         await #expect(throws: StreamError.self) { try await opening.value }
-        #expect(finder.doubted.withLock { $0 } == (answers ? [] : [place]))
+        #expect(finder.failedPlaces.withLock { $0 } == (answers ? [] : [place]))
     }
 
     @Test("later addresses are tried if the first ones cannot be connected to", arguments: [false, true])
@@ -105,7 +105,7 @@ private final class ScriptedFinder: PlaceFinder {
         // No address is tried again.
         let last = answers ? listener.address : dead(3)
         let whole = FoundPlace(addresses: [dead(2), last], name: nil)
-        finder.tell(.success(whole))
+        finder.deliver(.success(whole))
         if answers {
             try await opening.value
             #expect(pair[.remoteAddress] == listener.address)
@@ -113,13 +113,13 @@ private final class ScriptedFinder: PlaceFinder {
             await #expect(throws: StreamError.self) { try await opening.value }
         }
         #expect(pair.report.steps.map(\.kind) == [.lookup("the place"), .connect(dead(2)), .connect(last)])
-        #expect(finder.doubted.withLock { $0 } == (answers ? [] : [whole]))
+        #expect(finder.failedPlaces.withLock { $0 } == (answers ? [] : [whole]))
         #expect(finder.cancelled.withLock { $0 } == 1)
         pair.close()
     }
 
     @Test("an endless series of new addresses is not tried endlessly")
-    func everNew() async throws {
+    func endlessAddresses() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
         func next(_ number: Int) -> Result<FoundPlace, StreamError> {
@@ -137,14 +137,14 @@ private final class ScriptedFinder: PlaceFinder {
             let steps = pair.report.steps
             if steps.count == count + 2, steps[count + 1].outcome != .underway {
                 count += 1
-                finder.tell(next(count))
+                finder.deliver(next(count))
             }
             await Task.yield()
         }
         let error = await #expect(throws: StreamError.self) { try await opening.value }
         #expect(error?.isPOSIX(ECONNREFUSED) == true)
-        #expect(pair.report.steps.count <= 1 + FindingOpening.mostAddresses)
-        #expect(finder.doubted.withLock { $0.count } == 1)
+        #expect(pair.report.steps.count <= 1 + FinderOpening.mostAddresses)
+        #expect(finder.failedPlaces.withLock { $0.count } == 1)
         pair.close()
     }
 
@@ -178,7 +178,7 @@ private final class ScriptedFinder: PlaceFinder {
     }
 
     @Test("SK-062: an external failure ends waiting calls and is reported", arguments: [false, true])
-    func unasked(_ blocks: Bool) async throws {
+    func externalFailure(_ blocks: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
         try pair.set(.failsWhenAddressGoes, to: true)

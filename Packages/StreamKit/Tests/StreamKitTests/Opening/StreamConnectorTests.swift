@@ -81,10 +81,10 @@ private let second = "127.0.0.1"
 
     @Test("SK-011, SK-047: a name that does not exist; no address at all")
     func noAddress() async throws {
-        let unknown = await failure(of: StreamPair(host: "nobody.example.org", port: 1, properties: properties()))
+        let unknown = await failure(of: StreamPair(host: "unknown.example.org", port: 1, properties: properties()))
         #expect(unknown?.domain == .netDB)
         #expect((unknown?.underlying as? ResolverError)?.code == .hostNotFound)
-        #expect(unknown?.description.contains("nobody.example.org") == true)
+        #expect(unknown?.description.contains("unknown.example.org") == true)
         let empty = await failure(of: StreamPair(addresses: [], name: nil))
         #expect(empty?.domain == .netDB)
         #expect((empty?.underlying as? ResolverError)?.code == .noData)
@@ -260,7 +260,7 @@ private let second = "127.0.0.1"
     }
 
     @Test("SK-032, SK-033: closing at any step of opening leaves no descriptor")
-    func endAtAnyMoment() async {
+    func closeAtAnyStep() async {
         await #expect(processExitsWith: .success) {
             let listener = try Listener(.unix(UnixSocketAddress(abstractName: "sk-\(getpid())")), backlog: 4)
             let inet = try Listener(.ip(.v4(.loopback), port: 0))

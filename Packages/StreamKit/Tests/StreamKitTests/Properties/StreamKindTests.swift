@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test("SK-113: a stream with a finder refuses proxies, which it would bypass")
-    func foundPlaces() throws {
+    func finders() throws {
         let pair = StreamPair(finder: NoFinder())
         #expect(throws: StreamError.self) { try pair.set(.socksProxy, to: SOCKSProxy(host: "proxy.test")) }
         #expect(throws: StreamError.self) { try pair.set(.proxies, to: [.direct]) }
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test("properties passed to an initializer are checked as those that are set")
-    func handedOver() throws {
+    func initializerProperties() throws {
         var properties = StreamProperties()
         properties[.fileOffset] = 5
         let pair = StreamPair(host: "127.0.0.1", port: 9, properties: properties)
@@ -266,7 +266,7 @@ import Testing
     }
 
     @Test("an impossible offset is refused")
-    func absurd() throws {
+    func impossibleOffset() throws {
         let file = TestFile(Array("one".utf8))
         let stream = ReadStream(path: file.path)
         try stream.set(.fileOffset, to: .max)

@@ -14,7 +14,7 @@ import Testing
         let source = ScriptedSource()
         let stream: ReadStream
         let target = SteppedTarget()
-        let told = Locked<[Int]>([])
+        let notified = Locked<[Int]>([])
         /// The current client, and whether it is scheduled.
         let expected = Locked<(client: Int?, isScheduled: Bool)>((nil, false))
 
@@ -46,7 +46,7 @@ import Testing
 
         private func set(_ number: Int) {
             expected.withLock { $0.client = number }
-            stream.setClient(.hasBytesAvailable) { [self] _, _ in told.withLock { $0.append(number) } }
+            stream.setClient(.hasBytesAvailable) { [self] _, _ in notified.withLock { $0.append(number) } }
         }
 
         func read() -> Int? {
@@ -55,18 +55,18 @@ import Testing
         }
 
         /// Consumes everything, then lets one byte arrive: exactly the current client must be notified of it.
-        func settlesWell() -> Bool {
+        func notifiesExactlyTheCurrentClient() -> Bool {
             while target.turn() || read() != nil {}
-            told.withLock { $0 = [] }
+            notified.withLock { $0 = [] }
             source.arrive(1)
             source.harvest()
             while target.turn() {}
             let expected = expected.withLock { $0 }
-            return told.withLock { $0 } == (expected.isScheduled ? expected.client.map { [$0] } ?? [] : [])
+            return notified.withLock { $0 } == (expected.isScheduled ? expected.client.map { [$0] } ?? [] : [])
         }
     }
 
-    @Test func theClientThatIsSetIsToldInAnyOrder() throws {
+    @Test func currentClientIsNotifiedInAnyOrder() throws {
         let all = Operation.allCases
         for first in all {
             for second in all {
@@ -75,7 +75,7 @@ import Testing
                     scene.perform(.setFirst)
                     scene.perform(.schedule)
                     for operation in [first, second, third] { scene.perform(operation) }
-                    #expect(scene.settlesWell(), "\(first), \(second), \(third)")
+                    #expect(scene.notifiesExactlyTheCurrentClient(), "\(first), \(second), \(third)")
                     scene.stream.close()
                 }
             }
@@ -84,7 +84,7 @@ import Testing
 
     /// Each operation in the middle of each other one, at each of its sites.
     @Test(arguments: ScriptedSource.Site.allCases)
-    func theClientThatIsSetIsToldWhateverComesInBetween(site: ScriptedSource.Site) throws {
+    func currentClientIsNotifiedDespiteInterleaving(site: ScriptedSource.Site) throws {
         let all = Operation.allCases
         for before in all {
             for operation in all {
@@ -96,7 +96,7 @@ import Testing
                     scene.source.interrupt(at: site) { [scene] in scene.perform(between) }
                     scene.perform(operation)
                     scene.source.interrupt(at: site) {}
-                    #expect(scene.settlesWell(), "\(before), then \(between) within \(operation)")
+                    #expect(scene.notifiesExactlyTheCurrentClient(), "\(before), then \(between) within \(operation)")
                     scene.stream.close()
                 }
             }
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// The first client is removed just before it parks. While it is withdrawn, a second client finds it still parked.
-    @Test func aClientSetWhileAnotherIsTakenBackIsTold() throws {
+    @Test func clientSetDuringWithdrawalIsNotified() throws {
         let scene = try Scene()
         scene.perform(.schedule)
         scene.source.interrupt(at: .parking) { [scene] in
@@ -114,11 +114,11 @@ import Testing
         scene.perform(.setFirst)
         scene.source.interrupt(at: .place) {}
         if scene.expected.withLock({ $0.client }) != 2 { scene.perform(.setSecond) }
-        #expect(scene.settlesWell())
+        #expect(scene.notifiesExactlyTheCurrentClient())
         scene.stream.close()
     }
 
-    @Test func bytesThatPollingTookFromTheDescriptorAreToldToTheClient() throws {
+    @Test func pollingDoesNotHideBytes() throws {
         let scene = try Scene()
         scene.perform(.setFirst)
         scene.perform(.schedule)
@@ -127,11 +127,11 @@ import Testing
         #expect(scene.stream.hasBytesAvailable)
         scene.source.harvest()  // finds the descriptor empty
         while scene.target.turn() {}
-        #expect(scene.told.withLock { $0 } == [1])
+        #expect(scene.notified.withLock { $0 } == [1])
         scene.stream.close()
     }
 
-    @Test func aClientSetAfterClosingIsLetGo() {
+    @Test func clientSetAfterCloseIsReleased() {
         final class Info: Sendable {}
         let stream = ReadStream(transport: ScriptedSource())
         stream.close()
@@ -148,7 +148,7 @@ import Testing
         #expect(kept == nil && stream.connection.client(.reader) == nil)
     }
 
-    @Test func aTurnOfTheTargetTellsSoManyEventsAtMost() throws {
+    @Test func turnHasAnEventBudget() throws {
         let source = ScriptedSource()
         source.makeEndless()
         let stream = ReadStream(transport: source)

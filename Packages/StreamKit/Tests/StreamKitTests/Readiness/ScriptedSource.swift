@@ -115,9 +115,9 @@ final class ScriptedSource: StreamTransport {
 /// A target whose turns the test executes.
 final class SteppedTarget: DeliveryTarget {
     private final class Signal: DeliverySignal {
-        let state = Locked<(isRung: Bool, perform: (@Sendable () -> Void)?)>((false, nil))
+        let state = Locked<(isSignalled: Bool, perform: (@Sendable () -> Void)?)>((false, nil))
         init(_ perform: @escaping @Sendable () -> Void) { state.withLock { $0.perform = perform } }
-        func signal() { state.withLock { $0.isRung = true } }
+        func signal() { state.withLock { $0.isSignalled = true } }
         func cancel() {
             let old = state.withLock { $0.perform.take() }
             withExtendedLifetime(old) {}
@@ -140,7 +140,7 @@ final class SteppedTarget: DeliveryTarget {
         var hasPerformed = false
         for signal in signals.withLock({ $0 }) {
             let perform = signal.state.withLock { state in
-                exchange(&state.isRung, with: false) ? state.perform : nil
+                exchange(&state.isSignalled, with: false) ? state.perform : nil
             }
             perform?()
             hasPerformed = hasPerformed || perform != nil
@@ -151,7 +151,7 @@ final class SteppedTarget: DeliveryTarget {
 
 extension EventLoop {
     /// Resumes after `count` turns of the loop.
-    func haveTurns(_ count: Int = 2) async {
+    func waitTurns(_ count: Int = 2) async {
         for _ in 0..<count { await withCheckedContinuation { continuation in execute { continuation.resume() } } }
     }
 }

@@ -13,9 +13,9 @@ import Testing
     func noEventFollowsTheEndAndNothingIsLost(_ ending: Ending) throws {
         let (near, far) = try Socket.pair(.datagram)
         let target = SteppedTarget()
-        let told = Locked<[[UInt8]]>([])
+        let delivered = Locked<[[UInt8]]>([])
         try near.setClient([.data]) { socket, event in
-            if case .data(let message) = event { told.withLock { $0.append(message.bytes) } }
+            if case .data(let message) = event { delivered.withLock { $0.append(message.bytes) } }
             switch ending {
             case .unscheduled: socket.unschedule(from: target)
             case .clientRemoved: try? socket.setClient([], nil)
@@ -27,7 +27,7 @@ import Testing
         for number in 1...3 { #expect(try far.trySend([UInt8(number)].span.bytes) == 1) }
         near.enable(.data)  // looks, so that the test does not depend on the loop
         while target.turn() {}
-        #expect(told.withLock { $0 } == [[1]])
+        #expect(delivered.withLock { $0 } == [[1]])
         if ending != .invalidated {
             #expect(try near.tryReceive(upTo: 10)?.bytes == [2])
             #expect(try near.tryReceive(upTo: 10)?.bytes == [3])
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// A socket whose loop has ended cannot be watched: its client is notified once, and the target stays idle.
-    @Test func aSocketThatCannotBeWatchedSaysSoOnce() async throws {
+    @Test func unwatchableSocketReportsOnce() async throws {
         let loop = EventLoop(name: "ended")
         loop.shutdown()
         var hasEnded = false
@@ -49,7 +49,7 @@ import Testing
         }
         let (near, far) = try Socket.pair(.datagram, loop: loop)
         let target = SteppedTarget()
-        let told = Locked<[StreamError]>([])
+        let delivered = Locked<[StreamError]>([])
         func turns() -> Int {
             var count = 0
             while count < 100, target.turn() { count += 1 }
@@ -57,15 +57,15 @@ import Testing
         }
         for clients in 1...2 {
             try near.setClient([.data]) { _, event in
-                if case .failed(let error) = event { told.withLock { $0.append(error) } }
+                if case .failed(let error) = event { delivered.withLock { $0.append(error) } }
             }
             near.schedule(on: target)
             #expect(turns() < 100)
             near.enable(.data)
             #expect(turns() < 100)
-            #expect(told.withLock { $0.count } == clients)
+            #expect(delivered.withLock { $0.count } == clients)
         }
-        #expect(told.withLock { $0 }.allSatisfy { $0.isPOSIX(ESHUTDOWN) })
+        #expect(delivered.withLock { $0 }.allSatisfy { $0.isPOSIX(ESHUTDOWN) })
         for socket in [near, far] { socket.invalidate() }
     }
 }

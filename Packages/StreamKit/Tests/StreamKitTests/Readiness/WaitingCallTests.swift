@@ -19,7 +19,7 @@ import Testing
 
     /// A short read shows that the socket is empty. `ready()` consumes the edge of the next arrival, and a polled read
     /// leaves part of it. An async read must no longer assume that the socket is empty.
-    @Test func aReadFindsWhatAWaitWasToldOf() async throws {
+    @Test func readFindsBytesAfterAWaitConsumedTheirEdge() async throws {
         let loop = EventLoop(name: "readiness")
         defer { loop.shutdown() }
         let (near, far) = try await tcpPair(loop: loop)
@@ -205,11 +205,11 @@ import Testing
         let (left, right) = try Socket.pair(.datagram, loop: loop)
         try left.setClient([.data]) { _, _ in Issue.record("the call comes first") }
         left.schedule(on: .loop(loop))
-        await loop.haveTurns()
+        await loop.waitTurns()
         try left.enter(.reader)
         while await waits(left, within: .zero) == false {}  // no edge is latched
         #expect(try right.trySend(([1] as [UInt8]).span.bytes) == 1)
-        await loop.haveTurns(3)
+        await loop.waitTurns(3)
         #expect(await waits(left, within: .seconds(50)) == false, "the edge was latched")
         try left.setClient([], nil)
         left.leave(.reader)

@@ -84,7 +84,7 @@ struct SocketAcceptingTests {
         #expect(fault.isPOSIX(EADDRINUSE))
     }
 
-    @Test func anAddressInUseIsToldWithAdvice() async throws {
+    @Test func addressInUseErrorHasAdvice() async throws {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let address = try #require(listener.localAddress)
         let fault = try await error { _ = try Socket(listeningAt: address) }
@@ -94,7 +94,7 @@ struct SocketAcceptingTests {
         #expect(try await error { _ = try Socket(listeningAt: notOurs) }.isPOSIX(EADDRNOTAVAIL))
     }
 
-    @Test func anAddressCanBeTakenAgainAtOnce() async throws {
+    @Test func addressCanBeReusedAtOnce() async throws {
         // A loopback address that no other test uses, so that the port stays free meanwhile.
         var address = SocketAddress.ip(.v4(IPv4Address(127, 77, 0, 1)), port: 0)
         for _ in 0..<3 {
@@ -117,9 +117,9 @@ struct SocketAcceptingTests {
     }
 
     @Test(arguments: [
-        (EAGAIN, AcceptFailure.nobody), (ECONNABORTED, .nextPlease), (EPROTO, .nextPlease), (EPERM, .nextPlease),
-        (ENETUNREACH, .nextPlease), (EMFILE, .scarcity), (ENFILE, .scarcity), (ENOMEM, .scarcity), (ENOBUFS, .scarcity),
-        (EBADF, .fatal), (EINVAL, .fatal),
+        (EAGAIN, AcceptFailure.noConnection), (ECONNABORTED, .connectionFailed), (EPROTO, .connectionFailed),
+        (EPERM, .connectionFailed), (ENETUNREACH, .connectionFailed), (EMFILE, .scarcity), (ENFILE, .scarcity),
+        (ENOMEM, .scarcity), (ENOBUFS, .scarcity), (EBADF, .fatal), (EINVAL, .fatal),
     ])
     func failuresOfAcceptMeanDifferentThings(_ number: CInt, _ meaning: AcceptFailure) {
         #expect(AcceptFailure(number) == meaning)
@@ -140,19 +140,19 @@ struct SocketAcceptingTests {
             #expect(scarcity.description.contains("ulimit"))
             // The events report the shortage once, pause, and continue when descriptors are available. Nothing suspends
             // here: libdispatch creates descriptors when it starts a thread, and traps if it gets none.
-            let told = Locked<[String]>([])
+            let events = Locked<[String]>([])
             try listener.setClient([.accept]) { _, event in
                 switch event {
-                case .accepted: told.withLock { $0.append("accepted") }
-                case .failed(let error): told.withLock { $0.append(error.isPOSIX(EMFILE) ? "scarcity" : "failed") }
-                default: told.withLock { $0.append("something else") }
+                case .accepted: events.withLock { $0.append("accepted") }
+                case .failed(let error): events.withLock { $0.append(error.isPOSIX(EMFILE) ? "scarcity" : "failed") }
+                default: events.withLock { $0.append("something else") }
                 }
             }
             listener.schedule(on: .loop(.shared))
-            while told.withLock({ $0.isEmpty }) { sched_yield() }
+            while events.withLock({ $0.isEmpty }) { sched_yield() }
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &old)
-            while told.withLock({ $0.count { $0 == "accepted" } }) < clients.count { sched_yield() }
-            let all = told.withLock { $0 }
+            while events.withLock({ $0.count { $0 == "accepted" } }) < clients.count { sched_yield() }
+            let all = events.withLock { $0 }
             #expect(all.first == "scarcity" && Set(all) == ["scarcity", "accepted"])
         }
     }

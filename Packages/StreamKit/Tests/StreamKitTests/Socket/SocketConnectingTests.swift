@@ -37,7 +37,7 @@ struct SocketConnectingTests {
         }
     }
 
-    @Test func aFailedSocketCanBeConnectedAnew() async throws {
+    @Test func failedSocketCanConnectAgain() async throws {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let address = try #require(listener.localAddress)
         let (socket, dead) = (try Socket(), try DeadEnd())

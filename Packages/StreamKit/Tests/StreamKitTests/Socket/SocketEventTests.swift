@@ -12,29 +12,29 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct SocketEventTests {
     /// The events delivered to a client, in order.
-    struct Told: AsyncSequence {
+    struct EventRecorder: AsyncSequence {
         private let events: AsyncStream<SocketEvent>
-        let tell: @Sendable (Socket, SocketEvent) -> Void
+        let record: @Sendable (Socket, SocketEvent) -> Void
 
         init() {
             let (events, continuation) = AsyncStream<SocketEvent>.makeStream()
             self.events = events
-            tell = { continuation.yield($1) }
+            record = { continuation.yield($1) }
         }
 
         func makeAsyncIterator() -> AsyncStream<SocketEvent>.Iterator { events.makeAsyncIterator() }
     }
 
     /// The kinds of targets for events.
-    enum Place: CaseIterable {
+    enum TargetKind: CaseIterable {
         case queue
         case loop
         case runLoop
     }
 
     /// Runs `body` with a target of that kind and checks that the client is called there.
-    private func onTarget(_ place: Place, _ body: (any DeliveryTarget) async throws -> Void) async throws {
-        switch place {
+    private func onTarget(_ kind: TargetKind, _ body: (any DeliveryTarget) async throws -> Void) async throws {
+        switch kind {
         case .queue: try await body(.queue(DispatchQueue(label: "socket events")))
         case .loop: try await body(.loop(.shared))
         case .runLoop:
@@ -44,27 +44,27 @@ struct SocketEventTests {
         }
     }
 
-    @Test(arguments: Place.allCases)
-    func connectionsAreAcceptedAndConnected(_ place: Place) async throws {
-        try await onTarget(place) { target in
+    @Test(arguments: TargetKind.allCases)
+    func connectionsAreAcceptedAndConnected(_ kind: TargetKind) async throws {
+        try await onTarget(kind) { target in
             let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
-            let (accepted, connected) = (Told(), Told())
-            try listener.setClient([.accept], accepted.tell)
+            let (accepted, connected) = (EventRecorder(), EventRecorder())
+            try listener.setClient([.accept], accepted.record)
             listener.schedule(on: target)
             let client = try Socket()
             client.schedule(on: target)
-            try client.setClient([.connect, .data], connected.tell)
+            try client.setClient([.connect, .data], connected.record)
             try client.beginConnecting(to: try #require(listener.localAddress))
-            var news = connected.makeAsyncIterator()
-            guard case .connected = await news.next() else { throw Unexpected() }
+            var events = connected.makeAsyncIterator()
+            guard case .connected = await events.next() else { throw Unexpected() }
             var arrivals = accepted.makeAsyncIterator()
             guard case .accepted(let server) = await arrivals.next() else { throw Unexpected() }
             #expect(server.peerAddress == client.localAddress)
             try await server.sendAll([1, 2])
-            guard case .data(let message) = await news.next() else { throw Unexpected() }
+            guard case .data(let message) = await events.next() else { throw Unexpected() }
             #expect(message.bytes == [1, 2])
             server.invalidate()
-            guard case .data(let end) = await news.next() else { throw Unexpected() }
+            guard case .data(let end) = await events.next() else { throw Unexpected() }
             #expect(end.bytes == [])
             listener.invalidate()
             client.invalidate()
@@ -72,25 +72,25 @@ struct SocketEventTests {
     }
 
     /// CFSocket reported *success* for a refused connection if it was scheduled before connecting.
-    @Test(arguments: Place.allCases)
-    func aRefusedConnectionIsToldAsSuch(_ place: Place) async throws {
-        try await onTarget(place) { target in
+    @Test(arguments: TargetKind.allCases)
+    func refusedConnectionIsReported(_ kind: TargetKind) async throws {
+        try await onTarget(kind) { target in
             for _ in 0..<40 {
                 let dead = try DeadEnd()
                 let socket = try Socket()
-                let told = Told()
-                try socket.setClient([.connect, .write, .read], told.tell)
+                let recorder = EventRecorder()
+                try socket.setClient([.connect, .write, .read], recorder.record)
                 socket.schedule(on: target)
                 try socket.beginConnecting(to: dead.address)
-                var news = told.makeAsyncIterator()
-                guard case .connectFailed(let error) = await news.next() else { throw Unexpected() }
+                var events = recorder.makeAsyncIterator()
+                guard case .connectFailed(let error) = await events.next() else { throw Unexpected() }
                 #expect(error.isPOSIX(ECONNREFUSED))
                 socket.invalidate()
             }
         }
     }
 
-    @Test func nothingIsToldOfASocketThatGoesNowhere() async throws {
+    @Test func unconnectedSocketHasNoEvents() async throws {
         let hole = try await BlackHole()
         let socket = try Socket()
         let count = Counter()
@@ -110,22 +110,22 @@ struct SocketEventTests {
 
     @Test func readableComesUntilAllIsReadAndOnceAtTheEnd() async throws {
         let (left, right) = try Socket.pair()
-        let told = Told()
+        let recorder = EventRecorder()
         let endings = Counter()
         try left.setClient([.read]) { socket, event in
             // One byte at a time: the rest makes further events.
             if let message = try? socket.tryReceive(upTo: 1), message.bytes.isEmpty { endings.add() }
-            told.tell(socket, event)
+            recorder.record(socket, event)
         }
         let queue = DispatchQueue(label: "read")
         left.schedule(on: .queue(queue))
         try await right.sendAll([1, 2, 3])
-        var news = told.makeAsyncIterator()
+        var events = recorder.makeAsyncIterator()
         for _ in 0..<3 {
-            guard case .readable = await news.next() else { throw Unexpected() }
+            guard case .readable = await events.next() else { throw Unexpected() }
         }
         right.invalidate()
-        guard case .readable = await news.next() else { throw Unexpected() }
+        guard case .readable = await events.next() else { throw Unexpected() }
         queue.sync {}
         queue.sync {}
         #expect(endings.value == 1)
@@ -135,21 +135,21 @@ struct SocketEventTests {
     @Test func writableComesOnceUntilEnabled() async throws {
         let (left, right) = try Socket.pair()
         #expect(left.reenabledKinds == [.read, .accept, .data])
-        let told = Told()
+        let recorder = EventRecorder()
         let count = Counter()
         try left.setClient([.write]) { socket, event in
             count.add()
-            told.tell(socket, event)
+            recorder.record(socket, event)
         }
         let queue = DispatchQueue(label: "write")
         left.schedule(on: .queue(queue))
-        var news = told.makeAsyncIterator()
-        guard case .writable = await news.next() else { throw Unexpected() }
+        var events = recorder.makeAsyncIterator()
+        guard case .writable = await events.next() else { throw Unexpected() }
         queue.sync {}
         queue.sync {}
         #expect(count.value == 1)
         left.enable(.write)
-        guard case .writable = await news.next() else { throw Unexpected() }
+        guard case .writable = await events.next() else { throw Unexpected() }
         // The socket is full: once enabled, the event waits for room.
         let chunk = [UInt8](repeating: 0, count: 65_536)
         while try left.trySend(chunk) != nil {}
@@ -157,18 +157,18 @@ struct SocketEventTests {
         queue.sync {}
         #expect(count.value == 2)
         let drained = Task { while try await right.receive(upTo: 65_536).bytes.count > 0 {} }
-        guard case .writable = await news.next() else { throw Unexpected() }
+        guard case .writable = await events.next() else { throw Unexpected() }
         left.invalidate()
         try await drained.value
     }
 
-    @Test func aDisabledKindWaitsInTheSystem() async throws {
+    @Test func disabledKindWaitsInTheKernel() async throws {
         let (left, right) = try Socket.pair(.datagram)
-        let told = Told()
+        let recorder = EventRecorder()
         let count = Counter()
         try left.setClient([.data]) { socket, event in
             count.add()
-            told.tell(socket, event)
+            recorder.record(socket, event)
         }
         let queue = DispatchQueue(label: "disabled")
         left.schedule(on: .queue(queue))
@@ -177,57 +177,57 @@ struct SocketEventTests {
         queue.sync {}
         #expect(count.value == 0)
         left.enable([.data, .accept])
-        var news = told.makeAsyncIterator()
-        guard case .data(let message) = await news.next() else { throw Unexpected() }
+        var events = recorder.makeAsyncIterator()
+        guard case .data(let message) = await events.next() else { throw Unexpected() }
         #expect(message.bytes == [1])
         // Without re-enabling, one event is delivered.
         left.reenabledKinds = []
         try await right.sendAll([2])
         try await right.sendAll([3])
-        guard case .data(let second) = await news.next() else { throw Unexpected() }
+        guard case .data(let second) = await events.next() else { throw Unexpected() }
         #expect(second.bytes == [2])
         queue.sync {}
         #expect(count.value == 2)
         left.enable(.data)
-        guard case .data(let third) = await news.next() else { throw Unexpected() }
+        guard case .data(let third) = await events.next() else { throw Unexpected() }
         #expect(third.bytes == [3])
         left.invalidate()
     }
 
-    @Test func datagramsAreToldWithTheirSender() async throws {
+    @Test func datagramsHaveTheirSender() async throws {
         let receiver = try Socket(boundTo: .ip(.v6(.loopback), port: 0))
         let sender = try Socket(boundTo: .ip(.v6(.loopback), port: 0))
-        let told = Told()
-        try receiver.setClient([.data], told.tell)
+        let recorder = EventRecorder()
+        try receiver.setClient([.data], recorder.record)
         receiver.schedule(on: .loop(.shared))
         let address = try #require(receiver.localAddress)
         for index in UInt8(0)..<50 { try await sender.sendAll([index], to: address) }
-        var news = told.makeAsyncIterator()
+        var events = recorder.makeAsyncIterator()
         for index in UInt8(0)..<50 {
-            guard case .data(let message) = await news.next() else { throw Unexpected() }
+            guard case .data(let message) = await events.next() else { throw Unexpected() }
             #expect(message.bytes == [index] && message.sender == sender.localAddress)
         }
         receiver.invalidate()
     }
 
     @Test(arguments: [true, false])
-    func aFailureIsToldOrLeft(_ leavesErrors: Bool) async throws {
+    func failureIsReportedOrLeft(_ leavesErrors: Bool) async throws {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let client = try await Socket.connected(to: try #require(listener.localAddress))
         let server = try await listener.accept()
         client.leavesErrors = leavesErrors
-        let told = Told()
+        let recorder = EventRecorder()
         let count = Counter()
         try client.setClient([.read]) { socket, event in
             count.add()
-            told.tell(socket, event)
+            recorder.record(socket, event)
         }
         let queue = DispatchQueue(label: "failure")
         client.schedule(on: .queue(queue))
         try server.set(.linger, to: .zero)
         server.invalidate()
-        var news = told.makeAsyncIterator()
-        switch await news.next() {
+        var events = recorder.makeAsyncIterator()
+        switch await events.next() {
         case .failed(let error):
             #expect(!leavesErrors && error.isPOSIX(ECONNRESET))
         case .readable:
@@ -242,14 +242,14 @@ struct SocketEventTests {
     }
 
     @Test(arguments: [SocketEventKinds.data, .read, [.data, .write], [.read, .write]])
-    func whatCameBeforeAFailureIsToldFirst(_ kinds: SocketEventKinds) async throws {
+    func dataComesBeforeTheFailure(_ kinds: SocketEventKinds) async throws {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let client = try await Socket.connected(to: try #require(listener.localAddress))
         let server = try await listener.accept()
         try await server.sendAll([1, 2, 3])
         try server.set(.linger, to: .zero)
         server.invalidate()
-        let told = Told()
+        let recorder = EventRecorder()
         let received = Locked<[UInt8]>([])
         try client.setClient(kinds) { socket, event in
             switch event {
@@ -257,11 +257,11 @@ struct SocketEventTests {
                 let message = try? socket.tryReceive(upTo: 1)
                 received.withLock { $0 += message?.bytes ?? [] }
             case .data(let message): received.withLock { $0 += message.bytes }
-            default: told.tell(socket, event)
+            default: recorder.record(socket, event)
             }
         }
         client.schedule(on: .queue(DispatchQueue(label: "reset")))
-        for await event in told {
+        for await event in recorder {
             if case .writable = event { continue }
             guard case .failed(let error) = event else { throw Unexpected() }
             #expect(error.isPOSIX(ECONNRESET))
@@ -271,48 +271,48 @@ struct SocketEventTests {
         client.invalidate()
     }
 
-    @Test func aHangUpIsToldToWhoOnlyWrites() async throws {
+    @Test func hangUpIsReportedToWriters() async throws {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let client = try await Socket.connected(to: try #require(listener.localAddress))
         let server = try await listener.accept()
-        let told = Told()
+        let recorder = EventRecorder()
         try server.set(.linger, to: .zero)
         server.invalidate()
         try client.setClient([.write]) { socket, event in
-            if case .writable = event { socket.enable(.write) } else { told.tell(socket, event) }
+            if case .writable = event { socket.enable(.write) } else { recorder.record(socket, event) }
         }
         client.schedule(on: .loop(.shared))
-        var news = told.makeAsyncIterator()
-        guard case .failed(let error) = await news.next() else { throw Unexpected() }
+        var events = recorder.makeAsyncIterator()
+        guard case .failed(let error) = await events.next() else { throw Unexpected() }
         #expect(error.isPOSIX(ECONNRESET))
         client.invalidate()
     }
 
-    @Test func aDatagramSocketGoesOnAfterAFailure() async throws {
+    @Test func datagramSocketContinuesAfterAFailure() async throws {
         // A loopback address that no other test uses, so that the port stays free meanwhile.
         let dead = try Socket(boundTo: .ip(.v4(IPv4Address(127, 77, 0, 2)), port: 0))
         let address = try #require(dead.localAddress)
         let socket = try await Socket.connected(to: address, .datagram)
         let own = try #require(socket.localAddress)
         dead.invalidate()
-        let told = Told()
-        try socket.setClient([.data], told.tell)
+        let recorder = EventRecorder()
+        try socket.setClient([.data], recorder.record)
         socket.schedule(on: .loop(.shared))
         try await socket.sendAll([1])
-        var news = told.makeAsyncIterator()
-        guard case .failed(let error) = await news.next() else { throw Unexpected() }
+        var events = recorder.makeAsyncIterator()
+        guard case .failed(let error) = await events.next() else { throw Unexpected() }
         #expect(error.isPOSIX(ECONNREFUSED))
         let alive = try Socket(boundTo: address)
         try await alive.sendAll([2], to: own)
-        guard case .data(let message) = await news.next() else { throw Unexpected() }
+        guard case .data(let message) = await events.next() else { throw Unexpected() }
         #expect(message.bytes == [2])
         socket.invalidate()
     }
 
-    @Test func aCallMayWaitWhereEventsAreWatched() async throws {
+    @Test func callMayWaitBesideEvents() async throws {
         let (left, right) = try Socket.pair()
-        let told = Told()
-        try left.setClient([.data], told.tell)
+        let recorder = EventRecorder()
+        try left.setClient([.data], recorder.record)
         left.schedule(on: .loop(.shared))
         let waiting = Task { try await left.receive(upTo: 10) }
         while try !left.isReceiving() { await Task.yield() }
@@ -320,29 +320,29 @@ struct SocketEventTests {
         #expect(try await waiting.value.bytes == [1])
         // When the call has ended, the events resume.
         try await right.sendAll([2])
-        var news = told.makeAsyncIterator()
-        guard case .data(let message) = await news.next() else { throw Unexpected() }
+        var events = recorder.makeAsyncIterator()
+        guard case .data(let message) = await events.next() else { throw Unexpected() }
         #expect(message.bytes == [2])
         left.invalidate()
     }
 
-    @Test(arguments: [Place.queue, .runLoop])
-    func nothingIsToldAfterInvalidateThere(_ place: Place) async throws {
-        try await onTarget(place) { target in
+    @Test(arguments: [TargetKind.queue, .runLoop])
+    func noEventAfterInvalidate(_ kind: TargetKind) async throws {
+        try await onTarget(kind) { target in
             for _ in 0..<20 {
                 let (left, right) = try Socket.pair()
                 let isOver = Counter()
-                let told = Told()
+                let recorder = EventRecorder()
                 try left.setClient([.data]) { socket, event in
                     if isOver.value > 0 { Issue.record("event after invalidate") }
                     socket.invalidate()
                     isOver.add()
-                    told.tell(socket, event)
+                    recorder.record(socket, event)
                 }
                 left.schedule(on: target)
                 try await right.sendAll([1])
-                var news = told.makeAsyncIterator()
-                _ = await news.next()
+                var events = recorder.makeAsyncIterator()
+                _ = await events.next()
                 // The descriptor is closed once no thread is inside; the one that found the event may still be.
                 #expect(try await right.receive(upTo: 1).bytes.isEmpty)
                 #expect(try await error { try await right.sendAll([2]) }.isPOSIX(EPIPE))
@@ -351,13 +351,13 @@ struct SocketEventTests {
         }
     }
 
-    @Test func unschedulingEndsTheEventsThere() async throws {
+    @Test func unschedulingEndsEvents() async throws {
         let (left, right) = try Socket.pair()
         let count = Counter()
-        let told = Told()
+        let recorder = EventRecorder()
         try left.setClient([.data]) { socket, event in
             count.add()
-            told.tell(socket, event)
+            recorder.record(socket, event)
         }
         let queue = DispatchQueue(label: "first")
         let second = DispatchQueue(label: "second")
@@ -369,13 +369,13 @@ struct SocketEventTests {
         queue.sync {}
         #expect(count.value == 0)
         left.schedule(on: .queue(second))
-        var news = told.makeAsyncIterator()
-        guard case .data = await news.next() else { throw Unexpected() }
+        var events = recorder.makeAsyncIterator()
+        guard case .data = await events.next() else { throw Unexpected() }
         left.invalidate()
     }
 
-    @Test func aScheduledSocketLivesUntilItIsInvalidated() async throws {
-        let told = Told()
+    @Test func scheduledSocketLivesUntilInvalidated() async throws {
+        let recorder = EventRecorder()
         weak var dropped: Socket?
         let right: Socket
         do {
@@ -383,20 +383,20 @@ struct SocketEventTests {
             right = other
             dropped = left
             try left.setClient([.data]) { socket, event in
-                told.tell(socket, event)
+                recorder.record(socket, event)
                 socket.invalidate()
             }
             left.schedule(on: .queue(DispatchQueue(label: "kept")))
         }
         #expect(dropped != nil)
         try await right.sendAll([1])
-        var news = told.makeAsyncIterator()
-        guard case .data = await news.next() else { throw Unexpected() }
+        var events = recorder.makeAsyncIterator()
+        guard case .data = await events.next() else { throw Unexpected() }
         #expect(try await right.receive(upTo: 1).bytes == [])
         while dropped != nil { await Task.yield() }
     }
 
-    @Test func whatTheClientCapturedIsLetGo() throws {
+    @Test func capturesAreReleased() throws {
         final class Captured {}
         weak var captured: Captured?
         let (left, right) = try Socket.pair()
@@ -412,7 +412,7 @@ struct SocketEventTests {
         withExtendedLifetime(right) {}
     }
 
-    @Test func threeWaysToTellTheSameAreRefused() async throws {
+    @Test func onlyOneKindOfArrivalEvent() async throws {
         let socket = try Socket()
         for kinds: SocketEventKinds in [[.read, .data], [.read, .accept], [.accept, .data, .write]] {
             #expect(try await error { try socket.setClient(kinds) { _, _ in } }.isPOSIX(EINVAL))

@@ -80,7 +80,7 @@ struct SocketOptionTests {
         #expect(fault.description.contains("SO_BINDTODEVICE"))
     }
 
-    @Test func multicastIsHeardWhileJoined() async throws {
+    @Test func multicastIsReceivedWhileJoined() async throws {
         let group = try #require(IPAddress("239.255.77.77"))
         let receiver = try Socket(boundTo: .ip(.v4(.any), port: 0))
         let port = try #require(receiver.localAddress?.port)

@@ -11,7 +11,7 @@ struct SocketTests {
         (SocketFamily.ipv4, SocketType.stream), (.ipv4, .datagram), (.ipv6, .stream), (.ipv6, .datagram),
         (.unix, .stream), (.unix, .datagram), (.unix, .sequencedPacket),
     ])
-    func isOfTheKindAskedFor(_ family: SocketFamily, _ type: SocketType) throws {
+    func hasFamilyAndType(_ family: SocketFamily, _ type: SocketType) throws {
         let socket = try Socket(family, type)
         #expect(socket.isValid)
         let descriptor = socket.descriptor
@@ -22,13 +22,13 @@ struct SocketTests {
         #expect(!again.closesOnInvalidate && socket.closesOnInvalidate)
     }
 
-    @Test func anImpossibleKindIsRefusedWithASentence() async throws {
+    @Test func unsupportedFamilyHasAMessage() async throws {
         let error = try await error { _ = try Socket(SocketFamily(rawValue: 200)) }
         #expect(error.isPOSIX(EAFNOSUPPORT))
         #expect(error.description.contains("family 200"))
     }
 
-    @Test func whatIsNoSocketIsNotAdopted() async throws {
+    @Test func otherDescriptorsAreNotAdopted() async throws {
         let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(file) }
         let error = try await error { _ = try Socket(descriptor: file, ownership: .owned) }
@@ -90,7 +90,7 @@ struct SocketTests {
     }
 
     @Test(arguments: [true, false])
-    func invalidatingFromElsewhereWakesABlockedThread(_ closes: Bool) async throws {
+    func invalidatingWakesABlockedThread(_ closes: Bool) async throws {
         let (left, right) = try Socket.pair()
         left.closesOnInvalidate = closes
         let descriptor = left.descriptor
@@ -117,7 +117,7 @@ struct SocketTests {
         #expect(try await error { _ = try await task.value } == .closed)
     }
 
-    @Test func aSecondReceiverIsTurnedAway() async throws {
+    @Test func secondReceiverIsBusy() async throws {
         let (left, right) = try Socket.pair()
         let first = Task { try await left.receive(upTo: 1) }
         while try !left.isReceiving() { await Task.yield() }

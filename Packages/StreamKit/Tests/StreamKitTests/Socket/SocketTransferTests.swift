@@ -24,7 +24,7 @@ struct SocketTransferTests {
         #expect(reception.count == 1 && buffer[0] == 4 && reception.sender == there)
     }
 
-    @Test func aCutDatagramSaysHowLongItWas() async throws {
+    @Test func truncatedDatagramHasItsLength() async throws {
         let (left, right) = try Socket.pair(.datagram)
         try await left.sendAll([UInt8](repeating: 7, count: 100))
         try await left.sendAll([8])
@@ -33,7 +33,7 @@ struct SocketTransferTests {
         #expect(try await right.receive(upTo: 10).bytes == [8])
     }
 
-    @Test func aCutPacketOfAConnectionSaysSoToo() async throws {
+    @Test func truncatedPacketHasItsLength() async throws {
         let (left, right) = try Socket.pair(.sequencedPacket)
         try await left.sendAll([1, 2, 3])
         var small = [UInt8](repeating: 0, count: 2)
@@ -43,7 +43,7 @@ struct SocketTransferTests {
         #expect(try await right.receive(upTo: 5).bytes == [])
     }
 
-    @Test func badDatagramsAreRefusedWithASentence() async throws {
+    @Test func invalidDatagramsHaveMessages() async throws {
         let socket = try Socket(.ipv4, .datagram)
         let tooLong = [UInt8](repeating: 0, count: 70_000)
         let target = SocketAddress.ip(.v4(.loopback), port: 9)

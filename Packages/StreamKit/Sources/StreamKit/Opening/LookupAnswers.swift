@@ -1,19 +1,19 @@
 internal import EventLoops
 internal import HostResolver
 
-/// Passes the answers of a lookup, which may come on any thread, to the connection that waits for them.
-final class AddressFeed: Sendable {
+/// The answers of a lookup, which may come on any thread, for the connection that waits for them.
+final class LookupAnswers: Sendable {
     enum Answer: Sendable {
         case batch(AddressBatch)
         case ended(ResolverError?)
     }
 
     /// Signalled as readable for each answer.
-    let bell: WaitPoint
+    let point: WaitPoint
     private let answers = Locked<[Answer]>([])
 
     init(loop: EventLoop) {
-        bell = WaitPoint(loop: loop)
+        point = WaitPoint(loop: loop)
     }
 
     /// Starts the lookup.
@@ -25,7 +25,7 @@ final class AddressFeed: Sendable {
                 case .finished(let error): $0.append(.ended(error))
                 }
             }
-            bell.signal(.readable)
+            point.signal(.readable)
         }
     }
 

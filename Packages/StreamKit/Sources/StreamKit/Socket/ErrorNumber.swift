@@ -1,5 +1,5 @@
 /// An `errno` value, passed to the caller that knows the failed operation.
-struct SystemNumber: Error {
+struct ErrorNumber: Error {
     let value: CInt
 
     init(_ value: CInt) {

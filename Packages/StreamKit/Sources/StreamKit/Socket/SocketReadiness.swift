@@ -4,23 +4,23 @@ internal import Glibc
 /// The readiness of a socket, as the kernel reports it, and the events made from it.
 extension Socket {
     /// True if one of these kinds has an event. Consumes nothing.
-    func hasNews(_ kinds: SocketEventKinds) -> Bool {
-        let (phase, hasConnectNews) = state.withLock { ($0.phase, $0.connectNews != nil) }
+    func hasEvent(_ kinds: SocketEventKinds) -> Bool {
+        let (phase, hasConnectOutcome) = state.withLock { ($0.phase, $0.connectOutcome != nil) }
         if kinds.contains(.connect) {
-            if hasConnectNews { return true }
+            if hasConnectOutcome { return true }
             if case .connecting(_, inBackground: true) = phase, polled(POLLOUT) != 0 { return true }
         }
-        guard canMoveData(phase), !pump.isFailureTold else { return false }
-        if !kinds.isDisjoint(with: .arrivals), !pump.isEndTold, polled(POLLIN) != 0 { return true }
-        return kinds.contains(.write) && !pump.isHangUpTold && polled(POLLOUT) != 0
+        guard canMoveData(phase), !pump.isFailureReported else { return false }
+        if !kinds.isDisjoint(with: .arrivals), !pump.isEndReported, polled(POLLIN) != 0 { return true }
+        return kinds.contains(.write) && !pump.isHangUpReported && polled(POLLOUT) != 0
     }
 
     /// The outcome of a background connection, reported once; nil while it is in progress.
-    func takeConnectNews() -> SocketEvent? {
+    func takeConnectEvent() -> SocketEvent? {
         if case .connecting(_, inBackground: true) = state.withLock({ $0.phase }) {
             do throws(StreamError) { _ = try finishConnecting() } catch {}  // the outcome is read below
         }
-        switch state.withLock({ $0.connectNews.take() }) {
+        switch state.withLock({ $0.connectOutcome.take() }) {
         case .success: return .connected
         case .failure(let error): return .connectFailed(error)
         case nil: return nil
@@ -30,10 +30,10 @@ extension Socket {
     /// The next event of one kind, taken from the kernel; nil if there is none, or if a call is inside the half.
     ///
     /// Data that a connection received before it failed comes before the failure.
-    func takeNews(of kind: SocketEventKinds) -> SocketEvent? {
+    func takeEvent(of kind: SocketEventKinds) -> SocketEvent? {
         let (phase, leavesErrors) = state.withLock { ($0.phase, $0.leavesErrors) }
-        guard canMoveData(phase), !pump.isFailureTold else { return nil }
-        guard kind == .write ? !pump.isHangUpTold : !pump.isEndTold else { return nil }
+        guard canMoveData(phase), !pump.isFailureReported else { return nil }
+        guard kind == .write ? !pump.isHangUpReported : !pump.isEndReported else { return nil }
         let events = polled(kind == .write ? POLLOUT : POLLIN)
         if events == 0 { return nil }
         let isConnection = type.needsConnection && phase != .listening
@@ -47,8 +47,8 @@ extension Socket {
         case .read where isConnection: return takeReadability(hasError: hasError, leavesErrors: leavesErrors)
         case .write where isConnection:
             // After a hang-up the socket stays writable. A client that also receives learns the reason there.
-            pump.isHangUpTold = events & (POLLERR | POLLHUP) != 0
-            if hasError, !leavesErrors, !pump.tellsArrivals, let error = takePendingError() { return failed(error) }
+            pump.isHangUpReported = events & (POLLERR | POLLHUP) != 0
+            if hasError, !leavesErrors, !pump.reportsArrivals, let error = takePendingError() { return failed(error) }
             return .writable
         default:
             if hasError, !leavesErrors, let error = takePendingError() { return .failed(error) }
@@ -85,7 +85,7 @@ extension Socket {
     private func takeReadability(hasError: Bool, leavesErrors: Bool) -> SocketEvent? {
         if hasError, leavesErrors {
             // Peeking would clear the error. Reported once, since no other event will come.
-            pump.isEndTold = true
+            pump.isEndReported = true
             return .readable
         }
         do throws(StreamError) {
@@ -93,7 +93,7 @@ extension Socket {
             switch attempt {
             case .moved: return .readable
             case .ended:
-                pump.isEndTold = true
+                pump.isEndReported = true
                 return .readable
             case .wouldBlock, nil: return hasError ? .readable : nil
             }
@@ -110,9 +110,9 @@ extension Socket {
         } catch {
             if error == .closed { return nil }
             if AcceptFailure(CInt(truncatingIfNeeded: error.code)) == .scarcity {
-                pump.rest(self)
+                pump.pauseAccepting(self)
             } else {
-                pump.isFailureTold = true
+                pump.isFailureReported = true
             }
             return .failed(error)
         }
@@ -123,7 +123,7 @@ extension Socket {
         defer { point.leave(.reader) }
         do throws(StreamError) {
             guard let message = try receiveOnce(upTo: Socket.largestData) else { return nil }
-            if message.bytes.isEmpty, type.needsConnection { pump.isEndTold = true }
+            if message.bytes.isEmpty, type.needsConnection { pump.isEndReported = true }
             return .data(message)
         } catch {
             return error == .closed ? nil : failed(error)
@@ -131,7 +131,7 @@ extension Socket {
     }
 
     private func failed(_ error: StreamError) -> SocketEvent {
-        if type.needsConnection { pump.isFailureTold = true }
+        if type.needsConnection { pump.isFailureReported = true }
         return .failed(error)
     }
 }

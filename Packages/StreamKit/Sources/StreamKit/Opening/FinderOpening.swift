@@ -2,17 +2,17 @@ internal import EventLoops
 internal import HostResolver
 
 /// Opens a connection whose addresses a ``PlaceFinder`` finds first.
-struct FindingOpening: OpeningWork {
+struct FinderOpening: OpeningWork {
     /// The finder's latest answer, stored by its handler.
     private final class Answer: Sendable {
-        let bell: WaitPoint
+        let point: WaitPoint
         private let result = Locked<Result<FoundPlace, StreamError>?>(nil)
 
-        init(loop: EventLoop) { bell = WaitPoint(loop: loop) }
+        init(loop: EventLoop) { point = WaitPoint(loop: loop) }
 
         func put(_ found: Result<FoundPlace, StreamError>) {
             result.withLock { $0 = found }
-            bell.signal(.readable)
+            point.signal(.readable)
         }
 
         func take() -> Result<FoundPlace, StreamError>? { result.withLock { $0.take() } }
@@ -26,14 +26,14 @@ struct FindingOpening: OpeningWork {
         let deadline: Moment?
     }
 
-    /// No address found so far could be connected to, but more addresses may come.
-    private struct Disappointment {
+    /// An attempt in which no address could be connected to, while more addresses may come.
+    private struct FailedAttempt {
         let error: StreamError
         let end: Moment
     }
 
     /// How long further addresses are awaited and tried after that.
-    static let patience: Duration = .seconds(5)
+    static let retryPeriod: Duration = .seconds(5)
     /// The most addresses tried if the first ones cannot be connected to and more come.
     static let mostAddresses = 64
 
@@ -42,7 +42,7 @@ struct FindingOpening: OpeningWork {
     private var place: FoundPlace?
     private var tried: Set<SocketAddress> = []
     private var connector: StreamConnector?
-    private var disappointment: Disappointment?
+    private var failedAttempt: FailedAttempt?
 
     init(_ finder: any PlaceFinder) {
         self.finder = finder
@@ -54,7 +54,7 @@ struct FindingOpening: OpeningWork {
         do throws(StreamError) {
             while true {
                 var step = try connect(connection)
-                if step == nil { step = try listen(to: search, connection) }
+                if step == nil { step = try takeAnswer(of: search, connection) }
                 guard let step else { continue }
                 if case .opened = step { search.token.cancel() }
                 return step
@@ -76,13 +76,13 @@ struct FindingOpening: OpeningWork {
                 throw error
             }
             connector = nil
-            disappointment = Disappointment(error: error, end: disappointment?.end ?? .now + Self.patience)
+            failedAttempt = FailedAttempt(error: error, end: failedAttempt?.end ?? .now + Self.retryPeriod)
             return nil
         }
     }
 
     /// Takes the finder's answer; nil if there are new addresses to connect to.
-    private mutating func listen(to search: Search, _ connection: Connection) throws(StreamError) -> OpeningStep? {
+    private mutating func takeAnswer(of search: Search, _ connection: Connection) throws(StreamError) -> OpeningStep? {
         switch search.answer.take() {
         case .success(let place):
             if self.place == nil {
@@ -90,36 +90,36 @@ struct FindingOpening: OpeningWork {
                 connection.endStep(search.step, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
             }
             self.place = place
-            let fresh = place.addresses.filter { !tried.contains($0) }
-            if let disappointment {
+            let newAddresses = place.addresses.filter { !tried.contains($0) }
+            if let failedAttempt {
                 // A finder may announce new addresses endlessly, as any host on a link can do: limit time and number.
-                let isTooMuch = disappointment.end <= .now || tried.count + fresh.count > Self.mostAddresses
-                if fresh.isEmpty ? place.isComplete : isTooMuch { throw giveUp(place, disappointment) }
-                if fresh.isEmpty { return nil }
+                let isTooMuch = failedAttempt.end <= .now || tried.count + newAddresses.count > Self.mostAddresses
+                if newAddresses.isEmpty ? place.isComplete : isTooMuch { throw giveUp(place, failedAttempt) }
+                if newAddresses.isEmpty { return nil }
             }
-            tried.formUnion(fresh)
-            connector = StreamConnector(plan(for: place, fresh, search, connection))
+            tried.formUnion(newAddresses)
+            connector = StreamConnector(plan(for: place, newAddresses, search, connection))
             return nil
         case .failure(let error):
-            if let disappointment, let place { throw giveUp(place, disappointment) }
+            if let failedAttempt, let place { throw giveUp(place, failedAttempt) }
             connection.endStep(search.step, .failed(error))
             throw error
         case nil:
-            let deadline = [search.deadline, disappointment?.end].compactMap(\.self).min()
+            let deadline = [search.deadline, failedAttempt?.end].compactMap(\.self).min()
             if let deadline, deadline <= .now {
-                if let disappointment, let place { throw giveUp(place, disappointment) }
+                if let failedAttempt, let place { throw giveUp(place, failedAttempt) }
                 let error = StreamError(posix: 110, .openTimedOut("looking for \(finder.description)"))  // ETIMEDOUT
                 connection.endStep(search.step, .failed(error))
                 throw error
             }
-            let bell = WaitPoint.Place(search.answer.bell, .reader, for: .readable)
-            return .wait(.init(places: [bell], deadline: deadline))
+            let point = WaitPoint.Place(search.answer.point, .reader, for: .readable)
+            return .wait(.init(points: [point], deadline: deadline))
         }
     }
 
-    private func giveUp(_ place: FoundPlace, _ disappointment: Disappointment) -> StreamError {
+    private func giveUp(_ place: FoundPlace, _ failedAttempt: FailedAttempt) -> StreamError {
         finder.couldNotConnect(to: place)
-        return disappointment.error
+        return failedAttempt.error
     }
 
     private func plan(
@@ -153,7 +153,7 @@ extension Connection {
     /// A connection whose addresses are found when it opens.
     convenience init(finder: any PlaceFinder, _ properties: StreamProperties, loop: EventLoop) {
         self.init(.found, point: WaitPoint(loop: loop), properties) { _ throws(StreamError) in
-            .continues(FindingOpening(finder))
+            .continues(FinderOpening(finder))
         }
     }
 }
