@@ -1,4 +1,5 @@
 public import EventLoops
+internal import Glibc
 public import StreamKit
 
 /// One end of a pair in memory without a buffer: a byte is accepted only after a read has asked for it.
@@ -113,4 +114,9 @@ public final class LockstepTransport: StreamTransport {
         state.wanted = max(state.wanted, count)
         return .wouldBlock(.readable)
     }
+}
+
+extension StreamError {
+    /// The error of a write without a reader.
+    fileprivate static let brokenPipe = StreamError(posix: EPIPE)
 }

@@ -118,3 +118,115 @@ extension StreamError {
             domain: .posix, code: Int(number), sentence: sentence ?? .posix(number), underlying: underlying)
     }
 }
+
+/// The domain that defines the codes of a ``StreamError``. The numbers are CFNetwork's. Replaces `CFStreamErrorDomain`.
+public struct StreamErrorDomain: RawRepresentable, Sendable, Hashable {
+    /// CFNetwork's number for the domain.
+    public let rawValue: Int
+
+    /// Makes a domain with any number, including one that has no name here.
+    public init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// Numbers that an application defines.
+    public static let custom = StreamErrorDomain(rawValue: -1)
+    /// `errno` values.
+    public static let posix = StreamErrorDomain(rawValue: 1)
+    /// `OSStatus` values; StreamKit produces none.
+    public static let macOSStatus = StreamErrorDomain(rawValue: 2)
+    /// SecureTransport's numbers, -9800 and below; see ``TLSFailure``.
+    public static let ssl = StreamErrorDomain(rawValue: 3)
+    /// `kCFStreamErrorHTTP…` values. An HTTP status code is never a stream error.
+    public static let http = StreamErrorDomain(rawValue: 4)
+    /// SOCKS errors: a subdomain times 65536 plus a value.
+    public static let socks = StreamErrorDomain(rawValue: 5)
+    /// Reply codes of an FTP server.
+    public static let ftp = StreamErrorDomain(rawValue: 6)
+    /// `kCFNetServicesError…` values.
+    public static let netServices = StreamErrorDomain(rawValue: 10)
+    /// Mach errors; StreamKit produces none.
+    public static let mach = StreamErrorDomain(rawValue: 11)
+    /// `EAI_…` values of name lookups.
+    public static let netDB = StreamErrorDomain(rawValue: 12)
+    /// Errors of SystemConfiguration; StreamKit produces none.
+    public static let systemConfiguration = StreamErrorDomain(rawValue: 13)
+}
+
+extension StreamErrorDomain: CustomStringConvertible {
+    /// The name of the constant, such as `posix`; otherwise the number.
+    public var description: String {
+        switch self {
+        case .custom: "custom"
+        case .posix: "posix"
+        case .macOSStatus: "macOSStatus"
+        case .ssl: "ssl"
+        case .http: "http"
+        case .socks: "socks"
+        case .ftp: "ftp"
+        case .netServices: "netServices"
+        case .mach: "mach"
+        case .netDB: "netDB"
+        case .systemConfiguration: "systemConfiguration"
+        default: "\(rawValue)"
+        }
+    }
+}
+
+/// A key of ``StreamError/details``: facts about an error beyond its domain and code.
+///
+/// The raw values are CFNetwork's keys in the `userInfo` of a `CFError`.
+public struct StreamErrorDetail: RawRepresentable, Hashable, Sendable {
+    /// The name of the key.
+    public let rawValue: String
+
+    /// Makes a key with any name, including one of your own.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// A number or a text, whichever CFNetwork uses for the key.
+    public enum Value: Hashable, Sendable {
+        /// A number.
+        case number(Int)
+        /// A text.
+        case text(String)
+    }
+
+    /// A number: the `EAI_…` value of a failed lookup, as Darwin numbers it. Replaces `kCFGetAddrInfoFailureKey`.
+    public static let addressInfoFailure = Self(rawValue: "kCFGetAddrInfoFailureKey")
+    /// A text: the status in a SOCKS proxy's reply to the request or to the login. Replaces `kCFSOCKSStatusCodeKey`.
+    public static let socksStatus = Self(rawValue: "kCFSOCKSStatusCodeKey")
+    /// A text: the protocol version in a SOCKS proxy's reply. Replaces `kCFSOCKSVersionKey`.
+    public static let socksVersion = Self(rawValue: "kCFSOCKSVersionKey")
+    /// A text: the authentication method that a SOCKS proxy selected. Replaces `kCFSOCKSNegotiationMethodKey`.
+    public static let socksMethod = Self(rawValue: "kCFSOCKSNegotiationMethodKey")
+    /// A number: an error code of `dns_sd.h`. Replaces `kCFDNSServiceFailureKey`.
+    public static let discoveryFailure = Self(rawValue: "kCFDNSServiceFailureKey")
+    /// A text: the code of an FTP server's last reply. Replaces `kCFFTPStatusCodeKey`.
+    public static let ftpStatus = Self(rawValue: "kCFFTPStatusCodeKey")
+}
+
+extension StreamError {
+    /// Facts about the error beyond domain and code.
+    ///
+    /// ```swift
+    /// error.details[.socksStatus]     // .text("91"): a SOCKS 4 proxy refused
+    /// ```
+    ///
+    /// Replaces the keys of `CFNetworkErrors.h` in the `userInfo` of a `CFError`.
+    public var details: [StreamErrorDetail: StreamErrorDetail.Value] {
+        switch domain {
+        case .netDB: [.addressInfoFailure: .number(code)]
+        case .ftp: [.ftpStatus: .text(String(code))]
+        case .socks:
+            switch socksFailure?.subdomain {
+            case .version: [.socksVersion: .text(String(code & 0xFFFF))]
+            case .method: [.socksMethod: .text(String(code & 0xFFFF))]
+            case .reply4, .reply5, .authentication: [.socksStatus: .text(String(code & 0xFFFF))]
+            case .none?, nil: [:]
+            }
+        default: ownDetails
+        }
+    }
+}

@@ -61,7 +61,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
     }
 
     /// Called when the watcher has fired.
-    func proceed(after watcher: OpeningWatcher) {
+    fileprivate func proceed(after watcher: OpeningWatcher) {
         if state.withLock({ $0.watcher === watcher }) { proceed() }
     }
 
@@ -201,4 +201,71 @@ final class Opening: WaitPoint, @unchecked Sendable {
         _ = putBack(item, leaving: nil)
         proceed()
     }
+}
+
+/// Parked by the loop where an opening waits: makes the loop continue at the first edge or at the deadline.
+private final class OpeningWatcher: Watcher, @unchecked Sendable {
+    // Unchecked only because the superclass is: the state is an atomic and constants.
+
+    private let opening: Opening
+    private let points: [WaitPoint.Place]
+    private let fired = Atomic<Bool>(false)
+    private let timer = AtomicLazyReference<LoopTimer>()
+
+    init(_ opening: Opening, _ wait: OpeningStep.Wait) {
+        self.opening = opening
+        points = wait.points
+        super.init()
+        guard let deadline = wait.deadline else { return }
+        _ = timer.storeIfNil(opening.loop.schedule(at: deadline) { [self] in fire() })
+    }
+
+    /// Parks at every point. Nil if that succeeded; otherwise the wake of the point that was ready, and the watcher is
+    /// parked nowhere.
+    func park() -> Wake? {
+        for entry in points {
+            if let wake = entry.point.watch(entry.half, for: entry.interest, with: self) {
+                remove()
+                return wake
+            }
+        }
+        return nil
+    }
+
+    /// True once fired.
+    var hasFired: Bool { fired.load(ordering: .acquiring) }
+
+    /// Withdraws from all points.
+    func remove() {
+        timer.load()?.cancel()
+        for entry in points { entry.point.unwatch(entry.half, self) }
+    }
+
+    override func fire() {
+        if !fired.exchange(true, ordering: .acquiringAndReleasing) { opening.proceed(after: self) }
+    }
+}
+
+/// The result of one step of opening.
+enum OpeningStep: Sendable {
+    /// The wait points to watch, at least one, and the deadline, before which nothing more can be done.
+    struct Wait: Sendable {
+        var points: [WaitPoint.Place]
+        var deadline: Moment?
+    }
+
+    /// The stream is open, with this engine.
+    case opened(Engine)
+    case wait(Wait)
+}
+
+/// The work of opening a connection, step by step: a value that never waits. ``Opening`` determines what waits for it,
+/// and on which thread.
+protocol OpeningWork: Sendable {
+    /// Does everything that is possible without waiting. Called again after each wait, and possibly at other times,
+    /// until it returns `.opened` or throws. The connection's descriptor stays open during the call.
+    mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep
+
+    /// Releases what was begun, because both halves have been closed. No call follows.
+    mutating func abandon(_ connection: Connection)
 }

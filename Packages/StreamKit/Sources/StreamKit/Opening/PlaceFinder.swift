@@ -58,3 +58,160 @@ extension StreamPair {
         self.init(Connection(finder: finder, properties, loop: loop))
     }
 }
+
+/// Opens a connection whose addresses a ``PlaceFinder`` finds first.
+struct FinderOpening: OpeningWork {
+    /// The finder's latest answer, stored by its handler.
+    private final class Answer: Sendable {
+        let point: WaitPoint
+        private let result = Locked<Result<FoundPlace, StreamError>?>(nil)
+
+        init(loop: EventLoop) { point = WaitPoint(loop: loop) }
+
+        func put(_ found: Result<FoundPlace, StreamError>) {
+            result.withLock { $0 = found }
+            point.signal(.readable)
+        }
+
+        func take() -> Result<FoundPlace, StreamError>? { result.withLock { $0.take() } }
+    }
+
+    private struct Search {
+        let answer: Answer
+        let token: LookupToken
+        let step: Int
+        /// The instant when opening must end; nil for no limit.
+        let deadline: Moment?
+    }
+
+    /// An attempt in which no address could be connected to, while more addresses may come.
+    private struct FailedAttempt {
+        let error: StreamError
+        let end: Moment
+    }
+
+    /// How long further addresses are awaited and tried after that.
+    static let retryPeriod: Duration = .seconds(5)
+    /// The most addresses tried if the first ones cannot be connected to and more come.
+    static let mostAddresses = 64
+
+    private let finder: any PlaceFinder
+    private var search: Search?
+    private var place: FoundPlace?
+    private var tried: Set<SocketAddress> = []
+    private var connector: StreamConnector?
+    private var failedAttempt: FailedAttempt?
+
+    init(_ finder: any PlaceFinder) {
+        self.finder = finder
+    }
+
+    mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep {
+        let search = search ?? begin(connection)
+        self.search = search
+        do throws(StreamError) {
+            while true {
+                var step = try connect(connection)
+                if step == nil { step = try takeAnswer(of: search, connection) }
+                guard let step else { continue }
+                if case .opened = step { search.token.cancel() }
+                return step
+            }
+        } catch {
+            search.token.cancel()
+            throw error
+        }
+    }
+
+    /// Continues connecting; nil if there is no address to connect to.
+    private mutating func connect(_ connection: Connection) throws(StreamError) -> OpeningStep? {
+        do throws(StreamError) {
+            return try connector?.advance(connection)
+        } catch {
+            guard let place, connector?.hasConnected == false else { throw error }
+            guard !place.isComplete, search?.deadline.map({ $0 > .now }) ?? true else {
+                finder.couldNotConnect(to: place)
+                throw error
+            }
+            connector = nil
+            failedAttempt = FailedAttempt(error: error, end: failedAttempt?.end ?? .now + Self.retryPeriod)
+            return nil
+        }
+    }
+
+    /// Takes the finder's answer; nil if there are new addresses to connect to.
+    private mutating func takeAnswer(of search: Search, _ connection: Connection) throws(StreamError) -> OpeningStep? {
+        switch search.answer.take() {
+        case .success(let place):
+            if self.place == nil {
+                let count = place.addresses.count
+                connection.endStep(search.step, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
+            }
+            self.place = place
+            let newAddresses = place.addresses.filter { !tried.contains($0) }
+            if let failedAttempt {
+                // A finder may announce new addresses endlessly, as any host on a link can do: limit time and number.
+                let isTooMuch = failedAttempt.end <= .now || tried.count + newAddresses.count > Self.mostAddresses
+                if newAddresses.isEmpty ? place.isComplete : isTooMuch { throw giveUp(place, failedAttempt) }
+                if newAddresses.isEmpty { return nil }
+            }
+            tried.formUnion(newAddresses)
+            connector = StreamConnector(plan(for: place, newAddresses, search, connection))
+            return nil
+        case .failure(let error):
+            if let failedAttempt, let place { throw giveUp(place, failedAttempt) }
+            connection.endStep(search.step, .failed(error))
+            throw error
+        case nil:
+            let deadline = [search.deadline, failedAttempt?.end].compactMap(\.self).min()
+            if let deadline, deadline <= .now {
+                if let failedAttempt, let place { throw giveUp(place, failedAttempt) }
+                let error = StreamError(posix: 110, .openTimedOut("looking for \(finder.description)"))  // ETIMEDOUT
+                connection.endStep(search.step, .failed(error))
+                throw error
+            }
+            let point = WaitPoint.Place(search.answer.point, .reader, for: .readable)
+            return .wait(.init(points: [point], deadline: deadline))
+        }
+    }
+
+    private func giveUp(_ place: FoundPlace, _ failedAttempt: FailedAttempt) -> StreamError {
+        finder.couldNotConnect(to: place)
+        return failedAttempt.error
+    }
+
+    private func plan(
+        for place: FoundPlace, _ addresses: [SocketAddress], _ search: Search, _ connection: Connection
+    ) -> ConnectPlan {
+        var properties = connection.details.withLock { details in
+            details.properties[.remoteHostName] = place.name
+            return details.properties
+        }
+        if let deadline = search.deadline {
+            properties[.openLimit] = max(.milliseconds(1), Moment.now.duration(to: deadline))
+        }
+        return ConnectPlan(to: .addresses(addresses, name: place.name), properties, isLast: place.isComplete)
+    }
+
+    mutating func abandon(_ connection: Connection) {
+        search?.token.cancel()
+        connector?.abandon(connection)
+    }
+
+    private func begin(_ connection: Connection) -> Search {
+        let limit = connection.details.withLock { $0.properties[.openLimit] } ?? .zero
+        let step = connection.beginStep(.lookup(finder.description))
+        let answer = Answer(loop: connection.point.loop)
+        let token = finder.start { answer.put($0) }
+        return Search(answer: answer, token: token, step: step, deadline: limit > .zero ? .now + limit : nil)
+    }
+}
+
+extension Connection {
+    /// A connection whose addresses are found when it opens.
+    convenience init(finder: any PlaceFinder, _ properties: StreamProperties, loop: EventLoop) {
+        self.init(.found, point: WaitPoint(loop: loop), properties) { _ throws(StreamError) in
+            .continues(FinderOpening(finder))
+        }
+    }
+}

@@ -233,3 +233,24 @@ extension Socket {
         }
     }
 }
+
+/// The state of a socket, as far as this object knows it.
+struct SocketState: Sendable {
+    enum Phase: Sendable, Equatable {
+        /// Neither connected nor listening; the only phase of an unconnected datagram socket.
+        case idle
+        /// `connect(2)` is being called. Until it returns, the socket looks writable, and its outcome must not be
+        /// queried.
+        case starting
+        /// Connecting to this address. In the background, an event reports the outcome.
+        case connecting(SocketAddress, inBackground: Bool)
+        case connected
+        case listening
+    }
+
+    var phase = Phase.idle
+    /// The outcome of a background attempt, until an event reports it.
+    var connectOutcome: Result<Void, StreamError>?
+    var peer: SocketAddress?
+    var leavesErrors = false
+}

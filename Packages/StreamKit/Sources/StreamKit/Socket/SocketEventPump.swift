@@ -11,7 +11,7 @@ internal import Synchronization
 final class SocketEventPump: Sendable {
     typealias Client = @Sendable (Socket, SocketEvent) -> Void
 
-    struct State {
+    private struct State {
         var kinds: SocketEventKinds = []
         var enabled: SocketEventKinds = []
         var reenabled: SocketEventKinds = [.read, .accept, .data]
@@ -26,7 +26,7 @@ final class SocketEventPump: Sendable {
 
     /// Whether the loop can watch the socket. A failure, such as `ENOSPC`, persists and is reported once to each
     /// client: reporting it at every attempt would keep the target busy for nothing.
-    enum Watching {
+    private enum Watching {
         case works
         case failed(CInt)
         case failureReported
@@ -246,5 +246,23 @@ extension SocketEventPump {
             socket.pump.state.withLock { $0.isAcceptingPaused = false }
             socket.pump.arm(socket)
         }
+    }
+}
+
+/// Signals a socket's targets when an edge comes to its wait point. Parked there, it must not keep the socket alive.
+private final class SocketWatcher: Watcher, @unchecked Sendable {
+    // Unchecked only because the superclass is: the properties never change after init, and weak reads are atomic.
+    private weak let socket: Socket?
+    private let half: WaitPoint.Half
+
+    init(_ socket: Socket, _ half: WaitPoint.Half) {
+        self.socket = socket
+        self.half = half
+        super.init()
+    }
+
+    override func fire() {
+        // A call inside the half handles the edge, and arms the events when it leaves.
+        if let socket, !socket.point.isInside(half) { socket.pump.signalTargets() }
     }
 }

@@ -249,3 +249,57 @@ final class TestFile: Sendable {
 
     deinit { unlink(path) }
 }
+
+extension PipeKind {
+    private static let authority = SharedAuthority()
+
+    /// A connection opened through a proxy, which then acts as the target itself.
+    func proxied(isSecured: Bool = false) async throws -> BytePipe {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let near = StreamPair(host: "www.example.org", port: 80)
+        try near.set(.socksProxy, to: SOCKSProxy(host: "127.0.0.1", port: try #require(listener.address.port)))
+        if isSecured { try near.set(.tls, to: Self.authority.client) }
+        try near.open()
+        let far = StreamPair(
+            descriptor: try await onThread {
+                let connection = FakeConnection(try listener.accept())
+                defer { connection.close() }
+                try connection.acceptSOCKS()
+                return connection.duplicate()
+            }, ownership: .owned)
+        if isSecured {
+            try far.set(.tls, to: Self.authority.server)
+            try far.open()
+        }
+        try await near.input.opened()
+        return BytePipe(reader: near, writer: far, companions: [listener])
+    }
+}
+
+extension Wire {
+    private static let authority = SharedAuthority()
+
+    /// TLS on both ends, from server to client.
+    func secured() throws -> BytePipe {
+        let (reader, writer) = try securedPairs()
+        return BytePipe(reader: reader, writer: writer)
+    }
+
+    /// The same, with layers below and above that split all data.
+    func securedInPieces() throws -> BytePipe {
+        let (reader, writer) = try securedPairs()
+        let reading = StreamPair(transport: FragmentingTransport(over: PairTransport(reader), pieceSize: 5001))
+        let writing = StreamPair(transport: FragmentingTransport(over: PairTransport(writer), pieceSize: 5003))
+        return BytePipe(reader: reading, writer: writing)
+    }
+
+    private func securedPairs() throws -> (reader: StreamPair, writer: StreamPair) {
+        var client = Wire.authority.client
+        client.peerName = "www.example.org"
+        let reader = reader(.owned)
+        let writer = writer(.owned)
+        try reader.set(.tls, to: client)
+        try writer.set(.tls, to: Wire.authority.server)
+        return (reader, writer)
+    }
+}

@@ -106,7 +106,7 @@ import Testing
     @Test("openLimit ends the opening of a transport and its handshake", arguments: [false, true])
     func limitsOpening(_ withTLS: Bool) async throws {
         let silent = TestWire.pair()
-        let transport: any StreamTransport = withTLS ? silent.0 : LatchTransport()
+        let transport: any StreamTransport = withTLS ? silent.0 : ScriptedOpeningTransport()
         let pair = StreamPair(transport: transport)
         try pair.set(.openLimit, to: .milliseconds(1))
         if withTLS {
