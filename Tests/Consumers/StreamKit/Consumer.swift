@@ -1,23 +1,23 @@
 import StreamKit
 
-/// Sends words through a pair of streams that holds eight bytes, and connects to a port where nobody listens.
+/// Sends words through a pair of streams that holds eight bytes, and connects to a port without a listener.
 @main struct Consumer {
     static func main() async throws {
         let pair = StreamPair.bound(bufferSize: 8)
         try pair.open()
         async let sent: Void = send("twenty-four bytes of it.", to: pair.output)
-        let heard = try await pair.input.readAll(limit: 1000)
+        let received = try await pair.input.readAll(limit: 1000)
         try await sent
         pair.close()
 
-        let nobody = StreamPair(host: "127.0.0.1", port: 1)
-        try nobody.open()
+        let refused = StreamPair(host: "127.0.0.1", port: 1)
+        try refused.open()
         do {
-            try await nobody.input.opened()
+            try await refused.input.opened()
         } catch {
-            print("heard '\(String(decoding: heard, as: UTF8.self))'; port 1: \(error)")
+            print("received '\(String(decoding: received, as: UTF8.self))'; port 1: \(error)")
         }
-        nobody.close()
+        refused.close()
     }
 
     static func send(_ words: String, to stream: WriteStream) async throws {

@@ -1,22 +1,23 @@
 public import EventLoops
 
-/// What one try to move bytes gave. No try ever waits.
+/// The result of one try to transfer bytes. A try never waits.
 public enum Attempt: Sendable, Hashable {
-    /// This many bytes were moved, at least one.
+    /// This many bytes were transferred, at least one.
     case moved(Int)
 
-    /// The end: nothing more will be read, or can be written.
+    /// The end: no more bytes can be read, or no more can be written.
     case ended
 
-    /// Nothing moved. Wait for this on the transport's ``StreamTransport/waitPoint``, then try again.
+    /// Nothing was transferred. Wait for this interest at the transport's ``StreamTransport/waitPoint``, then try
+    /// again.
     case wouldBlock(Interest)
 }
 
-/// What one step of opening gave. No step ever waits.
+/// The result of one step of opening. A step never waits.
 public enum OpenAttempt: Sendable, Hashable {
-    /// Open: bytes can be moved.
+    /// The transport is open: bytes can be transferred.
     case opened
 
-    /// Wait for this on the transport's ``StreamTransport/waitPoint``, then take the next step.
+    /// Wait for this interest at the transport's ``StreamTransport/waitPoint``, then take the next step.
     case wouldBlock(Interest)
 }

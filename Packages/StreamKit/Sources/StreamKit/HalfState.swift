@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// What is known of one half of a stream, as atomics: read on every call, from any thread.
+/// The state of one half of a stream, in atomics: read on every call, from any thread.
 struct HalfState: ~Copyable, Sendable {
     private let rawStatus = Atomic<UInt8>(UInt8(StreamStatus.notOpen.rawValue))
     private let clientFlag = Atomic<Bool>(false)
 
-    /// The status without the transfers under way.
+    /// The status, disregarding transfers in progress.
     var status: StreamStatus {
         get { StreamStatus(rawValue: Int(rawStatus.load(ordering: .acquiring))) ?? .error }
         nonmutating set { rawStatus.store(UInt8(newValue.rawValue), ordering: .releasing) }
@@ -14,7 +14,7 @@ struct HalfState: ~Copyable, Sendable {
     @inline(__always)
     var isOpen: Bool { rawStatus.load(ordering: .acquiring) == UInt8(StreamStatus.open.rawValue) }
 
-    /// Somebody wants to be told after each transfer.
+    /// True if a client must be notified after each transfer.
     var hasClient: Bool {
         @inline(__always) get { clientFlag.load(ordering: .relaxed) }
         nonmutating set { clientFlag.store(newValue, ordering: .relaxed) }
@@ -22,12 +22,12 @@ struct HalfState: ~Copyable, Sendable {
 
 }
 
-/// How long the transfers of one half may wait, as an atomic. Apart from ``HalfState``: side by side the small fields of both
-/// halves take no room beyond one word, which counts for streams by the ten thousands.
+/// The time limit for transfers of one half, in an atomic. Separate from ``HalfState``: side by side, the small fields
+/// of both halves take one word, which matters for tens of thousands of streams.
 struct HalfLimit: ~Copyable, Sendable {
     private let limitNanoseconds = Atomic<Int64>(0)
 
-    /// How long one transfer may wait; nil for as long as it takes.
+    /// The longest time that one transfer may wait; nil for no limit.
     var limit: Duration? {
         get {
             let nanoseconds = limitNanoseconds.load(ordering: .relaxed)

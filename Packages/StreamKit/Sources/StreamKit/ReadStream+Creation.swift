@@ -2,7 +2,7 @@ public import EventLoops
 public import FoundationEssentials
 
 extension ReadStream {
-    /// A stream of bytes in memory; it opens at once.
+    /// Makes a stream of bytes in memory, which opens at once.
     ///
     /// Replaces `CFReadStreamCreateWithBytesNoCopy` and `InputStream(data:)`.
     public convenience init(bytes: [UInt8], loop: EventLoop = .shared) {
@@ -13,7 +13,7 @@ extension ReadStream {
             })
     }
 
-    /// A stream of a file's bytes. Nothing is touched before `open()`, which fails if there is no such file.
+    /// Makes a stream of the bytes of a file. The file is first accessed by `open()`, which fails if it does not exist.
     ///
     /// Replaces `InputStream(fileAtPath:)`.
     public convenience init(path: String, loop: EventLoop = .shared) {
@@ -25,24 +25,24 @@ extension ReadStream {
             })
     }
 
-    /// A stream of a file's bytes, by `file:` URL. Replaces `CFReadStreamCreateWithFile`.
-    ///
-    /// Nil if the URL is no file URL.
+    /// Makes a stream of the bytes of a file, from a `file:` URL; nil for any other URL. Replaces
+    /// `CFReadStreamCreateWithFile`.
     public convenience init?(url: URL, loop: EventLoop = .shared) {
         guard url.isFileURL else { return nil }
         self.init(path: url.path, loop: loop)
     }
 
-    /// A stream over a transport of your own.
+    /// Makes a stream over a custom transport.
     public convenience init(transport: any StreamTransport) {
         self.init(Connection(transport: transport, only: .reader))
     }
 }
 
 extension WriteStream {
-    /// A stream into a file, which is created if need be, and emptied unless `append`.
+    /// Makes a stream that writes to a file. The file is created if necessary, and truncated unless `append` is true.
     ///
-    /// With ``StreamProperty/fileOffset`` set before opening it is not emptied, and written from there.
+    /// If ``StreamProperty/fileOffset`` is set before opening, the file is not truncated, and writing begins at that
+    /// offset.
     ///
     /// Replaces `OutputStream(toFileAtPath:append:)`.
     public convenience init(path: String, append: Bool = false, loop: EventLoop = .shared) {
@@ -57,17 +57,17 @@ extension WriteStream {
         if append { connection.details.withLock { $0.properties[.appendToFile] = true } }
     }
 
-    /// A stream into a file, by `file:` URL. Replaces `CFWriteStreamCreateWithFile`.
-    ///
-    /// Nil if the URL is no file URL.
+    /// Makes a stream that writes to a file, from a `file:` URL; nil for any other URL. Replaces
+    /// `CFWriteStreamCreateWithFile`.
     public convenience init?(url: URL, append: Bool = false, loop: EventLoop = .shared) {
         guard url.isFileURL else { return nil }
         self.init(path: url.path, append: append, loop: loop)
     }
 
-    /// A stream into memory: all of it (nil), or `capacity` bytes, after which it is at its end.
+    /// Makes a stream that writes to memory: without limit (nil), or up to `capacity` bytes, after which it is at its
+    /// end.
     ///
-    /// Read what was written with ``StreamProperty/dataWritten``. Replaces `CFWriteStreamCreateWithAllocatedBuffers` and
+    /// ``StreamProperty/dataWritten`` returns the bytes written. Replaces `CFWriteStreamCreateWithAllocatedBuffers` and
     /// `CFWriteStreamCreateWithBuffer`.
     public convenience init(toMemoryOfCapacity capacity: Int?, loop: EventLoop = .shared) {
         let point = WaitPoint(loop: loop)
@@ -77,14 +77,14 @@ extension WriteStream {
             })
     }
 
-    /// A stream over a transport of your own.
+    /// Makes a stream over a custom transport.
     public convenience init(transport: any StreamTransport) {
         self.init(Connection(transport: transport, only: .writer))
     }
 }
 
 extension Connection {
-    /// The offset to begin at; from now on the file itself says where it is.
+    /// The offset to begin at, removed from the properties: once open, the file itself knows its offset.
     fileprivate func takeFileOffset() -> UInt64? {
         details.withLock { details in
             defer { details.properties[.fileOffset] = nil }

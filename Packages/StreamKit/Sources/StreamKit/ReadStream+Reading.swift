@@ -1,17 +1,17 @@
 internal import EventLoops
 
-// The forms of `read`. The blocking and the async ones share a name and differ in nothing but how they wait; `noasync` keeps
-// a forgotten `await` in a task from silently blocking a thread of the pool.
+// The forms of `read`. Blocking and async forms share a name and differ only in how they wait. `noasync` makes a
+// forgotten `await` in a task an error, rather than letting it block a thread of the pool.
 
 extension ReadStream {
-    /// Reads what is there, without waiting: nil if nothing is yet, 0 at the end.
+    /// Reads available bytes without waiting: nil if there are none yet, 0 at the end.
     ///
-    /// - Throws: why the stream failed; ``StreamError/notOpen``, ``StreamError/closed``, ``StreamError/busy``.
+    /// - Throws: the failure of the stream; ``StreamError/notOpen``, ``StreamError/closed``, ``StreamError/busy``.
     public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {
         try connection.tryRead(into: &buffer)
     }
 
-    /// Reads what is there, without waiting: nil if nothing is yet, 0 at the end.
+    /// Reads available bytes into an array without waiting: nil if there are none yet, 0 at the end.
     public func tryRead(into buffer: inout [UInt8]) throws(StreamError) -> Int? {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
@@ -22,12 +22,13 @@ extension ReadStream {
 // MARK: - Async
 
 extension ReadStream {
-    /// Reads 1…n bytes into the front of `buffer`; 0 means the end, and nothing else does.
+    /// Reads 1…n bytes into the front of `buffer`. Returns 0 only at the end.
     ///
-    /// Waits, without blocking a thread, until there is at least one byte, also while the stream is opening; then takes
-    /// what is there. A cancelled read took nothing and the stream stays usable. Replaces `CFReadStreamRead`.
+    /// Waits, without blocking a thread, until at least one byte is available, even while the stream is opening; then
+    /// reads the available bytes. A cancelled read consumes nothing, and the stream stays usable. Replaces
+    /// `CFReadStreamRead`.
     ///
-    /// - Throws: why the stream failed; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``, and
+    /// - Throws: the failure of the stream; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``;
     ///   ``StreamError/timedOut`` after ``StreamProperty/readLimit``.
     public nonisolated(nonsending) func read(into buffer: inout MutableRawSpan) async throws(StreamError) -> Int {
         var step = try connection.beginRead(into: &buffer)
@@ -38,9 +39,9 @@ extension ReadStream {
         return step.count
     }
 
-    /// Reads 1…n bytes into the front of an array, which keeps its length; 0 means the end.
+    /// Reads 1…n bytes into the front of an array, which keeps its length. Returns 0 only at the end.
     public nonisolated(nonsending) func read(into buffer: inout [UInt8]) async throws(StreamError) -> Int {
-        // Written out again, not built on the form above: each async call in between is memory of a parked task.
+        // Repeats the form above instead of calling it: each additional async call adds memory to a suspended task.
         var step = try beginRead(into: &buffer)
         while case .wait(let place, let interest, let deadline) = step {
             let wake = await place.readerWait(for: interest, until: deadline)
@@ -65,7 +66,7 @@ extension ReadStream {
         return try connection.continueRead(after: wake, until: deadline, into: &bytes)
     }
 
-    /// Reads 1…n bytes into memory of the caller's; 0 means the end.
+    /// Reads 1…n bytes into the caller's memory. Returns 0 only at the end.
     public nonisolated(nonsending) func read(
         into buffer: UnsafeMutableRawBufferPointer
     ) async throws(StreamError) -> Int {
@@ -73,7 +74,8 @@ extension ReadStream {
         return try await read(into: &bytes)
     }
 
-    /// Reads at most `limit` bytes into a new array; empty means the end. For actors, whose state cannot be passed inout.
+    /// Reads at most `limit` bytes into a new array, which is empty only at the end. For actors, whose state cannot be
+    /// passed inout.
     public nonisolated(nonsending) func read(upTo limit: Int) async throws(StreamError) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = try await read(into: &buffer)
@@ -83,8 +85,8 @@ extension ReadStream {
 
     /// Reads to the end.
     ///
-    /// - Parameter limit: the most that is accepted.
-    /// - Throws: as `read(into:)`, and an error with `EMSGSIZE` when there is more than `limit`.
+    /// - Parameter limit: the most bytes to accept.
+    /// - Throws: as `read(into:)`; an error with `EMSGSIZE` if there are more bytes than `limit`.
     public nonisolated(nonsending) func readAll(limit: Int) async throws(StreamError) -> [UInt8] {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
@@ -96,30 +98,30 @@ extension ReadStream {
         }
     }
 
-    /// What arrives, piece by piece, until the end: one array of 1…`size` bytes each.
+    /// The arriving bytes in chunks of 1…`size` bytes, until the end.
     ///
-    /// The next piece is read when it is asked for, so a slow consumer slows the peer down.
+    /// Each chunk is read on demand, so a slow consumer slows the peer down.
     public func chunks(of size: Int = ReadStream.chunkSize) -> ByteChunks {
         ByteChunks(stream: self, size: max(1, size))
     }
 
-    /// 64 KiB: larger reads fall out of the processor's cache, smaller ones cost more calls.
+    /// 64 KiB. Larger reads exceed the processor's cache; smaller ones cost more calls.
     public static let chunkSize = 65536
 }
 
 // MARK: - Blocking
 
 extension ReadStream {
-    /// Reads 1…n bytes into the front of `buffer`, waiting on the calling thread; 0 means the end, and nothing else does.
+    /// Reads 1…n bytes into the front of `buffer`, waiting on the calling thread. Returns 0 only at the end.
     ///
-    /// As the async form, with the wait in the system call itself. ``close()`` from another thread ends it at once.
-    /// Replaces `CFReadStreamRead`.
+    /// As the async form, but waits in the system call. ``close()`` from another thread ends the wait at once. Replaces
+    /// `CFReadStreamRead`.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Int {
         try connection.blockingRead(into: &buffer)
     }
 
-    /// Reads 1…n bytes into the front of an array, waiting on the calling thread; 0 means the end.
+    /// Reads 1…n bytes into the front of an array, waiting on the calling thread. Returns 0 only at the end.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func read(into buffer: inout [UInt8]) throws(StreamError) -> Int {
         var span = buffer.mutableSpan
@@ -127,14 +129,14 @@ extension ReadStream {
         return try connection.blockingRead(into: &bytes)
     }
 
-    /// Reads 1…n bytes into memory of the caller's, waiting on the calling thread; 0 means the end.
+    /// Reads 1…n bytes into the caller's memory, waiting on the calling thread. Returns 0 only at the end.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
         var bytes = MutableRawSpan(_unsafeBytes: buffer)
         return try connection.blockingRead(into: &bytes)
     }
 
-    /// Appends 1…n bytes to uninitialized memory, waiting on the calling thread; 0 means the end.
+    /// Appends 1…n bytes to uninitialized memory, waiting on the calling thread. Returns 0 only at the end.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func read(into buffer: inout OutputRawSpan) throws(StreamError) -> Int {
         try buffer.withUnsafeMutableBytes { (bytes, count) throws(StreamError) in
@@ -146,7 +148,7 @@ extension ReadStream {
         }
     }
 
-    /// Reads at most `limit` bytes into a new array, waiting on the calling thread; empty means the end.
+    /// Reads at most `limit` bytes into a new array, waiting on the calling thread. The array is empty only at the end.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func read(upTo limit: Int) throws(StreamError) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: limit)
@@ -155,7 +157,7 @@ extension ReadStream {
         return buffer
     }
 
-    /// Reads to the end, waiting on the calling thread.
+    /// Reads to the end, waiting on the calling thread. See the async form.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func readAll(limit: Int) throws(StreamError) -> [UInt8] {
         var all: [UInt8] = []
@@ -173,6 +175,6 @@ extension StreamError {
     fileprivate static func moreThan(_ limit: Int) -> StreamError {
         StreamError(
             posix: 90,  // EMSGSIZE
-            Sentence("read.tooMuch", "There is more to read than the limit of %1 bytes.", String(limit)))
+            Sentence("read.tooMuch", "The stream holds more than the limit of %1 bytes.", String(limit)))
     }
 }

@@ -1,19 +1,20 @@
-/// How far a stream's life has come. Replaces `CFStreamStatus`; the numbers are the same.
+/// The stage of a stream's life cycle. The numbers are CFNetwork's. Replaces `CFStreamStatus`.
 public enum StreamStatus: Int, Sendable, Hashable {
-    /// Made, not opened.
+    /// Created but not opened.
     case notOpen = 0
-    /// Opening has begun: looking up names, connecting, shaking hands.
+    /// Opening has begun: name lookup, connecting, handshakes.
     case opening = 1
-    /// Bytes can be moved.
+    /// Bytes can be transferred.
     case open = 2
-    /// A read call is under way.
+    /// A read is in progress.
     case reading = 3
-    /// A write call is under way.
+    /// A write is in progress.
     case writing = 4
-    /// Everything was read, or a store of fixed size is full.
+    /// All bytes were read, or a destination of fixed size is full.
     case atEnd = 5
-    /// Closed on this side. For good: a stream is never opened twice.
+    /// Closed on this side, permanently: a stream cannot be opened twice.
     case closed = 6
-    /// Failed, for good; the stream's `error` tells why. Closing a failed stream frees its resources but keeps this status.
+    /// Failed, permanently; the stream's `error` is the reason. Closing a failed stream releases its resources but
+    /// keeps this status.
     case error = 7
 }

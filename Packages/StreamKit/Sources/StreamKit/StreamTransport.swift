@@ -1,108 +1,110 @@
 public import EventLoops
 
-/// The primitive at the bottom of every stream: try to read, try to write, never wait.
+/// The primitive below every stream: try to read, try to write, never wait.
 ///
-/// Blocking, polled, scheduled and async use are all built on it, so a source or a layer of your own serves all four:
+/// Blocking, polling, scheduled and async use are all built on it, so a custom source or layer supports all four:
 ///
 /// ```swift
-/// /// Turns what passes into upper case.
-/// final class Shouting: StreamTransport {
+/// /// Converts letters to upper case.
+/// final class Uppercasing: StreamTransport {
 ///     let lower: any StreamTransport
 ///     var waitPoint: WaitPoint { lower.waitPoint }
 ///     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
 ///         let attempt = try lower.tryRead(into: &buffer)
-///         if case .moved(let count) = attempt { buffer.shout(count) }
+///         if case .moved(let count) = attempt { buffer.uppercase(count) }
 ///         return attempt
 ///     }
 ///     …
 /// }
-/// let stream = ReadStream(transport: Shouting(lower))
+/// let stream = ReadStream(transport: Uppercasing(lower))
 /// ```
 ///
-/// The stream calls at most one reading and one writing member at a time; these two may come from different threads at
-/// once. A layer that keeps state for both directions (as TLS does) locks it.
+/// The stream calls at most one reading and one writing member at a time; these two may be called concurrently from
+/// different threads. A layer with state for both directions, such as TLS, must lock it.
 public protocol StreamTransport: AnyObject, Sendable {
-    /// Where a reader or writer waits after ``Attempt/wouldBlock(_:)``. May change from one call to the next, as when a
-    /// redirected request moves to another connection.
+    /// The point where a reader or writer waits after ``Attempt/wouldBlock(_:)``. May change from call to call, as when
+    /// a redirected request moves to another connection.
     var waitPoint: WaitPoint { get }
 
     /// The loop of the stream's own wait point. Default: that of ``waitPoint``.
     var loop: EventLoop { get }
 
-    /// Takes the next step of opening; called until it says `.opened` or throws. Nothing else is called before.
+    /// Takes the next step of opening. Called until it returns `.opened` or throws; no other member is called before.
     func tryOpen() throws(StreamError) -> OpenAttempt
 
     /// Reads 1…n bytes into the front of `buffer`, which is not empty.
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt
 
-    /// As ``tryRead(into:)``, but may wait on the calling thread, where that costs less than being tried, waited for and
-    /// tried again. Default: ``tryRead(into:)``.
+    /// As ``tryRead(into:)``, but may wait on the calling thread, if that costs less than a failed try, a wait and
+    /// another try. Default: ``tryRead(into:)``.
     ///
-    /// Called by blocking reads without a limit. ``close()``, or closing the wait point, must end the wait; looking and
-    /// writing go on meanwhile.
+    /// Called by blocking reads without a time limit. ``close()``, or closing the wait point, must end the wait.
+    /// Peeking and writing continue meanwhile.
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt
 
     /// Writes 1…n bytes from the front of `bytes`, which is not empty.
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt
 
-    /// What ``tryRead(into:)`` would give now, without taking anything: `.moved` with a count that need not be exact.
+    /// The result that ``tryRead(into:)`` would have now, consuming nothing. The count of `.moved` need not be exact.
     func peek() throws(StreamError) -> Attempt
 
-    /// What ``tryWrite(_:)`` would give now: `.moved` with a count that need not be exact.
+    /// The result that ``tryWrite(_:)`` would have now. The count of `.moved` need not be exact.
     func writability() throws(StreamError) -> Attempt
 
-    /// Hands down what ``tryWrite(_:)`` accepted and still holds; `.ended` when nothing is left.
+    /// Passes down bytes that ``tryWrite(_:)`` accepted and the transport still holds; `.ended` when none are left.
     ///
-    /// Writes that wait are followed by this until it says so; a polled write is not, so every other member hands down
-    /// what it can, too.
+    /// Writes that wait call this until it returns `.ended`. A polled write does not, so every other member must also
+    /// pass down as many bytes as possible.
     func tryFlush() throws(StreamError) -> Attempt
 
-    /// Ends the sending direction so that the peer sees the end; `.ended` when that is done.
+    /// Ends the sending direction so that the peer sees the end; `.ended` when that is complete.
     func tryFinish() throws(StreamError) -> Attempt
 
-    /// Says farewell if that takes no waiting (a TLS close_notify), and lets go of what is below. Called once, before the
-    /// descriptor goes; also after ``tryOpen()`` threw, and when the stream is closed without having been opened.
+    /// Sends a closing message if that does not wait (a TLS close_notify), and releases the layers below. Called once,
+    /// before the descriptor is closed; also after ``tryOpen()`` threw, and when a stream is closed that was never
+    /// opened.
     func close()
 
-    /// The properties that streams over this transport honour, beside those that it takes itself. Default:
-    /// ``StreamKind/transport``.
+    /// The properties that streams over this transport honour, in addition to those that the transport handles itself.
+    /// Default: ``StreamKind/transport``.
     var kind: StreamKind { get }
 
     /// A property of this transport or of one below it; nil if it has none by that name.
     func property(named name: String) -> (any Sendable)?
 
-    /// Changes a property; false if it has none by that name. What was set with true, ``property(named:)`` tells.
+    /// Changes a property; false if there is none by that name. ``property(named:)`` must return a value that was set
+    /// with true.
     ///
-    /// With false the stream keeps the value if its ``kind`` honours the property or it is a key of the caller's own, and
-    /// refuses it otherwise. So give true only for a property that takes effect.
+    /// After false, the stream keeps the value if its ``kind`` honours the property or the key is the caller's own;
+    /// otherwise it refuses it. So return true only for a property that takes effect.
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool
 }
 
 extension StreamTransport {
-    /// The loop of what it waits at.
+    /// The loop of ``waitPoint``.
     public var loop: EventLoop { waitPoint.loop }
 
-    /// Nothing to open.
+    /// Opens at once.
     public func tryOpen() throws(StreamError) -> OpenAttempt { .opened }
 
-    /// Never waits.
+    /// Reads without waiting.
     public func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { try tryRead(into: &buffer) }
 
-    /// Holds nothing.
+    /// Holds no bytes.
     public func tryFlush() throws(StreamError) -> Attempt { .ended }
 
-    /// Nothing to end.
+    /// Has no sending direction to end.
     public func tryFinish() throws(StreamError) -> Attempt { .ended }
 
-    /// Nothing to say.
+    /// Does nothing.
     public func close() {}
 
-    /// A transport of the caller's.
+    /// The kind of a custom transport.
     public var kind: StreamKind { .transport }
 
-    /// No properties.
+    /// Has no properties.
     public func property(named name: String) -> (any Sendable)? { nil }
 
-    /// No properties.
+    /// Has no properties.
     public func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool { false }
 }

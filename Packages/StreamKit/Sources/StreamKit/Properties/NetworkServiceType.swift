@@ -1,25 +1,25 @@
-/// What a stream's traffic is for, as a hint to routers: the DSCP field of its packets (RFC 4594).
+/// The purpose of a stream's traffic, as a hint to routers: the DSCP field of its packets (RFC 4594).
 ///
-/// Replaces `kCFStreamNetworkServiceType` and its values. Whether a network honours it is the network's affair.
+/// Networks may ignore the hint. Replaces `kCFStreamNetworkServiceType` and its values.
 public enum NetworkServiceType: Sendable, Hashable, CaseIterable {
     /// Ordinary traffic.
     case standard
-    /// Not urgent: yields to everything else (CS1).
+    /// Not urgent; yields to all other traffic (CS1).
     case background
-    /// A call's sound (EF).
+    /// The audio of a call (EF).
     case voice
-    /// A call's picture (AF41).
+    /// The video of a call (AF41).
     case video
-    /// Setting up calls (CS5).
+    /// Call setup (CS5).
     case callSignaling
-    /// Answers that somebody waits for (AF21).
+    /// Data that a user is waiting for (AF21).
     case responsiveData
     /// Streamed media (AF31).
     case mediaStreaming
-    /// Media that reacts to a user (CS4).
+    /// Interactive media (CS4).
     case responsiveMedia
 
-    /// The six bits, as they stand in the upper part of the IPv4 TOS and the IPv6 traffic class byte.
+    /// The six bits of the DSCP: the upper part of the IPv4 TOS byte and the IPv6 traffic class byte.
     var differentiatedServicesCodePoint: UInt8 {
         switch self {
         case .standard: 0

@@ -1,14 +1,15 @@
 internal import EventLoops
 
-/// What a stream is made of, and the properties that it therefore honours.
+/// A kind of stream, which determines the properties that the stream honours.
 ///
-/// Setting a property that is neither in the kind's table nor a key of the caller's own (``StreamProperty/isNote``) throws an
-/// error that names both. The page "Which stream honours which property" of NetKit shows the table of all kinds.
+/// Setting a property that is neither in the kind's table nor a key of the caller's own (``StreamProperty/isNote``)
+/// throws an error that names both. The page "Which stream honours which property" of NetKit shows the tables of all
+/// kinds.
 ///
-/// A ``StreamTransport`` that honours properties in ``StreamTransport/setProperty(_:named:)`` needs no kind; one that relies
-/// on tables, as HTTP and FTP do, returns its own from ``StreamTransport/kind``.
+/// A ``StreamTransport`` that handles properties in ``StreamTransport/setProperty(_:named:)`` needs no kind. One that
+/// relies on tables, as HTTP and FTP do, returns its own from ``StreamTransport/kind``.
 public struct StreamKind: Sendable {
-    /// The kind in words, for messages: `a file being read`.
+    /// The name of the kind, for messages: `a file being read`.
     public let name: String
 
     /// The properties that streams of this kind honour.
@@ -17,8 +18,8 @@ public struct StreamKind: Sendable {
     /// Makes a kind.
     ///
     /// - Parameters:
-    ///   - name: what such a stream is, with its article, in the middle of a sentence.
-    ///   - properties: what it honours.
+    ///   - name: the name with its article, as it appears in the middle of a sentence.
+    ///   - properties: the properties that the streams honour.
     public init(_ name: String, _ properties: StreamPropertyTable) {
         self.name = name
         self.properties = properties
@@ -27,7 +28,7 @@ public struct StreamKind: Sendable {
     /// True if streams of this kind honour the property, so that it can be set.
     public func honours<Value>(_ property: StreamProperty<Value>) -> Bool { properties.honours(property.name) }
 
-    /// Why the property cannot be set; nil if it can.
+    /// The error of setting the property; nil if it can be set.
     public func refusal<Value>(of property: StreamProperty<Value>) -> StreamError? {
         refusal(of: property.key)
     }
@@ -37,7 +38,7 @@ public struct StreamKind: Sendable {
         return key.isNote || properties.honours(key.name) ? nil : .notHonoured(key.name, by: self)
     }
 
-    /// Why the first of these properties that cannot be set cannot; nil if all can.
+    /// The error of the first property that cannot be set; nil if all can.
     func refusal(of settings: StreamProperties) -> StreamError? {
         var refusal: StreamError?
         settings.forEach { key, _ in
@@ -50,9 +51,9 @@ public struct StreamKind: Sendable {
 // MARK: - The table
 
 extension StreamPropertyTable {
-    /// What a connection to somewhere honours, and every stream that makes such connections below: HTTP, FTP.
+    /// The properties of network connections, and of all streams that make such connections below them: HTTP, FTP.
     ///
-    /// A property that is added here reaches the connections of all of them, and their pools.
+    /// A property that is added here applies to the connections of all of them, and to their pools.
     public static let connection = StreamPropertyTable()
         .connecting(.failsWhenAddressGoes)
         .connecting(.keepsAlive)
@@ -71,7 +72,7 @@ extension StreamPropertyTable {
         .telling(.tlsInformation)
         .logging
 
-    /// What any stream with a socket of its own honours.
+    /// The properties of any stream with its own socket.
     fileprivate static let socket = StreamPropertyTable()
         .using(.closesDescriptor)
         .telling(.nativeDescriptor)
@@ -81,7 +82,7 @@ extension StreamPropertyTable {
         .including(secured)
         .logging
 
-    /// What any stream honours on which TLS can be turned on before it is opened.
+    /// The properties of any stream on which TLS can be enabled before it opens.
     fileprivate static let secured = StreamPropertyTable()
         .connecting(.tls)
         .using(.openLimit)
@@ -111,10 +112,10 @@ extension StreamKind {
     public static let writtenFile = StreamKind(
         "a file being written", .writing.using(.appendToFile).using(.fileOffset).telling(.nativeDescriptor))
 
-    /// `ReadStream(bytes:)`. It never waits, so it has no limits.
+    /// `ReadStream(bytes:)`. It never waits, so it has no time limits.
     public static let readMemory = StreamKind("memory being read", StreamPropertyTable())
 
-    /// `WriteStream(toMemoryOfCapacity:)`. It never waits, so it has no limits.
+    /// `WriteStream(toMemoryOfCapacity:)`. It never waits, so it has no time limits.
     public static let writtenMemory = StreamKind(
         "memory being written", StreamPropertyTable().telling(.dataWritten))
 
@@ -124,9 +125,9 @@ extension StreamKind {
     /// The output of `StreamPair.bound(bufferSize:)`.
     public static let boundOutput = StreamKind("the output of a bound pair", .writing)
 
-    /// `StreamPair(descriptor:ownership:)` on a pipe, a terminal, a device.
+    /// `StreamPair(descriptor:ownership:)` on a pipe, a terminal or a device.
     public static let descriptor = StreamKind(
-        "a descriptor that is no socket",
+        "a descriptor that is not a socket",
         StreamPropertyTable().using(.closesDescriptor).including(.reading).including(.writing)
             .telling(.nativeDescriptor))
 
@@ -146,30 +147,30 @@ extension StreamKind {
         .socket.including(.connection).telling(.proxyRoute).telling(.remoteHost).telling(.remoteHostName)
             .telling(.remotePort).telling(.socksBoundAddress))
 
-    /// `StreamPair(address:)` and `StreamPair(addresses:name:)` with addresses of the internet.
+    /// `StreamPair(address:)` and `StreamPair(addresses:name:)` with IP addresses.
     public static let address = StreamKind("a connection to an address", host.properties)
 
     /// `StreamPair(address:)` with the path of a Unix socket.
     public static let unixSocket = StreamKind("a connection to a Unix socket", .socket.connecting(.localAddress))
 
-    /// `StreamPair(finder:)` and, in NetKit, `StreamPair(service:)`: connected to straight, not through proxies.
+    /// `StreamPair(finder:)` and, in NetKit, `StreamPair(service:)`: direct connections, without proxies.
     public static let found = StreamKind(
-        "a connection to a place that is found at open",
+        "a connection whose address is found at open",
         host.properties.without(.proxies).without(.socksProxy).without(.resolver).without(.proxyRoute)
             .without(.remoteHost).without(.socksBoundAddress))
 
-    /// `StreamPair(transport:)` over a transport of the caller's, which may honour further properties. TLS is layered on it.
-    public static let transport = StreamKind("a transport of the caller's", .secured)
+    /// `StreamPair(transport:)` over a custom transport, which may honour further properties. TLS can be added on top.
+    public static let transport = StreamKind("a custom transport", .secured)
 
-    /// `ReadStream(transport:)`: one way, so without TLS.
+    /// `ReadStream(transport:)`: one direction, so without TLS.
     public static let readTransport = StreamKind(
-        "a transport of the caller's that is read only", .reading.using(.openLimit))
+        "a custom transport for reading", .reading.using(.openLimit))
 
-    /// `WriteStream(transport:)`: one way, so without TLS.
+    /// `WriteStream(transport:)`: one direction, so without TLS.
     public static let writtenTransport = StreamKind(
-        "a transport of the caller's that is written only", .writing.using(.openLimit))
+        "a custom transport for writing", .writing.using(.openLimit))
 
-    /// `StreamPair(securing:with:peerName:)` and `StreamPair(afterTLSOf:)`: on top of a pair in use.
+    /// `StreamPair(securing:with:peerName:)` and `StreamPair(afterTLSOf:)`: on top of an open pair.
     public static let layer = StreamKind(
         "a layer on an open connection", .secured.without(.tls).using(.closesDescriptor))
 
@@ -177,17 +178,17 @@ extension StreamKind {
     public static let ofStreamKit: [StreamKind] = ConnectionKind.allCases.compactMap(\.ownKind) + [transport, layer]
 }
 
-/// What a connection is made of: which kind it is, unless its transport says.
+/// The kind of a connection, unless its transport has its own.
 enum ConnectionKind: UInt8, Sendable, CaseIterable {
     case readFile, writtenFile, readMemory, writtenMemory, boundInput, boundOutput, descriptor, socket, accepted, host,
         address
     case unixSocket, found
-    /// The kind is the transport's.
+    /// The transport's kind.
     case transport
-    /// So it is, unless the transport has none of its own: it is used one way only.
+    /// The transport's kind if it has its own; otherwise that of a transport used in one direction.
     case readTransport, writtenTransport
 
-    /// Nil for ``transport``.
+    /// The kind; nil for ``transport``.
     var ownKind: StreamKind? {
         switch self {
         case .readFile: .readFile
@@ -214,7 +215,7 @@ enum ConnectionKind: UInt8, Sendable, CaseIterable {
         switch self {
         case .transport: transport?.kind ?? .transport
         case .readTransport, .writtenTransport:
-            // A transport with a kind of its own knows which way it goes.
+            // A transport with its own kind knows its direction.
             if let kind = transport?.kind, kind.name != StreamKind.transport.name {
                 kind
             } else {
@@ -227,7 +228,7 @@ enum ConnectionKind: UInt8, Sendable, CaseIterable {
 
 extension StreamError {
     static func readOnly(_ name: String) -> StreamError {
-        .refused(name, "it is only told, never set.")
+        .refused(name, "it is read-only.")
     }
 
     static func notHonoured(_ name: String, by kind: StreamKind) -> StreamError {

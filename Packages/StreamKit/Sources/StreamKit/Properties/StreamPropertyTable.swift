@@ -1,4 +1,4 @@
-/// The properties that a kind of stream honours, one row for each; every other setting is refused.
+/// The properties that a kind of stream honours, one row each. Every other setting is refused.
 ///
 /// ```swift
 /// extension StreamKind {
@@ -6,35 +6,35 @@
 /// }
 /// ```
 ///
-/// The column of a row says what a shared connection must have in common (``ConnectionShape``): rows made with
-/// ``connecting(_:)`` are compared, rows made with ``using(_:)`` are not.
+/// The role of a row also determines which properties the users of a shared connection must agree on
+/// (``ConnectionShape``): rows made with ``connecting(_:)`` are compared, rows made with ``using(_:)`` are not.
 public struct StreamPropertyTable: Sendable {
-    /// What a property does.
+    /// The role of a property.
     public enum Role: Sendable, Hashable, CaseIterable {
-        /// It makes a connection another one: a connection is shared only by streams that agree on it.
+        /// It determines the connection: streams share a connection only if their values are equal.
         case connecting
-        /// It holds for one opening, transfer or stream, whatever the connection.
+        /// It applies to one opening, transfer or stream, whatever the connection.
         case using
-        /// The stream returns it; nothing sets it.
+        /// The stream provides it; it cannot be set.
         case telling
     }
 
     struct Row: Sendable {
         let role: Role
-        /// The value while none is set.
+        /// The value if none is set.
         let defaultValue: (any Sendable)?
         let areEqual: @Sendable (any Sendable, any Sendable) -> Bool
     }
 
     private(set) var rows: [String: Row] = [:]
 
-    /// A table without rows.
+    /// Makes a table without rows.
     public init() {}
 
     /// The names of all properties with a row, sorted.
     public var names: [String] { rows.keys.sorted() }
 
-    /// What a property does; nil if it is refused.
+    /// The role of a property; nil if the table has no row for it.
     public func role(of name: String) -> Role? { rows[name]?.role }
 
     /// True if the property of that name can be set.
@@ -47,12 +47,12 @@ public struct StreamPropertyTable: Sendable {
 
     // MARK: Rows
 
-    /// With a property that makes a connection another one: a connection is shared only by streams with equal values.
+    /// Adds a property that determines the connection: streams share a connection only if their values are equal.
     public func connecting<Value: Equatable>(_ property: StreamProperty<Value>) -> Self {
         connecting(property) { $0 == $1 }
     }
 
-    /// With a property that makes a connection another one, whose values are compared by `areEqual`.
+    /// Adds a property that determines the connection, whose values are compared by `areEqual`.
     public func connecting<Value>(
         _ property: StreamProperty<Value>, comparedBy areEqual: @escaping @Sendable (Value, Value) -> Bool
     ) -> Self {
@@ -64,24 +64,24 @@ public struct StreamPropertyTable: Sendable {
             })
     }
 
-    /// With a property that holds for one opening, transfer or stream.
+    /// Adds a property that applies to one opening, transfer or stream.
     public func using<Value>(_ property: StreamProperty<Value>) -> Self {
         adding(property.name, Row(role: .using, defaultValue: property.defaultValue) { _, _ in true })
     }
 
-    /// With a property that the stream returns and nothing sets.
+    /// Adds a property that the stream provides and that cannot be set.
     public func telling<Value>(_ property: StreamProperty<Value>) -> Self {
         adding(property.name, Row(role: .telling, defaultValue: property.defaultValue) { _, _ in true })
     }
 
-    /// With the rows of another table, too.
+    /// Adds the rows of another table.
     public func including(_ other: StreamPropertyTable) -> Self {
         var table = self
         table.rows.merge(other.rows) { _, new in new }
         return table
     }
 
-    /// Without the row of a property.
+    /// Removes the row of a property.
     public func without<Value>(_ property: StreamProperty<Value>) -> Self {
         var table = self
         table.rows[property.name] = nil
@@ -95,10 +95,10 @@ public struct StreamPropertyTable: Sendable {
     }
 }
 
-/// How a connection is made: the properties on which all who share a connection must agree.
+/// The properties that determine a connection: all streams that share a connection must agree on them.
 ///
-/// Derived from the table of the streams that share it, so that no property of a connection can be left out: what a pool of
-/// connections compares.
+/// A connection pool compares shapes. A shape is derived from the streams' table, so no property of a connection can be
+/// forgotten.
 public struct ConnectionShape: Sendable, Equatable {
     private struct Part: Sendable {
         let name: String
@@ -106,10 +106,10 @@ public struct ConnectionShape: Sendable, Equatable {
         let value: any Sendable
     }
 
-    // Sorted by name. Values that are their property's default are left out.
+    // Sorted by name. Values equal to the default of their property are omitted.
     private let parts: [Part]
 
-    /// The shape of a connection that is made with these properties by a stream with this table.
+    /// Makes the shape of a connection opened with these properties by a stream with this table.
     public init(of properties: StreamProperties, in table: StreamPropertyTable) {
         var parts: [Part] = []
         properties.forEach { key, value in
@@ -121,10 +121,10 @@ public struct ConnectionShape: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// True if nothing that was set makes a difference.
+    /// True if all properties that determine the connection have their defaults.
     public var isUsual: Bool { parts.isEmpty }
 
-    /// Compares every property that makes a connection another one.
+    /// Compares all properties that determine the connection.
     public static func == (left: ConnectionShape, right: ConnectionShape) -> Bool {
         left.parts.count == right.parts.count
             && zip(left.parts, right.parts).allSatisfy { $0.name == $1.name && $0.row.areEqual($0.value, $1.value) }
