@@ -4,148 +4,201 @@ import Testing
 @testable import EventLoops
 
 extension EventLoopsTests {
-    /// What a wait point promises to whoever reads at it: no wake-up is lost, in whatever order a read, a look, an observer, the
-    /// kernel and the loop come. A model of a socket and of epoll, and every order of five operations after a short read.
+    /// What a wait point promises to whatever reads there: no wake-up is lost, in whatever order a read, a look, an observer, the
+    /// kernel and the loop come.
+    ///
+    /// Method. A wait point, and a model of a socket, of epoll, of one task and of one observer. What happens between two system calls
+    /// is a step of its own, so that anything may come in between. Every state that can be reached is reached, with at most two bytes
+    /// in the kernel, and every step is taken from it.
     @Suite struct ReadinessModelTests {
-        enum Operation: CaseIterable {
-            /// Two bytes arrive in the kernel.
+        enum Step: CaseIterable {
+            /// A byte arrives in the kernel.
             case arrive
-            /// The loop looks at its descriptors.
-            case harvest
-            /// A task reads all there is, waiting if there is nothing.
+            /// The loop looks at its descriptors, and finds the socket readable, if there are bytes; with room to send or without.
+            case harvest, harvestWithRoom
+            /// The loop finds that there is room to send.
+            case harvestRoom
+            /// The task begins to read up to two bytes, unless the wait point says that this would be in vain.
             case read
-            /// A task waits until there is something, and takes nothing.
-            case wait
+            /// The task begins to wait until there is something, and takes nothing.
+            case look
+            /// The read was short, and the task notes that.
+            case note
+            /// The task found nothing, and parks.
+            case park
+            /// The task has been woken, or an edge was latched: it tries again.
+            case resume
+            /// The task that waits is cancelled.
+            case cancel
+            /// The thread that waits takes itself back: its time is up, or `poll` has told it something.
+            case timeOut
             /// A call that never waits takes one byte.
             case takeOne
-            /// The task that waits is cancelled, whether or not an edge has just woken it.
-            case cancel
-            /// An observer looks, and parks if there is nothing.
+            /// The observer looks, and wants to be told if there is nothing.
             case observe
+            /// The observer parks.
+            case watch
             /// The observer is taken back.
             case withdraw
         }
 
+        enum Phase: Hashable {
+            case idle
+            /// A read has just emptied the socket.
+            case emptied
+            /// There was nothing.
+            case findsNothing
+            case parked
+            case woken
+        }
+
+        /// All that decides about what can happen next.
+        struct State: Hashable {
+            var bytes = 0
+            /// Epoll has the descriptor on its list: an edge is still to come.
+            var isListed = false
+            var task = Phase.idle
+            var takesBytes = false
+            var isCancelled = false
+            var observer = Phase.idle
+            /// What can be seen of the slots of the task and of the observer.
+            var slots: [Bool] = []
+        }
+
         /// One point, with a socket that is made up.
         private final class Scene {
-            enum Call { case read, wait }
-
             let point = WaitPoint()
-            var bytes = 0
-            /// Epoll has the descriptor on its list.
-            var isListed = false
-            var call: Call?
-            var isCancelled = false
-            let caller = CountingWatcher()
-            let observer = CountingWatcher()
-            var callerFired = 0
+            var state = State()
+            private let caller = CountingWatcher()
+            private let watcher = CountingWatcher()
+            private var callerFired = 0
+            private var watcherFired = 0
 
-            func perform(_ operation: Operation) {
-                switch operation {
-                case .arrive:
-                    bytes += 2
-                    isListed = true
-                case .harvest: harvest()
-                case .read: if call == nil { read(sparingDoomed: true) }
-                case .wait: if call == nil { waitForBytes() }
-                case .takeOne: if call == nil, bytes > 0 { bytes -= 1 }
-                case .cancel:
-                    guard call != nil else { break }
-                    isCancelled = true
-                    harvest()
-                    point.wake(.reader)
-                    resume()
-                case .observe: observe()
-                case .withdraw: point.unwatch(.reader, observer)
+            /// Takes a step; false if there is none of that kind now.
+            func take(_ step: Step) -> Bool {
+                let isPossible = perform(step)
+                if caller.count > callerFired {
+                    callerFired = caller.count
+                    state.task = .woken
                 }
+                if watcher.count > watcherFired {
+                    watcherFired = watcher.count
+                    state.observer = .idle
+                }
+                state.slots = [
+                    point.reader.isParked, point.isDrained, point.reader.hasRoom(for: .readable),
+                    point.reader.hasRoom(for: .writable), point.readerWatch.isParked,
+                    point.readerWatch.hasRoom(for: .readable), point.readerWatch.hasRoom(for: .writable),
+                ]
+                return isPossible
+            }
+
+            private func perform(_ step: Step) -> Bool {
+                switch (step, state.task) {
+                case (.arrive, _):
+                    if state.bytes == 2 { return false }
+                    state.bytes += 1
+                    state.isListed = true
+                case (.harvest, _): harvest(.readable)
+                case (.harvestWithRoom, _): harvest([.readable, .writable])
+                case (.harvestRoom, _): point.signal(.writable)
+                case (.read, .idle):
+                    state.takesBytes = true
+                    if point.isDrained { state.task = .findsNothing } else { receive() }
+                case (.look, .idle):
+                    state.takesBytes = false
+                    receive()
+                case (.note, .emptied):
+                    point.noteDrained()
+                    state.task = .idle
+                case (.park, .findsNothing):
+                    switch point.park(caller, .reader, for: .readable) {
+                    case .parked: state.task = .parked
+                    case .ready: state.task = .woken
+                    case .busy: Issue.record("only one call at a time")
+                    }
+                case (.resume, .woken):
+                    if state.isCancelled { state.task = .idle } else { receive() }
+                    state.isCancelled = false
+                case (.cancel, .findsNothing), (.cancel, .parked), (.cancel, .woken):
+                    state.isCancelled = true
+                    point.wake(.reader)
+                case (.timeOut, .parked): state.task = point.unpark(caller, .reader) ? .idle : .woken
+                case (.takeOne, .idle):
+                    if state.bytes == 0 { return false }
+                    state.bytes -= 1
+                case (.observe, _):
+                    if state.observer != .idle { return false }
+                    if state.bytes == 0 { state.observer = .findsNothing }
+                case (.watch, _):
+                    if state.observer != .findsNothing { return false }
+                    state.observer =
+                        point.watch(.reader, for: .readable, with: watcher) == nil ? .parked : .idle
+                case (.withdraw, _):
+                    if state.observer != .parked { return false }
+                    point.unwatch(.reader, watcher)
+                    state.observer = .idle
+                case (.read, _), (.look, _), (.note, _), (.park, _), (.resume, _), (.cancel, _), (.timeOut, _),
+                    (.takeOne, _):
+                    return false
+                }
+                return true
             }
 
             /// Edge-triggered: what is listed is told of once, if it is still so.
-            func harvest() {
-                if isListed, bytes > 0 { point.signal(.readable) }
-                isListed = false
-                resume()
+            private func harvest(_ interest: Interest) {
+                if state.isListed, state.bytes > 0 { point.signal(interest) }
+                state.isListed = false
             }
 
-            func read(sparingDoomed spares: Bool) {
-                call = nil
-                if !(spares && point.isDrained), bytes > 0 {
-                    bytes = 0
-                    return point.noteDrained()
-                }
-                park(.read)
-            }
-
-            func waitForBytes() {
-                call = nil
-                if bytes == 0 { park(.wait) }
-            }
-
-            func park(_ kind: Call) {
-                switch point.park(caller, .reader, for: .readable) {
-                case .parked: call = kind
-                case .ready: if kind == .read { read(sparingDoomed: false) } else { waitForBytes() }
-                case .busy: Issue.record("only one call at a time")
+            /// A system call of the task.
+            private func receive() {
+                switch (state.bytes, state.takesBytes) {
+                case (0, _): state.task = .findsNothing
+                case (_, false): state.task = .idle
+                case (let count, true):
+                    state.bytes = 0
+                    state.task = count < 2 ? .emptied : .idle
                 }
             }
 
-            /// What the call does that was woken.
-            func resume() {
-                guard caller.count > callerFired, let kind = call else { return }
-                callerFired = caller.count
-                call = nil
-                if isCancelled {
-                    isCancelled = false
-                } else if kind == .read {
-                    read(sparingDoomed: false)
-                } else {
-                    waitForBytes()
-                }
-            }
-
-            func observe() {
-                while bytes == 0, point.watch(.reader, for: .readable, with: observer) == .ready {}
-            }
-
-            /// Bytes that nothing will ever tell a waiting call or observer of.
+            /// Bytes that no edge will ever tell a parked task or observer of.
             var hasLostWakeUp: Bool {
-                guard bytes > 0, !isListed else { return false }
+                guard state.bytes > 0, !state.isListed else { return false }
                 return point.reader.isParked || point.readerWatch.isParked
             }
-        }
 
-        private func run(_ operations: [Operation], on scene: Scene) {
-            for operation in operations {
-                scene.perform(operation)
-                if scene.hasLostWakeUp { Issue.record("\(operations): lost at \(operation)") }
-            }
-            // Whatever came before, a read gets what is there.
-            scene.harvest()
-            if scene.call == nil {
-                scene.perform(.read)
-                if scene.hasLostWakeUp { Issue.record("\(operations): lost at the end") }
+            /// A slot that holds what does not wait any more, or nothing where something waits.
+            var isAstray: Bool {
+                point.reader.isParked != (state.task == .parked)
+                    || point.readerWatch.isParked != (state.observer == .parked)
             }
         }
 
         @Test func noWakeUpIsLostInAnyOrder() {
-            let all = Operation.allCases
-            let count = (0..<5).reduce(1) { product, _ in product * all.count }
-            for number in 0..<count {
-                var operations: [Operation] = []
-                var rest = number
-                for _ in 0..<5 {
-                    operations.append(all[rest % all.count])
-                    rest /= all.count
+            var paths: [State: [Step]] = [:]
+            var waiting: [[Step]] = [[]]
+            while let path = waiting.popLast() {
+                for step in Step.allCases {
+                    // A wait point cannot be copied: each state is reached anew.
+                    let scene = Scene()
+                    for step in path { _ = scene.take(step) }
+                    guard scene.take(step) else { continue }
+                    if scene.hasLostWakeUp || scene.isAstray {
+                        Issue.record("\(path + [step]): \(scene.state)")
+                        return
+                    }
+                    guard paths[scene.state] == nil else { continue }
+                    paths[scene.state] = path + [step]
+                    waiting.insert(path + [step], at: 0)
                 }
-                let scene = Scene()
-                scene.perform(.arrive)
-                scene.perform(.harvest)
-                scene.perform(.read)
-                _ = scene.point.park(scene.caller, .reader, for: .readable)  // takes the latch
-                _ = scene.point.unpark(scene.caller, .reader)
-                scene.point.noteDrained()
-                run(operations, on: scene)
             }
+            // The exploration has come everywhere.
+            for phase in [Phase.idle, .emptied, .findsNothing, .parked, .woken] {
+                #expect(paths.keys.contains { $0.task == phase && $0.observer == .parked })
+                #expect(paths.keys.contains { $0.task == phase && $0.bytes == 2 && $0.isListed })
+            }
+            #expect(paths.keys.contains { $0.slots[1] && $0.bytes > 0 && $0.isListed })
         }
 
         @Test func anEdgeGoesToTheCallAndToTheObserver() {
@@ -160,6 +213,11 @@ extension EventLoopsTests {
             point.signal(.readable)
             #expect(observer.count == 2)
             #expect(point.park(caller, .reader, for: .readable) == .ready)
+            // An edge that the call does not wait for is the observer's all the same.
+            #expect(point.park(caller, .reader, for: .readable) == .parked)
+            #expect(point.watch(.reader, for: .writable, with: observer) == nil)
+            point.signal(.writable)
+            #expect(caller.count == 1 && observer.count == 3)
         }
 
         @Test func whatIsSignalledForTheNextTurnComesAfterWhatIsQueued() async {
