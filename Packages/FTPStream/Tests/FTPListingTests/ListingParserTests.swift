@@ -3,6 +3,32 @@ import Testing
 
 /// The rules of reading line by line: what is used, what is given, what is refused.
 struct ListingParserTests {
+    /// Each option changes what is read. An option without a row here fails the test.
+    @Test func eachOptionChangesWhatIsRead() throws {
+        // 21 hours in the future of a server in UTC.
+        let line = Array("-rw-r--r-- 1 ann staff 12 Nov 22 09:00 notes.txt\n".utf8)
+        func read(_ change: (inout ListingOptions) -> Void) -> String {
+            var options = Self.options
+            change(&options)
+            do throws(ListingError) {
+                let entries = try ListingParser.entries(of: line, options)
+                return entries.map { "\($0.name) \($0.date?.year ?? 0)" }.joined()
+            } catch {
+                return "\(error)"
+            }
+        }
+        let rows: [String: (change: (inout ListingOptions) -> Void, outcome: String)] = [
+            "now": ({ $0.now -= 86_400 }, "notes.txt 2025"),
+            "format": ({ $0.format = .names }, "-rw-r--r-- 1 ann staff 12 Nov 22 09:00 notes.txt 0"),
+            "serverOffset": ({ $0.serverOffset = -4 * 3600 }, "notes.txt 2025"),
+            "futureTolerance": ({ $0.futureTolerance = 20 * 3600 }, "notes.txt 2025"),
+            "lineLimit": ({ $0.lineLimit = 47 }, "\(ListingError.lineTooLong(limit: 47))"),
+        ]
+        #expect(read { _ in } == "notes.txt 2026")
+        for (name, row) in rows { #expect(read(row.change) == row.outcome, "\(name)") }
+        #expect(Set(rows.keys) == Set(Mirror(reflecting: Self.options).children.compactMap(\.label)))
+    }
+
     // 2026-11-21 12:00 UTC
     static let options = ListingOptions(now: 1_795_262_400)
 

@@ -136,7 +136,7 @@ struct OptionTests {
     @Test func eachPartOfSecurityAndProxyChangesTheLogIn() throws {
         let proxy = FTPProxy(host: "p", port: 2121, userName: "pat", password: "pw")
         let rows: [String: (mark: String, change: (inout FTPSettings) -> Void)] = [
-            "control": ("USER", { $0.security?.control = .off }),
+            "control": ("USER", { $0.security = .off }),
             "data": ("PROT C", { $0.security?.data = .off }),
             "clearsControl": ("CCC", { $0.security?.clearsControl = true }),
             "configuration": ("TLS 1.3", { $0.security?.configuration.minimumVersion = .tls13 }),
@@ -158,6 +158,32 @@ struct OptionTests {
         }
         let fields = [Mirror(reflecting: FTPSecurity.off), Mirror(reflecting: proxy)].flatMap(\.children)
         #expect(Set(rows.keys) == Set(fields.compactMap(\.label)))
+    }
+
+    /// A file is there already: the listing and the file have the same bytes.
+    @Test func eachOptionOfTreesChangesTheTransfer() async throws {
+        let line = Array("-rw-r--r--   1 ann      staff          58 Mar  4  2019 f\r\n".utf8)
+        #expect(line.count == 58)
+        func outcome(_ options: FTPTreeOptions) async throws -> (FTPTreeReport, retrieves: Bool) {
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try Data(line).write(to: folder.appendingPathComponent("f"))
+            let server = try CommandServer(content: line)
+            let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+            let report = try await client.download("d", to: folder.path, options)
+            return (report, server.commands.contains { $0.hasPrefix("RETR") })
+        }
+        let told = Locked<[FTPTreeProgress]>([])
+        var options = FTPTreeOptions()
+        options.progress = { progress in told.withLock { $0.append(progress) } }
+        var (report, retrieves) = try await outcome(options)
+        #expect(report.files == 1 && report.unchanged == 0 && retrieves)
+        #expect(told.withLock { $0.map(\.count) }.last == 58)
+        options.resumes = true
+        (report, retrieves) = try await outcome(options)
+        #expect(report.files == 0 && report.unchanged == 1 && !retrieves)
+        #expect(Mirror(reflecting: options).children.compactMap(\.label).sorted() == ["progress", "resumes"])
     }
 
     /// A pool keeps what its limits say.

@@ -115,6 +115,21 @@ struct SessionKeyTests {
         #expect(key.login.control == .required)
     }
 
+    @Test("TLS for data needs TLS on the control connection", arguments: [FTPSecurity.Data.preferred, .required])
+    func dataAlone(_ data: FTPSecurity.Data) throws {
+        let alone = FTPSecurity(control: .off, data: data)
+        let error = #expect(throws: FTPError.self) { try Self.key { $0.security = alone } }
+        #expect(error?.sentence.key == "ftp.dataWithoutControl")
+        #expect(FTPSecurity(control: .off).data == .off && FTPSecurity(control: .preferred).data == .required)
+        #expect(try Self.key { $0.security = FTPSecurity(control: .off) }.login.data == .off)
+    }
+
+    @Test("a password for an FTP proxy needs a user")
+    func proxyPassword() {
+        let error = #expect(throws: FTPError.self) { try Self.key { $0.proxy = FTPProxy(host: "p", password: "x") } }
+        #expect(error?.sentence.key == "ftp.proxyPassword")
+    }
+
     @Test("tls does not replace the configuration of ftpSecurity")
     func differentConfigurations() throws {
         var configured = FTPSecurity.required

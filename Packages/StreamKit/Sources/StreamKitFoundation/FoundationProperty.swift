@@ -235,6 +235,7 @@ enum SOCKSSettings {
         }
         proxy.user = settings[StreamSOCKSProxyConfiguration.userKey.rawValue] as? String
         proxy.password = settings[StreamSOCKSProxyConfiguration.passwordKey.rawValue] as? String
+        if proxy.password?.isEmpty == false, proxy.version == .v4 || proxy.user == nil { return nil }
         let limit = proxy.version == .v4 ? SOCKSProxy.longestUserID : SOCKSProxy.longestField
         let isCarried =
             (proxy.user?.utf8.count ?? 0) <= limit && (proxy.password?.utf8.count ?? 0) <= SOCKSProxy.longestField

@@ -52,7 +52,7 @@ struct SessionLogin {
         var configuration = HTTPSession.Configuration()
         configuration.policy = settings.policy
         configuration.prepare = { [tls, hops] (stream) throws(StreamError) in
-            try stream.set(.tls, to: tls)
+            if stream[.urlDemandsTLS] == true { try stream.set(.tls, to: tls) }
             if !hops.isEmpty { try stream.set(.proxies, to: [ProxyRoute(hops: hops)]) }
         }
         configuration.prompt = { [options] question in

@@ -74,7 +74,7 @@ import Testing
         configuration.policy.methods = [.ntlm, .digest, .basic]
         configuration.prepare = { [tls] (stream) throws(StreamError) in
             try stream.set(.proxies, to: [ProxyRoute(hops: proxies)])
-            try stream.set(.tls, to: tls)
+            if stream[.urlDemandsTLS] == true { try stream.set(.tls, to: tls) }
         }
         configuration.prompt = { answer($0) }
         change(&configuration)

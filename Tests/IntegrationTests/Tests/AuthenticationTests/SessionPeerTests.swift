@@ -32,7 +32,9 @@ import Testing
         tls.trust = .only(file: try CertificateAuthority.shared().root)
         var configuration = HTTPSession.Configuration()
         configuration.policy.encryptedOnly = [.basic, .digest]
-        configuration.prepare = { [tls] (stream) throws(StreamError) in try stream.set(.tls, to: tls) }
+        configuration.prepare = { [tls] (stream) throws(StreamError) in
+            if stream[.urlDemandsTLS] == true { try stream.set(.tls, to: tls) }
+        }
         configuration.prompt = { question in
             #expect(question.text.hasSuffix("for \"peers\"."))
             return .init(user: "alice", password: "open sesame")

@@ -151,7 +151,7 @@ import Testing
         for number in 0..<100 {
             let turns = Int.random(in: 0..<400, using: &generator)
             let stream = try makeStream(nginx.url(number % 3 == 0 ? .tls : .plain, "/chunked/cancel")) { stream in
-                try stream.set(.tls, to: try trustingPeers())
+                try stream.trustPeers()
                 try stream.set(.httpKeepsConnection, to: number % 2 == 0)
                 try stream.set(.httpPool, to: pool)
                 try stream.set(.httpTotalLimit, to: .seconds(30))

@@ -77,7 +77,7 @@ import Testing
             for listener in [HTTPListener.plain, .tls] {
                 let loaded = try await get(nginx.url(listener, "/proxied", host: host), Style.number(index)) {
                     try $0.set(.socksProxy, to: proxy)
-                    try $0.set(.tls, to: try trustingPeers())
+                    try $0.trustPeers()
                 }
                 #expect(loaded.error == nil)
                 #expect(loaded.body == patterned(50_000))
@@ -113,7 +113,8 @@ import Testing
             try await failure(.microsocksPassword, port: dead) { $0.password = "wrong" }?.socksFailure?.networkErrorCode
                 == 122)
         #expect(
-            try await failure(.microsocksPassword, port: dead) { $0.user = nil }?.socksFailure == .noAcceptableMethod)
+            try await failure(.microsocksPassword, port: dead) { ($0.user, $0.password) = (nil, nil) }?.socksFailure
+                == .noAcceptableMethod)
         // It answers in the words of version 5 that nothing is acceptable.
         let version = try await failure(.microsocks5, port: dead) { $0.version = .v4 }
         #expect(version?.socksFailure == SOCKSFailure(.version, 5))
@@ -131,7 +132,7 @@ import Testing
         for route in [try http(Shared.squid), try http(Shared.tinyproxy), squid] {
             let loaded = try await get(nginx.url(listener, "/proxied"), style) {
                 try $0.set(.proxies, to: [route])
-                try $0.set(.tls, to: try trustingPeers())
+                try $0.trustPeers()
             }
             #expect(loaded.error == nil)
             #expect(loaded.body == patterned(50_000))
@@ -151,7 +152,7 @@ import Testing
             for listener in [HTTPListener.plain, .tls] {
                 let loaded = try await get(nginx.url(listener, "/hello")) {
                     try $0.set(.proxies, to: [ProxyRoute(hops: hops)])
-                    try $0.set(.tls, to: try trustingPeers())
+                    try $0.trustPeers()
                 }
                 #expect(loaded.text == "hello\n", "\(hops.map(\.kind)) \(listener) \(String(describing: loaded.error))")
             }
@@ -165,7 +166,7 @@ import Testing
         for listener in [HTTPListener.plain, .tls] {
             let refused = try await get(nginx.url(listener, "/hello")) {
                 try $0.set(.proxies, to: [try http(Shared.asking)])
-                try $0.set(.tls, to: try trustingPeers())
+                try $0.trustPeers()
             }
             #expect(refused.error == nil)
             #expect(refused.status == 407)
@@ -176,14 +177,14 @@ import Testing
             let server = ProxyServer(.http, host: "127.0.0.1", port: port, user: "alice", password: "open sesame")
             let known = try await get(nginx.url(listener, "/request")) {
                 try $0.set(.proxies, to: [ProxyRoute(try server.hop())])
-                try $0.set(.tls, to: try trustingPeers())
+                try $0.trustPeers()
             }
             #expect(known.status == 200)
             let own = try await get(
                 nginx.url(listener, "/request"), fields: [(.proxyAuthorization, "Basic YWxpY2U6b3BlbiBzZXNhbWU=")]
             ) {
                 try $0.set(.proxies, to: [try http(Shared.asking)])
-                try $0.set(.tls, to: try trustingPeers())
+                try $0.trustPeers()
             }
             #expect(own.status == 200)
         }
@@ -236,7 +237,7 @@ import Testing
             for routes in [[dead, deadSOCKS, try http(Shared.squid)], [deadSOCKS, dead, .direct]] {
                 let loaded = try await get(nginx.url(listener, "/hello")) {
                     try $0.set(.proxies, to: routes)
-                    try $0.set(.tls, to: try trustingPeers())
+                    try $0.trustPeers()
                 }
                 #expect(loaded.text == "hello\n")
             }
@@ -254,7 +255,7 @@ import Testing
         func load(_ listener: HTTPListener, _ routes: [ProxyRoute]) async throws {
             let loaded = try await get(nginx.url(listener, "/hello")) {
                 try $0.set(.proxies, to: routes)
-                try $0.set(.tls, to: try trustingPeers())
+                try $0.trustPeers()
                 try $0.set(.httpPool, to: pool)
                 try $0.set(.httpKeepsConnection, to: true)
             }

@@ -8,3 +8,10 @@ func trustingPeers(_ change: (inout TLSConfiguration) throws -> Void = { _ in })
     try change(&configuration)
     return configuration
 }
+
+extension ReadStream {
+    /// Trusts the tests' own authority, if the URL is of https: for http, `tls` is refused unless redirects are followed.
+    func trustPeers() throws {
+        if self[.urlDemandsTLS] == true { try set(.tls, to: try trustingPeers()) }
+    }
+}

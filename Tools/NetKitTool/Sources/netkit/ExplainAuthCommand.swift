@@ -68,7 +68,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
         // Bans every scheme for the server, also those that need no password.
         configuration.policy.banned = Set(configuration.policy.methods)
         configuration.prepare = { (stream) throws(StreamError) in
-            if let tls { try stream.set(.tls, to: tls) }
+            if let tls, stream[.urlDemandsTLS] == true { try stream.set(.tls, to: tls) }
             try stream.set(.httpProxySettings, to: settings)
         }
         return HTTPSession(configuration)

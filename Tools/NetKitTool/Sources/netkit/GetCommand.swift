@@ -196,7 +196,9 @@ struct GetCommand: AsyncParsableCommand {
     private func opening(
         _ request: HTTPRequest, _ body: HTTPBody?, _ prompt: LoginPrompt, _ tried: LastStream
     ) throws -> @Sendable () async throws(StreamError) -> ReadStream {
-        let tls = try connection.tls()
+        // For an http URL TLS is set up only where a redirect may lead to https; --cacert is for proxies, too.
+        let mayUseTLS = followsRedirects || request.url?.scheme?.lowercased() == "https"
+        let tls = mayUseTLS ? try connection.tls() : nil
         let settings = try connection.settings()
         let prepare = { @Sendable [compressed, timeout] (stream: ReadStream) throws(StreamError) in
             tried.set(stream)

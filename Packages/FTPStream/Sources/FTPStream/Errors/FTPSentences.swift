@@ -107,6 +107,17 @@ extension FTPError {
             "The scheme ftps or a TLS configuration requires TLS, but ftpSecurity allows clear text; set ftpSecurity to required."
         ))
 
+    static let dataWithoutControl = FTPError(
+        .badArgument,
+        Sentence(
+            "ftp.dataWithoutControl",
+            "ftpSecurity demands TLS for data without TLS on the control connection, which FTP cannot do: set control, too."
+        ))
+
+    static let proxyPasswordWithoutUser = FTPError(
+        .badArgument,
+        Sentence("ftp.proxyPassword", "The FTP proxy has a password and no user name: set both, or neither."))
+
     static let contradictoryConfigurations = FTPError(
         .badArgument,
         Sentence(

@@ -8,7 +8,7 @@ public struct FTPProxy: Sendable, Hashable {
     public var port: UInt16
     /// Who logs in at the proxy itself; nil if it asks nobody.
     public var userName: String?
-    /// The password for the proxy itself.
+    /// The password for the proxy itself; without a user name, opening fails.
     public var password: String?
 
     /// Makes a description of a proxy.

@@ -36,7 +36,10 @@ public struct FTPSecurity: Sendable, Hashable {
     /// When TLS begins on the control connection.
     public var control: Control
 
-    /// Whether data connections are encrypted. Ignored if ``control`` is ``Control/off``.
+    /// Whether data connections are encrypted.
+    ///
+    /// TLS for data takes TLS on the control connection (RFC 4217 §9): anything but ``Data/off`` together with ``Control/off`` fails
+    /// when a stream is opened.
     public var data: Data
 
     /// Go back to clear text on the control connection after the log-in (CCC), for firewalls that must read it.
@@ -49,14 +52,16 @@ public struct FTPSecurity: Sendable, Hashable {
     public var configuration = TLSConfiguration()
 
     /// Makes a setting.
-    public init(control: Control, data: Data = .required, configuration: TLSConfiguration = TLSConfiguration()) {
+    ///
+    /// - Parameter data: nil (default) for ``Data/required``, and for ``Data/off`` if `control` is off.
+    public init(control: Control, data: Data? = nil, configuration: TLSConfiguration = TLSConfiguration()) {
         self.control = control
-        self.data = data
+        self.data = data ?? (control == .off ? .off : .required)
         self.configuration = configuration
     }
 
     /// Nothing is encrypted.
-    public static let off = FTPSecurity(control: .off, data: .off)
+    public static let off = FTPSecurity(control: .off)
     /// Encrypted if the server can.
     public static let preferred = FTPSecurity(control: .preferred, data: .preferred)
     /// Both connections are encrypted, or nothing happens.

@@ -65,8 +65,8 @@ struct FTPSettings: Sendable {
     /// each demand TLS. A session that demands TLS never falls back to clear text, and never replaces one configuration by
     /// another.
     ///
-    /// - Throws: ``FTPError/Code/badArgument`` if TLS is demanded and ``StreamProperty/ftpSecurity`` allows clear text, or if
-    ///   both properties carry a configuration and these differ.
+    /// - Throws: ``FTPError/Code/badArgument`` if TLS is demanded and ``StreamProperty/ftpSecurity`` allows clear text, if it is
+    ///   demanded for data alone, or if both properties carry a configuration and these differ.
     func security(at location: FTPLocation) throws(FTPError) -> FTPSecurity {
         let configuration = properties[.tls]
         var security: FTPSecurity
@@ -75,6 +75,7 @@ struct FTPSettings: Sendable {
             let isConfigured = explicit.configuration != TLSConfiguration()
             let isDemanded = location.isSecure || configuration != nil || isConfigured
             if isDemanded, !explicit.control.isMandatory { throw .contradictorySecurity }
+            if explicit.control == .off, explicit.data != .off { throw .dataWithoutControl }
             if isConfigured, let configuration, configuration != explicit.configuration {
                 throw .contradictoryConfigurations
             }
@@ -106,7 +107,7 @@ struct FTPSettings: Sendable {
         var login = FTPMachine.Login(user: user ?? [], password: password)
         login.account = account.map { Array($0.utf8) }
         login.control = security.control
-        login.data = security.control == .off ? .off : security.data
+        login.data = security.data
         login.clearsControl = security.clearsControl
         login.isPassive = isPassive
         if let proxy {
@@ -114,6 +115,7 @@ struct FTPSettings: Sendable {
             let place = isIPv6 ? "[\(location.host)]" : location.host
             let port = location.port == FTPLocation.plainPort ? "" : ":\(location.port)"
             login.user += Array("@\(place)\(port)".utf8)
+            if proxy.userName == nil, proxy.password != nil { throw .proxyPasswordWithoutUser }
             login.proxyUser = proxy.userName.map { Array($0.utf8) }
             login.proxyPassword = proxy.password.map { Array($0.utf8) }
         }

@@ -196,6 +196,9 @@ extension HTTPLoad {
         let origin = if let origin { origin } else { try HTTPOrigin(loading: url) }
         self.origin = origin
         var properties = try connectionProperties(for: url)
+        if !origin.isSecure, !settings.followsRedirects, !properties.isEmpty, properties[.tls] != nil {
+            throw .tlsNeverUsed
+        }
         if let namedOrigin, origin != namedOrigin, let tls = properties[.tls] {
             properties[.tls] = settings.crossOrigin.tls(tls)
         }

@@ -18,6 +18,13 @@ extension StreamError {
             "http.ftpNeedsProxy",
             "An HTTP stream loads an ftp URL only through an HTTP proxy; without one, use an FTP stream."))
 
+    static let tlsNeverUsed = StreamError(
+        posix: 22,  // EINVAL
+        Sentence(
+            "http.tlsNeverUsed",
+            "The property %1 cannot be honoured: %2 for an http URL that follows no redirects never uses TLS. Use an https "
+                + "URL, or leave the property out.", StreamProperty<TLSConfiguration>.tls.name, StreamKind.http.name))
+
     static func sessionDecides(_ property: String, instead: String) -> StreamError {
         StreamError(
             posix: 22,  // EINVAL

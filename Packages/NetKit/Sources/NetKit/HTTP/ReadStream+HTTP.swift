@@ -14,7 +14,8 @@ extension ReadStream {
     /// for try await chunk in stream.chunks() { … }
     /// ```
     ///
-    /// `https` turns TLS on, with `StreamProperty.tls` if it is set. Added to the request are `Host`,
+    /// `https` turns TLS on, with `StreamProperty.tls` if it is set. With an `http` URL, that property is for the redirects to
+    /// `https`; unless redirects are followed, opening throws `EINVAL`, since TLS would never be used. Added to the request are `Host`,
     /// `Content-Length` or `Transfer-Encoding`, `Connection`, and `User-Agent` if it has none; nothing else. A 401 or a 404
     /// is an answer, not an error. The request's own `HTTPRequest.body` is sent unless `body` is given.
     ///

@@ -9,11 +9,17 @@ extension ProxyServer {
     /// `ProxyServer.sendsLoginUnasked` says so.
     ///
     /// - Parameter tls: for a proxy of kind `ProxyServer.Kind.https`.
-    /// - Throws: `EINVAL` for a user with a colon in it that is to be sent unasked, which Basic cannot carry.
+    /// - Throws: `EINVAL` for a password without a user, and for a user with a colon in it that is to be sent unasked, which Basic cannot carry.
     public func httpProxy(tls: TLSConfiguration = TLSConfiguration()) throws(StreamError) -> HTTPProxy? {
         guard kind == .http || kind == .https else { return nil }
         var proxy = HTTPProxy(host: host, port: port, tls: kind == .https ? tls : nil)
-        guard let user else { return proxy }
+        guard let user else {
+            if password == nil { return proxy }
+            throw StreamError(
+                posix: 22,  // EINVAL
+                Sentence(
+                    "proxy.password", "The proxy %1 has a password and no user: set both, or neither.", proxy.place))
+        }
         guard !sendsLoginUnasked || !user.contains(":") else {
             throw StreamError(
                 posix: 22,  // EINVAL

@@ -45,7 +45,8 @@ extension HTTPSession {
         public var pool = HTTPConnectionPool.shared
 
         /// Sets properties of every stream before it is opened: TLS, limits, decoding. Loads fail with `EINVAL` if it sets one that
-        /// the session decides: `httpCrossOriginPolicy`, `httpFollowsRedirects`, `httpKeepsConnection` or `httpPool`.
+        /// the session decides: `httpCrossOriginPolicy`, `httpFollowsRedirects`, `httpKeepsConnection` or `httpPool`; and if it sets
+        /// `tls` for an `http` URL (`urlDemandsTLS` is false) while ``followsRedirects`` is false, since TLS is never used then.
         public var prepare: @Sendable (ReadStream) throws(StreamError) -> Void = { (_) throws(StreamError) in }
 
         /// Makes the default configuration.

@@ -46,6 +46,10 @@ struct SessionAttempt {
         try stream.set(.httpKeepsConnection, to: true)
         try session.configuration.prepare(stream)
         try checkPreparation()
+        if session.configuration.followsRedirects, stream[.urlDemandsTLS] == false {
+            // It is for the hops with https, and each hop is prepared anew.
+            try stream.set(.tls, to: nil)
+        }
         if !isNamed, let tls = stream[.tls] { try stream.set(.tls, to: session.configuration.crossOrigin.tls(tls)) }
     }
 

@@ -34,7 +34,7 @@ struct PropertyEffect: Sendable {
 }
 
 extension KindFixture {
-    fileprivate static func make(_ kind: String) throws -> Fixture {
+    static func make(_ kind: String) throws -> Fixture {
         try #require(all.first { $0.kind.name == kind }).make()
     }
 }
@@ -47,7 +47,7 @@ extension NetworkKind {
 
 extension Subject {
     /// Opens it, or has a client begin; does not wait.
-    fileprivate func begin() throws {
+    func begin() throws {
         guard case .client(let client) = self else { return try open() }
         Task { _ = try? await client.command(try Subject.noop()) }
     }
@@ -57,11 +57,11 @@ extension Subject {
 
 extension PropertyEffect {
     private static let ftp = StreamKind.ofFTPStream
-    private static let connecting = NetworkKind.all.map(\.kind)
+    static let connecting = NetworkKind.all.map(\.kind)
     /// With the socket's options.
     private static let proxied = connecting.filter { $0.honours(.proxies) }
 
-    static let all: [PropertyEffect] = sockets + limits + ways + local + ofFTP + ofHTTP
+    static let all: [PropertyEffect] = sockets + limits + ways + local + ofFTP + ofHTTP + logging
 
     // MARK: Options of the socket
 
@@ -254,7 +254,7 @@ extension PropertyEffect {
         },
     ]
 
-    private static let named: TLSConfiguration = {
+    static let named: TLSConfiguration = {
         var configuration = TLSConfiguration()
         configuration.peerName = "peer.test"
         configuration.applicationProtocols = ["witness/1"]

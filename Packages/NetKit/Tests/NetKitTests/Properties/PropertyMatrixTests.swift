@@ -37,7 +37,7 @@ import Testing
             /public static var (\w+): Self \{\s*\.init\(\s*(setting: )?"((?:StreamKit|FTPStream|NetKit)\.[\w.]+)"/
         for (package, text) in sources {
             var found: [String] = []
-            for match in text.matches(of: pattern) where match.3 != "StreamKit.logger" {
+            for match in text.matches(of: pattern) where match.3 != "StreamKit.logger" || PublicProperty.hasLogger {
                 let property = PublicProperty.all.first { $0.name == match.3 }
                 #expect(property?.member == String(match.1), "\(match.3) has no row in PublicProperty.all")
                 #expect(property?.isNote == (match.2 == nil))
@@ -71,7 +71,7 @@ import Testing
         let kind = try #require(Self.kinds.first { $0.name == name })
         let known = Set(PublicProperty.all.map(\.name))
         let own: Set = [
-            "StreamKit.logger", "NetKit.http.proxyLogins", "NetKit.http.proxyBinding", "NetKit.http.tunnelVerdict",
+            "NetKit.http.proxyLogins", "NetKit.http.proxyBinding", "NetKit.http.tunnelVerdict",
             "NetKit.http.needsIdleConnection",
         ]
         for row in kind.properties.names {
@@ -141,7 +141,7 @@ import Testing
             ("http://127.0.0.1:9/", false), ("https://127.0.0.1:9/", true), ("HTTPS://127.0.0.1:9/", true),
             ("ftp://127.0.0.1:9/", false),
         ])
-    func tlsByURL(_ url: String, _ isSecure: Bool) throws {
+    func tlsByURL(_ url: String, _ isSecure: Bool) async throws {
         let stream = try ReadStream(httpURL: try #require(URL(string: url)))
         #expect(stream[.urlDemandsTLS] == isSecure)
         let bridged = BridgedInputStream(stream)
@@ -150,6 +150,17 @@ import Testing
         #expect((stream[.tls] != nil) == isSecure)
         #expect(bridged.setProperty(nil, forKey: .sslSettingsKey), "no TLS is no contradiction")
         #expect(StreamPair(host: "127.0.0.1", port: 9).input[.urlDemandsTLS] == nil)
+        // What can never be used is refused when the stream is opened, as redirects may be turned on later.
+        for followsRedirects in [false, true] {
+            let stream = try ReadStream(httpURL: try #require(URL(string: url)))
+            try stream.set(.tls, to: TLSConfiguration())
+            try stream.set(.httpFollowsRedirects, to: followsRedirects)
+            try? stream.open()
+            let error = try #require(await Subject.reader(stream).failureOfOpening())
+            let isRefused =
+                error.isPOSIX(EINVAL) && ["StreamKit.tls", "an HTTP request"].allSatisfy(error.description.contains)
+            #expect(isRefused == (!isSecure && !followsRedirects), "\(error)")
+        }
     }
 
     @Test("what is handed over is checked as what is set", arguments: ["host", "address", "found"])

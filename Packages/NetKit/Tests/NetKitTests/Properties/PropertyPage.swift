@@ -18,8 +18,8 @@ enum PropertyPage {
 
             - A property in the second column is set until the stream is opened, one in the third until it is closed.
             - A property in the last column is returned, and never set.
-            - On an HTTP request, `tls` says how TLS is done, and the URL whether it is (`urlDemandsTLS`). Foundation's streams
-              over an `http` URL refuse it.
+            - On an HTTP request, `tls` says how TLS is done, and the URL whether it is (`urlDemandsTLS`). For an `http` URL it
+              holds for redirects to `https`; where none is followed, opening throws. Foundation's streams over an `http` URL refuse it.
             - A property in *italics* makes a connection another one: streams that differ in it share no connection.
             - Your own keys, made with `StreamProperty(_:access:default:)`, are kept and returned by every stream and change
               nothing. So are the properties about the cost of interfaces, about which Linux knows nothing:
@@ -33,7 +33,8 @@ enum PropertyPage {
 
             """
         for kind in kinds {
-            let rows = kind.properties.names.compactMap { members[$0] }
+            // Which has a line of its own above: the page is the same with and without the trait.
+            let rows = kind.properties.names.compactMap { members[$0] }.filter { $0.member != "logger" }
             let settable = rows.filter { kind.properties.honours($0.name) }
             let told = rows.filter { !kind.properties.honours($0.name) }
             func cell(_ properties: [PublicProperty]) -> String {

@@ -6,6 +6,10 @@ import HostResolver
 import NetKit
 import StreamKit
 
+#if Logging
+import Logging
+#endif
+
 /// A stream of any kind, and what makes such streams.
 enum Subject: Sendable {
     case reader(ReadStream)
@@ -158,7 +162,18 @@ struct PublicProperty: Sendable {
 
 extension PublicProperty {
     /// Every public property; ``PropertyMatrixTests`` proves that none is missing.
-    static let all: [PublicProperty] = ofStreamKit + ofFTPStream + ofNetKit
+    static let all: [PublicProperty] = ofStreamKit + ofFTPStream + ofNetKit + ofLogging
+
+    /// Whether the tests were built with the trait `Logging`.
+    static var hasLogger: Bool { !ofLogging.isEmpty }
+
+    #if Logging
+    private static let ofLogging = [
+        PublicProperty("logger", .logger, Logger(label: "matrix")) { $0.label == $1.label }
+    ]
+    #else
+    private static let ofLogging: [PublicProperty] = []
+    #endif
 
     private static let ofStreamKit: [PublicProperty] = [
         .of("allowsConstrainedAccess", .allowsConstrainedAccess, false),

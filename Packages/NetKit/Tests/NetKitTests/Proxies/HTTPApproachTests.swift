@@ -153,6 +153,9 @@ import Testing
         #expect(try settings.routes(for: url).map(\.description) == ["HTTPS a:443", "HTTP b:1", "SOCKS5 c:1080"])
         settings.http[1].via = [try ProxyServer("socks5://d"), try ProxyServer("https://e")]
         #expect(try settings.routes(for: url)[1].description == "SOCKS5 d:1080, HTTPS e:443, HTTP b:1")
+        settings.http[0] = ProxyServer(.http, host: "a", password: "s3cr3t")
+        let error = #expect(throws: StreamError.self) { try settings.routes(for: url) }
+        #expect(error?.isPOSIX(22) == true && error?.description.contains("s3cr3t") == false)
         settings.script = .text("")
         #expect(throws: StreamError(posix: 95)) { try settings.routes(for: url) }
     }

@@ -56,6 +56,26 @@ import Testing
         #expect(zip([.seconds(3600)] + limits, limits).allSatisfy { $0 > $1 })
     }
 
+    /// Where redirects are followed, `tls` is for those that lead to https.
+    @Test(arguments: [false, true]) func tlsForAnHTTPURLNeedsRedirects(_ followsRedirects: Bool) async throws {
+        var configuration = HTTPSession.Configuration()
+        configuration.pool = HTTPConnectionPool()
+        configuration.followsRedirects = followsRedirects
+        configuration.prepare = { (stream) throws(StreamError) in try stream.set(.tls, to: TLSConfiguration()) }
+        let server = try TurnServer([Self.ok])
+        let session = HTTPSession(configuration)
+        if followsRedirects {
+            #expect(try await Self.outcome(session, server) == "200 ok")
+        } else {
+            let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+            let error = await #expect(throws: StreamError.self) {
+                try await session.open(HTTPRequest(method: .get, url: url))
+            }
+            #expect(error?.isPOSIX(22) == true && error?.description.contains("StreamKit.tls") == true)
+            #expect(server.requests.isEmpty)
+        }
+    }
+
     @Test func anAttemptThatHasNoTimeLeftIsNotMade() async throws {
         var configuration = HTTPSession.Configuration()
         configuration.prepare = { (stream) throws(StreamError) in

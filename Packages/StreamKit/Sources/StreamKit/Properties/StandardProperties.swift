@@ -15,7 +15,8 @@ extension StreamProperty where Value == Bool {
 
     /// Whether the URL demands TLS, on streams where the URL decides about it and not ``tls``: HTTP requests. Nil on all others.
     ///
-    /// Where it is false, ``tls`` takes effect only after a redirect to an `https` URL.
+    /// Where it is false, ``tls`` takes effect only after a redirect to an `https` URL; opening fails with `EINVAL` if ``tls`` is set
+    /// and redirects are not followed.
     public static var urlDemandsTLS: Self { .init(setting: "StreamKit.urlDemandsTLS", access: .readOnly) }
 
     /// Send small writes at once (TCP_NODELAY). Default true.

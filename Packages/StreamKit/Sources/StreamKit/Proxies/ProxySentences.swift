@@ -15,6 +15,12 @@ extension Sentence {
         Sentence("proxy.unsendable", "%1 is empty or contains a NUL byte, which SOCKS cannot carry.", what)
     }
 
+    static let proxyPasswordUnsendable4 = Sentence(
+        "proxy.password4", "SOCKS 4 carries no password: use version 5, or leave the password out.")
+
+    static let proxyPasswordWithoutUser = Sentence(
+        "proxy.passwordAlone", "The proxy has a password and no user: set both, or neither.")
+
     static func proxyNeedsIPv4(_ target: String) -> Sentence {
         Sentence(
             "socks.needsIPv4", "SOCKS 4 cannot connect to the IPv6 address %1; use version 5.", target)

@@ -45,9 +45,11 @@ struct SOCKSMachine: TunnelMachine {
         self.target = target
         switch proxy.version {
         case .v4:
+            if proxy.password?.isEmpty == false { throw StreamError(posix: EINVAL, .proxyPasswordUnsendable4) }
             request = try SOCKSMachine.request4(proxy, target)
             state = .sends(request, .reply4)
         case .v5:
+            if proxy.user == nil, proxy.password != nil { throw StreamError(posix: EINVAL, .proxyPasswordWithoutUser) }
             try SOCKSMachine.check(proxy.user, "The user name", isOptional: false)
             try SOCKSMachine.check(proxy.password, "The password", isOptional: true)
             request = try SOCKSMachine.request5(target)

@@ -33,7 +33,7 @@ public struct SOCKSProxy: StreamProxy {
     public var version: Version
     /// The user name; for version 4, the user ID. Replaces `kCFStreamPropertySOCKSUser`.
     public var user: String?
-    /// The password, for version 5 only. Descriptions and errors never contain it. Replaces
+    /// The password, for version 5 only, and together with a user name. Descriptions and errors never contain it. Replaces
     /// `kCFStreamPropertySOCKSPassword`.
     public var password: String?
     /// Whether to look up the target's name here and send the proxy an address.
@@ -70,8 +70,8 @@ public struct SOCKSProxy: StreamProxy {
 
     /// Returns the conversation that requests a connection to `target`.
     ///
-    /// - Throws: `EINVAL` for values that the protocol cannot carry: a name, user name or password that is too long,
-    ///   and an IPv6 address in version 4.
+    /// - Throws: `EINVAL` for values that the protocol cannot carry: a name, user name or password that is too long, a
+    ///   password without a user name, and in version 4 a password or an IPv6 address.
     public func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine {
         try SOCKSMachine(self, target)
     }

@@ -186,9 +186,11 @@ import Testing
     @Test("user names and passwords that the protocol cannot carry are refused, and not disclosed")
     func longCredentials() throws {
         let long = String(repeating: "x", count: 256)
-        let cases: [(SOCKSProxy.Version, String, String?)] = [
+        let cases: [(SOCKSProxy.Version, String?, String?)] = [
             (.v5, long, nil), (.v5, "me", long), (.v5, "", "x"), (.v4, "a\0b", nil),
             (.v4, String(repeating: "x", count: 513), nil),
+            // Version 4 carries no password, and version 5 none without a user.
+            (.v4, "me", "s3cr3t"), (.v4, nil, "s3cr3t"), (.v5, nil, "s3cr3t"), (.v5, nil, ""),
         ]
         for (version, user, password) in cases {
             #expect(throws: StreamError(posix: EINVAL)) {
@@ -196,6 +198,7 @@ import Testing
             }
         }
         _ = try machine("192.0.2.7", version: .v4, user: String(repeating: "x", count: 512))
+        _ = try machine("192.0.2.7", version: .v4, user: "me", password: "")
         let proxy = SOCKSProxy(host: "p", user: "me", password: "s3cr3t")
         #expect(
             !"\(proxy) \(String(reflecting: proxy)) \(Mirror(reflecting: proxy).children.map(\.value))".contains(

@@ -1,0 +1,45 @@
+#if Logging
+import Logging
+import NetKit
+
+@testable import StreamKit
+
+extension PropertyEffect {
+    /// Reports that something was logged.
+    private struct Witness: LogHandler {
+        let lines: AsyncStream<Void>.Continuation
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(
+            level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
+            function: String, line: UInt
+        ) { lines.yield() }
+    }
+
+    static let logging = [
+        PropertyEffect("logger", of: connecting + [.socket, .accepted, .unixSocket]) { kind in
+            let (lines, continuation) = AsyncStream<Void>.makeStream()
+            let fixture = try KindFixture.make(kind)
+            try fixture.subject.set(.logger, to: Logger(label: "matrix") { _ in Witness(lines: continuation) })
+            // On a socket that is connected, there is nothing to report but a handshake, which the limit ends.
+            if [StreamKind.socket.name, StreamKind.accepted.name].contains(kind) {
+                try fixture.subject.set(.tls, to: named)
+                try fixture.subject.set(.openLimit, to: .milliseconds(1))
+            }
+            try fixture.subject.begin()
+            for await _ in lines { return true }
+            return false
+        }
+    ]
+}
+#else
+extension PropertyEffect {
+    static let logging: [PropertyEffect] = []
+}
+#endif
