@@ -95,7 +95,7 @@ import Testing
             #expect(questions.all.count == 1 && question.failure == nil)
             #expect(question.downgrade?.code == .weakerScheme)
             #expect(question.method.name == downgrade.1.prefix { $0 != " " })
-            #expect(question.text.contains("Beware: \(question.method)"))
+            #expect(question.text.contains("Warning: \(question.method)"))
         }
     }
 

@@ -36,7 +36,7 @@ import Testing
             if stream[.urlDemandsTLS] == true { try stream.set(.tls, to: tls) }
         }
         configuration.prompt = { question in
-            #expect(question.text.hasSuffix("for \"peers\"."))
+            #expect(question.text.hasSuffix("for \"peers\" (Digest)."))
             return .init(user: "alice", password: "open sesame")
         }
         let session = HTTPSession(configuration)

@@ -58,7 +58,8 @@ import Testing
     func failures() async throws {
         let nginx = try SharedNginx.get()
         for (path, code, words) in [
-            ("/no-such.pac", 308, "answers 404"), ("/basic/hello", 309, "answers 401"), ("/hello", 308, "script"),
+            ("/no-such.pac", 308, "responded with 404"), ("/basic/hello", 309, "responded with 401"),
+            ("/hello", 308, "script"),
         ] {
             var settings = ProxySettings()
             settings.bypassesLoopback = false

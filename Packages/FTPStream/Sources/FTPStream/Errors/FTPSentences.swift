@@ -145,7 +145,8 @@ extension FTPError {
 extension Duration {
     /// The duration in milliseconds or seconds, with one decimal at most.
     fileprivate var text: String {
-        let (value, unit) = self < .seconds(1) ? (self / .milliseconds(1), "ms") : (self / .seconds(1), "s")
+        // A limit that is shared by several steps may be a little below a whole second.
+        let (value, unit) = self < .milliseconds(950) ? (self / .milliseconds(1), "ms") : (self / .seconds(1), "s")
         return "\((value * 10).rounded() / 10) \(unit)".replacing(".0 ", with: " ")
     }
 }

@@ -91,7 +91,7 @@ extension StreamError {
         http(
             .connectionLost,
             Sentence(
-                "http.bodyShort", "The body ended after %1 bytes, although %2 were announced.", "\(sent)", "\(length)"))
+                "http.bodyShort", "The body ended after %1 bytes, but %2 were announced.", "\(sent)", "\(length)"))
     }
 
     static func connectionLost(_ what: String, underlying: (any Error)? = nil) -> StreamError {
@@ -166,7 +166,8 @@ extension StreamError {
 extension Duration {
     /// The duration in milliseconds or seconds, with one decimal at most.
     fileprivate var text: String {
-        let (value, unit) = self < .seconds(1) ? (self / .milliseconds(1), "ms") : (self / .seconds(1), "s")
+        // A limit that is shared by several steps may be a little below a whole second.
+        let (value, unit) = self < .milliseconds(950) ? (self / .milliseconds(1), "ms") : (self / .seconds(1), "s")
         return "\((value * 10).rounded() / 10) \(unit)".replacing(".0 ", with: " ")
     }
 }
