@@ -167,7 +167,7 @@ struct LoginOptions: ParsableArguments {
                 .storeUnavailable, detail: "\(path) does not exist; --save-password creates it")
         }
         guard let terminal = PasswordTerminal(),
-            let phrase = terminal.secret("\(isNew ? "New pass-phrase" : "Pass-phrase") of \(Terminal.shown(path)): ")
+            let phrase = terminal.secret("\(isNew ? "New pass-phrase" : "Pass-phrase") for \(Terminal.shown(path)): ")
         else { throw HTTPAuthError(.storeLocked, detail: "no terminal to ask for the pass-phrase of \(path)") }
         if isNew, terminal.secret("Repeat the pass-phrase: ") != phrase {
             throw HTTPAuthError(.storeLocked, detail: "the two pass-phrases differ")
