@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// Who is told of events, and what can be told.
+/// The clients of events, and the facts for them.
 extension Connection {
     func client(_ half: StreamHalf) -> StreamClient? {
         guard half == .reader ? reader.hasClient : writer.hasClient else { return nil }
@@ -10,7 +10,7 @@ extension Connection {
     /// Replaces a half's client; nil removes it.
     func setClient(_ client: StreamClient?, _ half: StreamHalf) {
         let unwanted = details.withLock { details -> StreamClient? in
-            // Closing takes the client away under this lock, once; a later one would stay for ever.
+            // Closing removes the client under this lock, once; a client set later would never be removed.
             let isClosed = half == .reader ? details.isReaderClosed : details.isWriterClosed
             if isClosed, client != nil { return client }
             let audience = details.gather()
@@ -21,12 +21,12 @@ extension Connection {
         if client == nil { withdrawWatch(half) }
     }
 
-    /// Bytes moved: the client is told of what comes next.
+    /// Notifies the client that bytes were transferred, so that it may report the next event.
     func didTransfer(_ half: StreamHalf) {
         client(half)?.didTransfer()
     }
 
-    /// What can be said about a half now, without waiting.
+    /// The observable state of a half, without waiting.
     func facts(of half: StreamHalf) -> EventMachine.Facts {
         switch settledStatus(half) {
         case .notOpen, .opening, .closed:
@@ -51,10 +51,10 @@ extension Connection {
         }
     }
 
-    /// What a try would give now, without moving anything. For calls and polling.
+    /// The result that a try would have now, without transferring anything. For calls and polling.
     ///
-    /// Looking takes bytes out of the descriptor into a layer such as TLS, so that the loop may never see the edge that they made: a
-    /// client that waits for it is armed anew.
+    /// Looking may move bytes from the descriptor into a layer such as TLS, so that the loop never sees their edge. A
+    /// client that waits for that edge is therefore armed again.
     func poll(_ half: StreamHalf) throws(StreamError) -> Attempt {
         // A call that is inside arms the client when it ends.
         defer { if !point.isInside(half) { client(half)?.arm() } }
@@ -79,15 +79,15 @@ extension Connection {
         }
     }
 
-    /// Looking takes bytes (or a failure) out of the descriptor into a layer such as TLS, and may do so before the loop has
-    /// seen them: a call that found nothing just before would then wait for ever.
+    /// Wakes a call on this half. Looking moves bytes (or a failure) from the descriptor into a layer such as TLS,
+    /// perhaps before the loop has seen them; a call that found nothing just before would then wait forever.
     private func wakeCall(on half: StreamHalf, _ engine: Engine) {
         if case .socket = engine { return }
         if point.isInside(half) { engine.waitPoint.signal(half == .reader ? .readable : .writable) }
     }
 
-    /// Has ``clientMayLook(_:)`` called at the next edge. Nil if it will be; `.ready` to look again first, `.busy` if it will be
-    /// already.
+    /// Arranges a call of ``clientMayLook(_:)`` at the next edge. Nil if that succeeded; `.ready` to look again first;
+    /// `.busy` if it was arranged before.
     func watch(_ half: StreamHalf) -> Wake? {
         guard let place = placeToWait(half) else { return .ready }
         let watch = details.withLock { details -> ClientWatch in
@@ -99,17 +99,17 @@ extension Connection {
         return watch.park(at: place)
     }
 
-    /// Takes the half's watch back from its wait point.
+    /// Withdraws the half's watch from its wait point.
     ///
-    /// Withdrawing it and arming the client that is there by now are one operation: that client may have found the watch parked
-    /// a moment before, and have relied on it.
+    /// Withdrawing the watch also arms the client that is set by then: it may have found the watch parked just before,
+    /// and have relied on it.
     func withdrawWatch(_ half: StreamHalf) {
         guard let watch = details.withLock({ $0.audience?[half].watch }) else { return }
         watch.remove()
         client(half)?.arm()
     }
 
-    /// There was an edge. A call inside the half takes what came, and arms the client when it ends.
+    /// Called at an edge. A call inside the half handles it, and arms the client when it ends.
     func clientMayLook(_ half: StreamHalf) {
         if !point.isInside(half) { client(half)?.signalTargets() }
     }

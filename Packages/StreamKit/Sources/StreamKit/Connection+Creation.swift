@@ -3,7 +3,7 @@ internal import Glibc
 internal import HostResolver
 
 extension Connection {
-    /// A connection that `open` makes.
+    /// A connection made by `open`.
     convenience init(
         _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
         _ properties: StreamProperties = StreamProperties(),
@@ -16,7 +16,7 @@ extension Connection {
         if let closes = properties[.closesDescriptor] { point.setOwnership(closes) }
     }
 
-    /// A connection to an endpoint, made at open.
+    /// A connection to an endpoint, established when it opens.
     convenience init(to endpoint: Endpoint, _ properties: StreamProperties, loop: EventLoop) {
         self.init(endpoint.kind, point: WaitPoint(loop: loop), to: endpoint, properties) {
             (connection) throws(StreamError) in
@@ -31,7 +31,7 @@ extension Connection {
         }
     }
 
-    /// A descriptor that is open already.
+    /// A connection on a descriptor that is already open.
     convenience init(
         adopting descriptor: CInt, as kind: ConnectionKind, ownership: DescriptorOwnership,
         _ properties: StreamProperties = StreamProperties(), loop: EventLoop
@@ -52,7 +52,7 @@ extension Connection {
         }
     }
 
-    /// A transport of the user's own.
+    /// A connection over a user's own transport.
     convenience init(transport: any StreamTransport, only half: StreamHalf?) {
         let kind: ConnectionKind =
             switch half {
@@ -69,5 +69,5 @@ extension Connection {
 extension Sentence {
     static let notAStreamSocket = Sentence(
         "adopt.notAStream",
-        "The descriptor is a socket without streams (a datagram socket, perhaps); use Socket for it.")
+        "The descriptor is not a stream socket (it may be a datagram socket); use Socket instead.")
 }

@@ -1,9 +1,10 @@
 internal import EventLoops
 internal import HostResolver
 
-/// Properties and scheduling, once for both halves.
+/// Properties and scheduling, shared by both halves.
 extension Connection {
-    /// What the transport tells, else the kernel, else what was set. Not generic, so that it is compiled once.
+    /// The value of a property: the transport's, otherwise the kernel's, otherwise the one that was set. Not generic,
+    /// so that it is compiled once.
     func value(named name: String) -> (any Sendable)? {
         let transport = details.withLock { $0.transport ?? ($0.opening == nil ? engine?.transport : nil) }
         if let value = transport?.property(named: name) { return value }
@@ -12,7 +13,7 @@ extension Connection {
         return details.withLock { $0.properties.value(named: name) } ?? endpointProperty(named: name)
     }
 
-    /// The descriptor, also of a connection to a proxy below; nil if there is none.
+    /// The descriptor, or that of the connection to a proxy below; nil if there is none.
     var nativeDescriptor: Int32? {
         if point.descriptor >= 0 { return point.descriptor }
         return value(named: StreamProperty<Int32>.nativeDescriptor.name) as? Int32
@@ -22,9 +23,10 @@ extension Connection {
         value(named: StreamProperty<ConnectionReport>.report.name) as? ConnectionReport ?? ConnectionReport()
     }
 
-    /// Sets a property. One that is neither read-only nor always to be set is set before opening.
+    /// Sets a property. Only properties with access `always` can be set once the stream has been opened.
     ///
-    /// - Throws: if neither the kind nor the transport honours it; it is kept if it is a key of the caller's own.
+    /// - Throws: if neither the kind nor the transport honours the property. The value is kept if the key is the
+    ///   caller's own.
     func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         if key.isReadOnly { throw .readOnly(key.name) }
         let (transport, isClosed) = details.withLock { details in
@@ -33,7 +35,8 @@ extension Connection {
         if isClosed { throw .closed }
         guard key.isAlways || (isUnopened(.reader) && isUnopened(.writer)) else {
             throw isKept(key)
-                ? .refused(key.name, "the stream has been opened; set it before.") : .notHonoured(key.name, by: kind)
+                ? .refused(key.name, "the stream has already been opened; set it before open().")
+                : .notHonoured(key.name, by: kind)
         }
         let isTransports =
             try point.whileOpen { () throws(StreamError) in
@@ -52,7 +55,7 @@ extension Connection {
         }
     }
 
-    /// The stream honours the property itself, or keeps it for the caller.
+    /// Whether the stream honours the property itself, or keeps the value for the caller.
     private func isKept(_ key: StreamPropertyKey) -> Bool {
         key.isNote || kind.properties.honours(key.name)
     }
@@ -62,7 +65,7 @@ extension Connection {
         return status == .notOpen || status == .closed
     }
 
-    /// What the connection was made with.
+    /// A property of the endpoint that the connection was made with.
     private func endpointProperty(named name: String) -> (any Sendable)? {
         switch name {
         case StreamProperty<String>.remoteHostName.name: endpoint?.name
@@ -71,7 +74,7 @@ extension Connection {
         }
     }
 
-    /// What the kernel tells of the connection's descriptor.
+    /// A property that the kernel knows, read from the connection's descriptor.
     private func socketProperty(named name: String) -> (any Sendable)? {
         guard point.descriptor >= 0 else { return nil }
         switch name {

@@ -2,9 +2,9 @@ internal import EventLoops
 internal import Glibc
 internal import Synchronization
 
-/// The reading calls, once for each way of waiting. They differ in nothing else.
+/// The reading calls, once per way of waiting. They differ in nothing else.
 extension Connection {
-    /// One try, while inside the reader half; with `waits` one that may wait in the system call.
+    /// One try, while inside the reader half. With `waits`, it may wait in the system call.
     @inline(__always)
     func attemptRead(into buffer: inout MutableRawSpan, waits: Bool = false) throws(StreamError) -> Attempt {
         guard isOpen(.reader), let engine else { return try attemptWhileNotOpen(.reader) }
@@ -23,8 +23,8 @@ extension Connection {
         noteEnd(.reader)
     }
 
-    /// A read that our own close or failure woke looks like an end, and so does one after a write took the news of a reset
-    /// away.
+    /// Throws if an apparent end has another cause: our own close or failure woke the read, or an earlier write
+    /// consumed the report of a reset.
     func verifyReadEnd() throws(StreamError) {
         if point.isClosed(.reader) { throw .closed }
         let (error, writeError) = details.withLock { ($0.error, $0.writeError) }
@@ -48,7 +48,7 @@ extension Connection {
         if buffer.byteCount == 0 { return 0 }
         try enter(.reader)
         defer { leave(.reader) }
-        // Waiting inside `recv` costs an eighth less than trying, polling and trying again. But it knows no limit.
+        // Waiting inside `recv` costs an eighth less than trying, polling and trying again, but cannot have a time limit.
         let waits = !hasLimit(.reader)
         let deadline = waits ? nil : deadline(.reader)
         while true {
@@ -60,13 +60,13 @@ extension Connection {
         }
     }
 
-    /// One step of a read that waits as a task. All work is done in functions that do not suspend: what they need does not
-    /// count towards the memory of a parked task.
+    /// One step of a read that waits as a task. The work is done in functions that do not suspend, so that their
+    /// variables do not add to the memory of a suspended task.
     enum ReadStep {
         case done(Int)
         case wait(WaitPoint, Interest, until: Moment?)
 
-        /// How many bytes were read, once it is done.
+        /// The number of bytes read, once done.
         var count: Int {
             if case .done(let count) = self { count } else { 0 }
         }
@@ -197,12 +197,13 @@ extension Connection {
     func block(_ half: StreamHalf, for interest: Interest, until deadline: Moment?) throws(StreamError) {
         guard let place = placeToWait(half) else { return }
         let wake = place.block(half, for: interest, until: deadline)
-        // A transport that wakes without having anything must not hold off the limit.
+        // A transport that wakes without bytes must not defer the limit.
         if wake == .ready, let deadline, Moment.now >= deadline { throw .timedOut }
         try resume(wake, half)
     }
 
-    /// True where a blocked call may sit in the kernel: on an open socket that is ours to shut down, without a limit.
+    /// True if a blocked call may wait in the kernel: on an open owned socket, which close can shut down, without a
+    /// time limit.
     @inline(__always)
     func letsKernelWait(_ half: StreamHalf) -> Bool {
         guard isOpen(half), case .socket = engine else { return false }
@@ -210,14 +211,14 @@ extension Connection {
     }
 }
 
-// MARK: - Sparing the call that is bound to find nothing
+// MARK: - Skipping reads that cannot succeed
 
 extension Connection {
-    /// True if trying now cannot give anything: a read on this TCP socket was short, which emptied it, and neither an edge nor an
-    /// end has been seen since. The wait point forgets that with the first edge, whoever consumes it.
+    /// True if a try cannot yield anything: a read on this TCP socket was short, which emptied it, and neither an edge
+    /// nor an end has been seen since. The wait point clears this at the first edge, whatever call consumes it.
     ///
-    /// Saves one system call per round trip. Only on the loop, where the edges are seen before we run: elsewhere it costs
-    /// more than it saves.
+    /// Saves one system call per round trip. Used only on the loop's thread, where edges are processed before this code
+    /// runs; elsewhere it costs more than it saves.
     @inline(__always)
     private var skipsDoomedRead: Bool {
         point.isDrained && point.loop.isCurrent

@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import Synchronization
 
-/// The writing calls, once for each way of waiting. They differ in nothing else.
+/// The writing calls, once per way of waiting. They differ in nothing else.
 extension Connection {
     /// One try, while inside the writer half.
     @inline(__always)
@@ -50,7 +50,7 @@ extension Connection {
         try blockingFlush()
     }
 
-    /// Waits until what was accepted is on its way.
+    /// Waits until layers have passed down all accepted bytes.
     @available(*, noasync)
     private func blockingFlush() throws(StreamError) {
         while case .wouldBlock(let interest) = try attemptFlush() {
@@ -77,7 +77,7 @@ extension Connection {
 
     @available(*, noasync)
     private func blockingWriteInside(_ bytes: RawSpan, all: Bool) throws(StreamError) -> Int {
-        // The kernel would wait until everything is taken, while one write may give a short count.
+        // The kernel would wait until all bytes are accepted, whereas a single write may return a short count.
         if all, letsKernelWait(.writer) {
             let attempt: Attempt
             do throws(StreamError) {
@@ -123,13 +123,14 @@ extension Connection {
         return progress.written
     }
 
-    /// How far a write that waits as a task has come. As with reading, the work is done in functions that do not suspend.
+    /// The progress of a write that waits as a task. As with reading, the work is done in functions that do not
+    /// suspend.
     private struct WriteProgress {
         let all: Bool
         var written = 0
-        /// Everything is accepted; what a layer holds of it must still go down.
+        /// True once all bytes are accepted and layers must still pass some down.
         var isFlushing = false
-        /// How the last wait ended.
+        /// The result of the last wait.
         var wake = Wake.ready
         var deadline: Moment?
 
@@ -143,7 +144,7 @@ extension Connection {
         case wait(WaitPoint, Interest, until: Moment?)
     }
 
-    /// Writes until done or until it has to be waited for. Leaves the half when it is over, also by throwing.
+    /// Writes until done or until it must wait. Leaves the half when done or when it throws.
     @inline(never)
     private func step(_ progress: inout WriteProgress, _ bytes: RawSpan) throws(StreamError) -> WriteStep {
         do throws(StreamError) {
@@ -181,7 +182,7 @@ extension Connection {
         }
     }
 
-    /// A write that gave up waiting leaves the peer with an unknown part of a message: the stream is of no more use.
+    /// Fails the stream after a write that gave up waiting: the peer has received an unknown part of a message.
     private func failWrite(_ error: StreamError) -> StreamError {
         guard error == .cancelled || error == .timedOut, isOpen(.writer) else { return error }
         failBoth(error)
@@ -239,7 +240,7 @@ extension StreamError {
         StreamError(
             posix: 28,  // ENOSPC
             Sentence(
-                "write.noRoom", "The stream takes no more: %1 of %2 bytes were written.", String(written), String(total)
+                "write.noRoom", "The stream is full: %1 of %2 bytes were written.", String(written), String(total)
             ))
     }
 }

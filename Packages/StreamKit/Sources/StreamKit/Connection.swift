@@ -5,44 +5,45 @@ internal import Synchronization
 /// One direction of a stream.
 typealias StreamHalf = WaitPoint.Half
 
-/// What the two halves of a stream share: the transport, the life cycle, the properties, the clients.
+/// The state shared by the two halves of a stream: transport, life cycle, properties, clients.
 ///
-/// Theory of operation. The wait point guards: a half is entered for the length of a call, so there is one reader and one
-/// writer, and no descriptor goes away under them. Each half's status is an atomic that is read once per call; it says
-/// `open` only after the engine is in its place, and the engine never changes while a half that is open is inside. All
-/// else is behind one lock that no call to the system is made under.
+/// Theory of operation. The wait point is the guard. A call enters its half for its duration, so there is one reader
+/// and one writer, and the descriptor stays open under them. The status of each half is an atomic that is read once per
+/// call. It becomes `open` only after the engine is in its slot, and the engine never changes while an open half is
+/// inside. Everything else is behind one lock, and no system call is made under that lock.
 final class Connection: Sendable {
-    /// How a stream comes by its engine: at once, or step by step.
+    /// How a stream gets its engine: at once or step by step.
     enum Start: Sendable {
         case opened(Engine)
         case continues(any OpeningWork)
     }
 
-    /// What opening begins with.
+    /// The beginning of opening.
     enum Opener: Sendable {
         case work(@Sendable (Connection) throws(StreamError) -> Start)
-        /// A transport of the user's own, which opens itself; and where its wait point is waited at meanwhile.
+        /// A user's own transport, which opens itself, and the half where its wait point is waited at meanwhile.
         case transport(any StreamTransport, waitingAt: StreamHalf)
     }
 
     struct Details {
         /// What ended both halves.
         var error: StreamError?
-        /// What ended the writer alone.
+        /// The error that ended only the writer.
         var writeError: StreamError?
         var properties: StreamProperties
-        /// A transport of the user's own, which answers for its properties from the start.
+        /// A user's own transport, which answers for its properties from the start.
         var transport: (any StreamTransport)?
-        /// While opening goes on: where callers wait, since the wait point itself then belongs to the opening.
+        /// Exists during opening: the point where callers wait, since the wait point itself then belongs to the
+        /// opening.
         var opening: Opening?
         private(set) var audience: StreamAudience?
         var recorder = ReportRecorder()
-        // In the room that the recorder leaves: it counts for streams by the ten thousands.
-        /// ``OwnAddressWatch`` knows this connection.
+        // In the padding after the recorder: size matters for tens of thousands of streams.
+        /// True if ``OwnAddressWatch`` watches this connection.
         var isAddressWatched = false
         var isReaderClosed: Bool
         var isWriterClosed: Bool
-        /// Gone once opening has begun, with everything it holds.
+        /// Released, with everything it holds, when opening begins.
         var opener: Opener?
 
         init(_ opener: Opener, _ properties: StreamProperties, only half: StreamHalf?) {
@@ -62,11 +63,12 @@ final class Connection: Sendable {
     }
 
     let point: WaitPoint
-    /// Where the connection goes, if it was made to go somewhere.
+    /// The target, if the connection was made with one.
     let endpoint: Endpoint?
     let details: Locked<Details>
-    // Unchecked: written before a half's status becomes `open` (a releasing store), or with both halves entered; read only
-    // after that status was seen (an acquiring load) or under the lock. So no read meets a write, and none need be looked for.
+    // Unchecked: written before a half's status becomes `open` (a releasing store) or with both halves entered; read only
+    // after that status was seen (an acquiring load) or under the lock. So reads and writes never overlap, and checking
+    // for it would be wasted.
     @exclusivity(unchecked) private nonisolated(unsafe) var slot: Engine?
     let reader = HalfState()
     let writer = HalfState()
@@ -76,7 +78,7 @@ final class Connection: Sendable {
     private let readerLimit = HalfLimit()
     private let writerLimit = HalfLimit()
 
-    /// - Parameter properties: those that its kind does not honour make opening fail.
+    /// - Parameter properties: properties that the kind does not honour make opening fail.
     init(
         _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
         _ properties: StreamProperties = StreamProperties(), opener: Opener
@@ -90,7 +92,7 @@ final class Connection: Sendable {
         if let half { point.close(half == .reader ? .writer : .reader) }
     }
 
-    /// What the stream is made of.
+    /// The kind of the stream.
     var kind: StreamKind { connectionKind.kind(over: details.withLock { $0.transport }) }
 
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
@@ -102,7 +104,7 @@ final class Connection: Sendable {
         half == .reader ? reader.isOpen : writer.isOpen
     }
 
-    /// The status without the transfers under way.
+    /// The status, disregarding transfers in progress.
     func settledStatus(_ half: StreamHalf) -> StreamStatus {
         half == .reader ? reader.status : writer.status
     }
@@ -111,7 +113,7 @@ final class Connection: Sendable {
         if half == .reader { reader.status = status } else { writer.status = status }
     }
 
-    /// True if the half's transfers may not wait for ever.
+    /// True if the half's transfers have a time limit.
     @inline(__always)
     func hasLimit(_ half: StreamHalf) -> Bool {
         half == .reader ? readerLimit.hasLimit : writerLimit.hasLimit
@@ -144,7 +146,7 @@ extension Connection {
                 return nil
             }
             if details.error != nil {
-                // The other half has begun and failed meanwhile; told of as it would be had it failed a moment later.
+                // The other half has begun and failed meanwhile; report it as if it had failed a moment later.
                 setStatus(.error, half)
                 return nil
             }
@@ -182,7 +184,7 @@ extension Connection {
         }
     }
 
-    /// The end of opening, whatever came of it.
+    /// Ends opening with its result.
     func finishOpening(_ result: Result<Engine, StreamError>) {
         let (opening, unwanted, isWatched) = details.withLock { details -> (Opening?, Engine?, Bool) in
             var unwanted: Engine?
@@ -205,7 +207,7 @@ extension Connection {
         if isWatched { OwnAddressWatch.shared.add(self) }
         if let opening {
             opening.signal([.readable, .writable])
-            // A layer above may have asked where to wait just before, or just after.
+            // A layer above may have read the wait point just before this, or just after.
             engine?.waitPoint.signal([.readable, .writable])
         }
         client(.reader)?.arm()
@@ -249,23 +251,23 @@ extension Connection {
 // MARK: - Failing, ending, waiting
 
 extension Connection {
-    /// Why a half is in error.
+    /// The failure of a half.
     func error(_ half: StreamHalf) -> StreamError? {
         details.withLock { half == .writer ? $0.writeError ?? $0.error : $0.error }
     }
 
-    /// Records a failure of the transport: both halves are in error from now on, but for a write to a peer that is gone.
-    /// Gives the error to throw.
+    /// Records a failure of the transport. Both halves have failed then, except after a write to a peer that no longer
+    /// reads. Returns the error to throw.
     func fail(_ error: StreamError, _ half: StreamHalf) -> StreamError {
-        // A call that was broken by our own close failed because of that.
+        // The call failed because of our own close.
         if point.isClosed(half) { return .closed }
         if error == .busy || error == .cancelled { return error }
         if half == .writer, error.isPOSIX(EPIPE) || error.isPOSIX(ECONNRESET) { return failWriter(error) }
         return failBoth(error)
     }
 
-    /// The peer reads no more. What it sent before is still to be read, such as a server's refusal of what was being
-    /// written (RFC 9112 §9.5).
+    /// Fails the writer only: the peer no longer reads. Bytes that it sent before can still be read, such as a server's
+    /// refusal of a request body (RFC 9112 §9.5).
     private func failWriter(_ error: StreamError) -> StreamError {
         let (kept, change) = details.withLock { details -> (StreamError, StatusChange?) in
             if let first = details.error ?? details.writeError { return (first, nil) }
@@ -276,8 +278,8 @@ extension Connection {
         return kept
     }
 
-    /// Puts every half that was going on into error, and ends the calls that wait on either. Gives the error to throw: the first
-    /// that both halves failed with.
+    /// Fails every half in use and ends the calls that wait on either. Returns the error to throw: the first one that
+    /// failed both halves.
     @discardableResult
     func failBoth(_ error: StreamError) -> StreamError {
         let (kept, change) = details.withLock { details -> (StreamError, StatusChange?) in
@@ -286,7 +288,7 @@ extension Connection {
             return (kept, enterError([.reader, .writer], &details))
         }
         guard let change else { return kept }
-        // A thread that waits in a call to the system is woken by nothing else.
+        // Only a shutdown wakes a thread that waits in a system call.
         if case .socket = change.engine, point.ownership == .owned {
             _ = point.withDescriptor { shutdown($0, CInt(SHUT_RDWR)) }
         }
@@ -294,14 +296,14 @@ extension Connection {
         return kept
     }
 
-    /// A status that has become `error`, and what may have been waiting for anything else.
+    /// A change of status to `error`, with the points where calls may be waiting.
     private struct StatusChange {
         let engine: Engine?
         let opening: Opening?
     }
 
-    /// The one way into `error` for a half that was going on; nil if there was none. Whoever calls it must ``announce(_:)`` what it
-    /// gives, after the lock.
+    /// Sets the status of the given halves that are in use to `error`; nil if there are none. The caller must pass the
+    /// result to ``announce(_:)`` outside the lock. No other function sets `error` for a half in use.
     private func enterError(_ halves: [StreamHalf], _ details: inout Details) -> StatusChange? {
         var hasChanged = false
         for half in halves where [.open, .opening, .atEnd].contains(settledStatus(half)) {
@@ -311,9 +313,9 @@ extension Connection {
         return hasChanged ? StatusChange(engine: engine, opening: details.opening) : nil
     }
 
-    /// Has every waiting call and both clients look at the status.
+    /// Makes all waiting calls and both clients check the status.
     ///
-    /// Invariant: no call waits on a half in error. A wait that begins later finds the signal latched.
+    /// Invariant: no call waits on a half in error. A wait that begins later finds the latched signal.
     private func announce(_ change: StatusChange) {
         point.signal([.readable, .writable])
         if let place = change.engine?.waitPoint, place !== point { place.signal([.readable, .writable]) }
@@ -324,22 +326,22 @@ extension Connection {
 
     var canDrain: Bool { drains.load(ordering: .relaxed) }
 
-    /// Says that the engine is a plain TCP socket.
+    /// Records that the engine is a plain TCP socket.
     func allowDraining() {
         drains.store(true, ordering: .relaxed)
     }
 
-    /// A half to wait on for the connection's sake.
+    /// The half to wait on for the connection as a whole.
     var unclosedHalf: StreamHalf { point.isClosed(.reader) ? .writer : .reader }
 
-    /// The transport said that nothing more comes (or fits).
+    /// Records that the transport has reached its end.
     func noteEnd(_ half: StreamHalf) {
         details.withLock { _ in
             if settledStatus(half) == .open { setStatus(.atEnd, half) }
         }
     }
 
-    /// What a try means on a half that is not open.
+    /// The result of a try on a half that is not open.
     func attemptWhileNotOpen(_ half: StreamHalf) throws(StreamError) -> Attempt {
         switch settledStatus(half) {
         case .notOpen: throw .notOpen
@@ -351,7 +353,7 @@ extension Connection {
         }
     }
 
-    /// Where to wait now; nil if the state has just changed, so that one should try again.
+    /// The point to wait at now; nil if the state has just changed and the caller should try again.
     @inline(__always)
     func placeToWait(_ half: StreamHalf) -> WaitPoint? {
         if isOpen(half) {
@@ -361,20 +363,20 @@ extension Connection {
         return details.withLock { $0.opening }
     }
 
-    /// Where a transport on top of this stream waits. Never a place where no signal can come any more.
+    /// The point where a transport on top of this stream waits. Never a point that can no longer be signalled.
     func placeForLayers(_ half: StreamHalf) -> WaitPoint {
         if let place = placeToWait(half) { return place }
         point.signal([.readable, .writable])  // the state has just changed: the wait ends at once
         return point
     }
 
-    /// Turns the end of a wait into the next step: nothing to throw means try again.
+    /// Converts the end of a wait into the next step: returns if the caller should try again.
     func resume(_ wake: Wake, _ half: StreamHalf) throws(StreamError) {
         switch wake {
         case .ready: return
         case .cancelled: throw .cancelled
         case .timedOut: throw .timedOut
-        // Else a lower stream was closed, which the next try will tell.
+        // Otherwise a lower stream was closed, as the next try will report.
         case .closed: if point.isClosed(half) { throw .closed }
         case .busy: throw .busy
         case .failed(let number): throw StreamError(posix: number)
@@ -391,20 +393,20 @@ extension Connection {
         }
     }
 
-    /// Ends a call on a half; a client is told of what comes next.
+    /// Ends a call on a half and notifies its client.
     @inline(__always)
     func leave(_ half: StreamHalf) {
         point.leave(half)
         if half == .reader ? reader.hasClient : writer.hasClient { didTransfer(half) }
     }
 
-    /// Ends a call on a half that moved nothing.
+    /// Ends a call that transferred nothing.
     func leaveUntouched(_ half: StreamHalf) {
         point.leave(half)
         client(half)?.arm()
     }
 
-    /// The time until which a wait that begins now may last.
+    /// The deadline of a wait that begins now.
     func deadline(_ half: StreamHalf) -> Moment? {
         (half == .reader ? readerLimit.limit : writerLimit.limit).map { .now + $0 }
     }

@@ -1,6 +1,6 @@
 public import EventLoops
 
-/// A one-way flow of bytes that are read: from a file, memory, a connection, or a transport of your own.
+/// A stream of bytes that is read: from a file, memory, a connection, or a custom transport.
 ///
 /// ```swift
 /// let stream = ReadStream(path: "/etc/hostname")
@@ -17,8 +17,9 @@ public import EventLoops
 /// - **scheduled**: ``setClient(_:_:)`` and ``schedule(on:)`` call back on a run loop, queue or event loop;
 /// - **async**: `try await stream.read(into: &buffer)`, ``chunks(of:)``.
 ///
-/// Every member may be called from any thread. One reader at a time: a second gets ``StreamError/busy``. ``close()`` may
-/// come at any time from anywhere and ends a waiting call with ``StreamError/closed``. Replaces `CFReadStream`.
+/// Every member may be called from any thread. Only one read at a time is allowed: a second one throws
+/// ``StreamError/busy``. ``close()`` may be called at any time and ends a waiting call with ``StreamError/closed``.
+/// Replaces `CFReadStream`.
 public final class ReadStream: Sendable {
     let connection: Connection
 
@@ -28,12 +29,12 @@ public final class ReadStream: Sendable {
 
     deinit { connection.close(.reader) }
 
-    /// Begins to open, and returns at once; ``status`` is then `.opening` or `.open`.
+    /// Begins to open and returns at once; ``status`` is then `.opening` or `.open`.
     ///
-    /// Nothing needs to wait for the opening: a read does. Opening either half of a pair starts the one connection.
-    /// Replaces `CFReadStreamOpen`.
+    /// Callers need not wait for the end of opening, since a read does. Opening either half of a pair opens the shared
+    /// connection. Replaces `CFReadStreamOpen`.
     ///
-    /// - Throws: what failed outright (a missing file), or ``StreamError/alreadyOpened``.
+    /// - Throws: a failure that is known at once, such as that of a missing file; ``StreamError/alreadyOpened``.
     public func open() throws(StreamError) {
         try connection.open(.reader)
         if let client = connection.client(.reader) { client.keepAlive(self) }
@@ -41,7 +42,7 @@ public final class ReadStream: Sendable {
 
     /// Waits until the stream is open.
     ///
-    /// - Throws: why it could not be opened.
+    /// - Throws: the reason why it could not be opened.
     public nonisolated(nonsending) func opened() async throws(StreamError) {
         try await connection.opened(.reader)
     }
@@ -52,30 +53,31 @@ public final class ReadStream: Sendable {
         try connection.blockUntilOpened(.reader)
     }
 
-    /// Ends the flow at once and frees what it holds; no event follows. Safe at any time, from any thread, twice.
+    /// Closes the stream at once and releases its resources; no event follows. Idempotent; may be called at any time
+    /// from any thread.
     ///
-    /// The connection of a pair stays for the other half. Replaces `CFReadStreamClose`.
+    /// The connection of a pair remains for the other half. Replaces `CFReadStreamClose`.
     public func close() {
         connection.close(.reader)
     }
 
-    /// How far the stream's life has come; never waits. Replaces `CFReadStreamGetStatus`.
+    /// The stage of the stream's life cycle; never waits. Replaces `CFReadStreamGetStatus`.
     public var status: StreamStatus { connection.status(.reader) }
 
-    /// Why the stream failed; nil while it has not. Replaces `CFReadStreamCopyError`.
+    /// The failure of the stream; nil if it has not failed. Replaces `CFReadStreamCopyError`.
     public var error: StreamError? { connection.status(.reader) == .error ? connection.error(.reader) : nil }
 
-    /// What opening did, step by step. See ``ConnectionReport``.
+    /// The steps of opening the stream. See ``ConnectionReport``.
     public var report: ConnectionReport { connection.report }
 
-    /// The descriptor to give to `poll` or `epoll` of your own, nil if there is none. It stays the stream's.
+    /// The descriptor, for the caller's own `poll` or `epoll`; nil if there is none. It remains the stream's.
     ///
-    /// With TLS, bytes may be available though the descriptor has none: ask ``hasBytesAvailable`` first.
+    /// With TLS, bytes may be available although the descriptor has none: check ``hasBytesAvailable`` first.
     public var descriptor: Int32? {
         connection.isOpen(.reader) ? connection.nativeDescriptor : nil
     }
 
-    /// True if a read would not wait: for bytes, for the end, or for an error. False unless the stream is open.
+    /// True if a read would not wait: because of bytes, the end, or an error. False unless the stream is open.
     ///
     /// Never waits. Replaces `CFReadStreamHasBytesAvailable`.
     public var hasBytesAvailable: Bool {
@@ -92,36 +94,38 @@ public final class ReadStream: Sendable {
 // MARK: - Waiting without reading
 
 extension ReadStream {
-    /// Waits until a read would not wait, and takes nothing: for bytes, for the end, or for what makes a read throw.
+    /// Waits until a read would not wait, because of bytes, the end, or an error. Consumes nothing.
     ///
-    /// - Throws: why the stream failed; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``, and
+    /// - Throws: the failure of the stream; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``;
     ///   ``StreamError/timedOut`` after ``StreamProperty/readLimit``.
     public nonisolated(nonsending) func ready() async throws(StreamError) {
         try await connection.readable()
     }
 
-    /// Waits on the calling thread until a read would not wait, and takes nothing.
+    /// Waits on the calling thread until a read would not wait. Consumes nothing.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func ready() throws(StreamError) {
         try connection.blockUntilReadable()
     }
 
-    /// Where a transport built on this stream waits after a try that gave nil. See ``StreamTransport/waitPoint``.
+    /// The wait point of a transport built on this stream, after a try that returned nil. See
+    /// ``StreamTransport/waitPoint``.
     public var waitPoint: WaitPoint { connection.placeForLayers(.reader) }
 }
 
 // MARK: - Events
 
 extension ReadStream {
-    /// Names who is told of events; one client per stream, a new one replaces the old, nil removes it.
+    /// Sets the client and the events that it receives. A stream has one client: a new one replaces the old one, nil
+    /// removes it.
     ///
-    /// Events come where the stream is scheduled (``schedule(on:)``), in any order of setting, scheduling and opening.
-    /// Replaces `CFReadStreamSetClient`.
+    /// Events are delivered where the stream is scheduled (``schedule(on:)``). Setting a client, scheduling and opening
+    /// may come in any order. Replaces `CFReadStreamSetClient`.
     ///
     /// ```swift
     /// stream.setClient(.all) { stream, event in
     ///     switch event {
-    ///     case .hasBytesAvailable: … // one read does not wait
+    ///     case .hasBytesAvailable: … // the first read does not wait
     ///     case .endEncountered, .errorOccurred: stream.close()
     ///     default: break
     ///     }
@@ -133,15 +137,16 @@ extension ReadStream {
         connection.setClient(.reader, wanted: events, stream: self, client)
     }
 
-    /// Has events told on `target` too; several targets share them, each event is told once.
+    /// Adds `target` as a place where events are delivered. With several targets, each event is delivered once, on one
+    /// of them.
     ///
-    /// A scheduled, open stream is kept alive until closed or unscheduled. Replaces `CFReadStreamScheduleWithRunLoop` and
-    /// `CFReadStreamSetDispatchQueue`.
+    /// A scheduled, open stream is kept alive until it is closed or unscheduled. Replaces
+    /// `CFReadStreamScheduleWithRunLoop` and `CFReadStreamSetDispatchQueue`.
     public func schedule(on target: any DeliveryTarget) {
         connection.schedule(.reader, on: target, stream: self)
     }
 
-    /// Ends the telling on `target`. Harmless if it was not scheduled there, and after close.
+    /// Ends delivery on `target`. Does nothing if the stream is not scheduled there or is closed.
     ///
     /// Replaces `CFReadStreamUnscheduleFromRunLoop`.
     public func unschedule(from target: any DeliveryTarget) {
@@ -158,13 +163,13 @@ extension ReadStream {
         value(named: property.name) as? Value ?? property.defaultValue
     }
 
-    /// What the stream is made of, and which properties it therefore honours.
+    /// The kind of the stream, which determines the properties that it honours.
     public var kind: StreamKind { connection.kind }
 
-    /// Sets a property; nil goes back to the default. Replaces `CFReadStreamSetProperty`.
+    /// Sets a property; nil restores the default. Replaces `CFReadStreamSetProperty`.
     ///
-    /// - Throws: `EINVAL` if the stream's ``kind`` does not honour it, if it is only told, or if it is too late. Nothing has
-    ///   changed then.
+    /// - Throws: `EINVAL` if the stream's ``kind`` does not honour the property, if it is read-only, or if it must be
+    ///   set before opening. Nothing has changed then.
     @inlinable
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
         try setValue(value, for: property.key)

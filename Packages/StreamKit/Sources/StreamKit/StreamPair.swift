@@ -11,12 +11,12 @@ public import HostResolver
 /// pair.close()
 /// ```
 ///
-/// Nothing is looked up or connected before `open()`. Properties set through either half hold for both. The connection ends
-/// when both halves are closed or dropped.
+/// No name lookup or connection begins before `open()`. Properties set through either half apply to both. The
+/// connection ends when both halves are closed or released.
 public struct StreamPair: Sendable {
-    /// What the peer sends.
+    /// The bytes from the peer.
     public let input: ReadStream
-    /// What is sent to the peer.
+    /// The bytes to the peer.
     public let output: WriteStream
 
     init(_ connection: Connection) {
@@ -24,9 +24,9 @@ public struct StreamPair: Sendable {
         output = WriteStream(connection)
     }
 
-    /// A TCP connection to a host's port, by name or numeric address.
+    /// Makes a TCP connection to a port of a host, by name or numeric address.
     ///
-    /// The name is looked up at open; its addresses are tried as RFC 8305 says. Replaces
+    /// The name is looked up when the stream opens; its addresses are tried as RFC 8305 describes. Replaces
     /// `CFStreamCreatePairWithSocketToHost` and `Stream.getStreamsToHost`.
     public init(
         host: String, port: UInt16, properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
@@ -34,7 +34,7 @@ public struct StreamPair: Sendable {
         self.init(Connection(to: .host(host, port: port), properties, loop: loop))
     }
 
-    /// A connection to an address of any kind: TCP or a Unix socket.
+    /// Makes a connection to an address: TCP or a Unix socket.
     ///
     /// Replaces `CFStreamCreatePairWithPeerSocketSignature`.
     public init(
@@ -43,7 +43,7 @@ public struct StreamPair: Sendable {
         self.init(Connection(to: .addresses([address], name: nil), properties, loop: loop))
     }
 
-    /// A TCP connection to a host whose addresses are known; `name` is for TLS and properties.
+    /// Makes a TCP connection to a host with known addresses; `name` is for TLS and properties.
     public init(
         addresses: [SocketAddress], name: String?, properties: StreamProperties = StreamProperties(),
         loop: EventLoop = .shared
@@ -51,13 +51,13 @@ public struct StreamPair: Sendable {
         self.init(Connection(to: .addresses(addresses, name: name), properties, loop: loop))
     }
 
-    /// Streams on a descriptor that is open already: a connected socket, a pipe, a terminal.
+    /// Makes streams on a descriptor that is already open: a connected socket, a pipe, a terminal.
     ///
     /// - Parameters:
-    ///   - descriptor: what to read and write. Its flags are not changed.
-    ///   - ownership: `.borrowed` leaves it open at the end, and never shuts it down; `.owned` closes it. See
+    ///   - descriptor: the descriptor to read and write. Its flags are not changed.
+    ///   - ownership: `.owned` closes it at the end; `.borrowed` leaves it open and never shuts it down. See
     ///     ``StreamProperty/closesDescriptor``.
-    ///   - loop: who watches it.
+    ///   - loop: the loop that watches it.
     ///
     /// Replaces `CFStreamCreatePairWithSocket`.
     public init(descriptor: Int32, ownership: DescriptorOwnership, loop: EventLoop = .shared) {
@@ -65,15 +65,17 @@ public struct StreamPair: Sendable {
         self.init(Connection(adopting: descriptor, as: kind, ownership: ownership, loop: loop))
     }
 
-    /// A transport of your own, both ways.
+    /// Makes streams over a custom transport, in both directions.
     public init(transport: any StreamTransport) {
         self.init(Connection(transport: transport, only: nil))
     }
 
-    /// Two streams in this process: what is written to the one is read from the other, through a buffer of fixed size.
+    /// Makes two connected streams within this process: bytes written to the output are read from the input, through a
+    /// buffer of fixed size.
     ///
-    /// A full buffer makes writes wait. Closing or finishing the writer gives the reader the end after what is buffered;
-    /// closing the reader makes writes fail with `EPIPE`. Replaces `CFStreamCreateBoundPair`.
+    /// Writes wait while the buffer is full. After the writer is closed or finished, the reader receives the buffered
+    /// bytes and then the end. After the reader is closed, writes fail with `EPIPE`. Replaces
+    /// `CFStreamCreateBoundPair`.
     public static func bound(bufferSize: Int = ReadStream.chunkSize, loop: EventLoop = .shared) -> StreamPair {
         let readingPoint = WaitPoint(loop: loop)
         let writingPoint = WaitPoint(loop: loop)
@@ -94,7 +96,7 @@ public struct StreamPair: Sendable {
         self.output = output
     }
 
-    /// Begins to open both halves, and returns at once.
+    /// Begins to open both halves and returns at once.
     public func open() throws(StreamError) {
         try input.open()
         try output.open()
@@ -112,7 +114,7 @@ public struct StreamPair: Sendable {
         (value(named: property.name) as? Value) ?? property.defaultValue
     }
 
-    /// Sets a property of the connection; of a bound pair, on the half that honours it.
+    /// Sets a property of the connection; on a bound pair, of the half that honours it.
     ///
     /// - Throws: as ``ReadStream/set(_:to:)``.
     @inlinable
@@ -134,9 +136,36 @@ public struct StreamPair: Sendable {
         try output.setValue(value, for: key)
     }
 
-    /// The halves are connections of their own, as in a bound pair.
+    /// True if the halves are separate connections, as in a bound pair.
     private var isOfTwo: Bool { input.connection !== output.connection }
 
-    /// What opening did, step by step.
+    /// The steps of opening the connection.
     public var report: ConnectionReport { input.report }
+}
+
+extension StreamPair {
+    /// Makes a TCP connection to a port of a host: to its addresses if they have been looked up, otherwise by name.
+    ///
+    /// The host's present state is kept as ``StreamProperty/remoteHost``; later changes to the host have no effect.
+    /// Replaces `CFStreamCreatePairWithSocketToCFHost`.
+    public init(
+        host: HostLookup, port: UInt16, properties: StreamProperties = StreamProperties(), loop: EventLoop = .shared
+    ) {
+        let host = host.copy()
+        let name = host.names.value?.first
+        if let addresses = host.addresses.value, !addresses.isEmpty || name == nil {
+            let targets = addresses.compactMap(\.ipAddress).map { SocketAddress.ip($0, port: port) }
+            self.init(addresses: targets, name: name, properties: properties, loop: loop)
+        } else {
+            self.init(host: name ?? "", port: port, properties: properties, loop: loop)
+        }
+        input.connection.details.withLock { $0.properties[.remoteHost] = host }
+    }
+}
+
+extension StreamProperty where Value == HostLookup {
+    /// The host that the pair was made with, in its state at that time; nil if the pair was made otherwise.
+    ///
+    /// Replaces `kCFStreamPropertySocketRemoteHost`.
+    public static var remoteHost: Self { .init(setting: "StreamKit.remoteHost", access: .readOnly) }
 }

@@ -1,6 +1,6 @@
 public import EventLoops
 
-/// A one-way flow of bytes that are written: to a file, memory, a connection, or a transport of your own.
+/// A stream of bytes that is written: to a file, memory, a connection, or a custom transport.
 ///
 /// ```swift
 /// let stream = WriteStream(path: "notes.txt", append: true)
@@ -9,9 +9,8 @@ public import EventLoops
 /// stream.close()
 /// ```
 ///
-/// The mirror image of ``ReadStream``, with the same four styles and the same rules for threads. A write that gave up
-/// waiting (cancelled, timed out) leaves the peer with an unknown part of what was offered: the stream is then in error.
-/// Replaces `CFWriteStream`.
+/// The counterpart of ``ReadStream``, with the same four styles and the same rules for threads. A write that is
+/// cancelled or times out has sent an unknown part of its bytes, so the stream fails. Replaces `CFWriteStream`.
 public final class WriteStream: Sendable {
     let connection: Connection
 
@@ -21,7 +20,7 @@ public final class WriteStream: Sendable {
 
     deinit { connection.close(.writer) }
 
-    /// Begins to open, and returns at once; see ``ReadStream/open()``. Replaces `CFWriteStreamOpen`.
+    /// Begins to open and returns at once; see ``ReadStream/open()``. Replaces `CFWriteStreamOpen`.
     public func open() throws(StreamError) {
         try connection.open(.writer)
         if let client = connection.client(.writer) { client.keepAlive(self) }
@@ -29,7 +28,7 @@ public final class WriteStream: Sendable {
 
     /// Waits until the stream is open.
     ///
-    /// - Throws: why it could not be opened.
+    /// - Throws: the reason why it could not be opened.
     public nonisolated(nonsending) func opened() async throws(StreamError) {
         try await connection.opened(.writer)
     }
@@ -40,29 +39,30 @@ public final class WriteStream: Sendable {
         try connection.blockUntilOpened(.writer)
     }
 
-    /// Ends the flow at once and frees what it holds; no event follows. Safe at any time, from any thread, twice.
+    /// Closes the stream at once and releases its resources; no event follows. Idempotent; may be called at any time
+    /// from any thread.
     ///
-    /// It may be used to abort, so it does not end the peer's reading while the other half of a pair is open; that is
-    /// what `finish()` is for. Replaces `CFWriteStreamClose`.
+    /// Closing may mean aborting. It therefore does not end the peer's reading while the other half of a pair is open;
+    /// use `finish()` for that. Replaces `CFWriteStreamClose`.
     public func close() {
         connection.close(.writer)
     }
 
-    /// How far the stream's life has come; never waits. Replaces `CFWriteStreamGetStatus`.
+    /// The stage of the stream's life cycle; never waits. Replaces `CFWriteStreamGetStatus`.
     public var status: StreamStatus { connection.status(.writer) }
 
-    /// Why the stream failed; nil while it has not. Replaces `CFWriteStreamCopyError`.
+    /// The failure of the stream; nil if it has not failed. Replaces `CFWriteStreamCopyError`.
     public var error: StreamError? { connection.status(.writer) == .error ? connection.error(.writer) : nil }
 
-    /// What opening did, step by step. See ``ConnectionReport``.
+    /// The steps of opening the stream. See ``ConnectionReport``.
     public var report: ConnectionReport { connection.report }
 
-    /// The descriptor to give to `poll` or `epoll` of your own, nil if there is none. It stays the stream's.
+    /// The descriptor, for the caller's own `poll` or `epoll`; nil if there is none. It remains the stream's.
     public var descriptor: Int32? {
         connection.isOpen(.writer) ? connection.nativeDescriptor : nil
     }
 
-    /// True if a write would not wait: for room, or for an error. False unless the stream is open.
+    /// True if a write would not wait: because of room or an error. False unless the stream is open.
     ///
     /// Never waits. Replaces `CFWriteStreamCanAcceptBytes`.
     public var canAcceptBytes: Bool {
@@ -77,24 +77,27 @@ public final class WriteStream: Sendable {
 }
 
 extension WriteStream {
-    /// Where a transport built on this stream waits after a try that gave nil. See ``StreamTransport/waitPoint``.
+    /// The wait point of a transport built on this stream, after a try that returned nil. See
+    /// ``StreamTransport/waitPoint``.
     public var waitPoint: WaitPoint { connection.placeForLayers(.writer) }
 }
 
 // MARK: - Events
 
 extension WriteStream {
-    /// Names who is told of events; see ``ReadStream/setClient(_:_:)``. Replaces `CFWriteStreamSetClient`.
+    /// Sets the client and the events that it receives; see ``ReadStream/setClient(_:_:)``. Replaces
+    /// `CFWriteStreamSetClient`.
     public func setClient(_ events: StreamEvents, _ client: (@Sendable (WriteStream, StreamEvent) -> Void)?) {
         connection.setClient(.writer, wanted: events, stream: self, client)
     }
 
-    /// Has events told on `target`; see ``ReadStream/schedule(on:)``. Replaces `CFWriteStreamScheduleWithRunLoop`.
+    /// Adds `target` as a place where events are delivered; see ``ReadStream/schedule(on:)``. Replaces
+    /// `CFWriteStreamScheduleWithRunLoop`.
     public func schedule(on target: any DeliveryTarget) {
         connection.schedule(.writer, on: target, stream: self)
     }
 
-    /// Ends the telling on `target`. Replaces `CFWriteStreamUnscheduleFromRunLoop`.
+    /// Ends delivery on `target`. Replaces `CFWriteStreamUnscheduleFromRunLoop`.
     public func unschedule(from target: any DeliveryTarget) {
         connection.unschedule(.writer, from: target)
     }
@@ -109,13 +112,13 @@ extension WriteStream {
         value(named: property.name) as? Value ?? property.defaultValue
     }
 
-    /// What the stream is made of, and which properties it therefore honours.
+    /// The kind of the stream, which determines the properties that it honours.
     public var kind: StreamKind { connection.kind }
 
-    /// Sets a property; nil goes back to the default. Replaces `CFWriteStreamSetProperty`.
+    /// Sets a property; nil restores the default. Replaces `CFWriteStreamSetProperty`.
     ///
-    /// - Throws: `EINVAL` if the stream's ``kind`` does not honour it, if it is only told, or if it is too late. Nothing has
-    ///   changed then.
+    /// - Throws: `EINVAL` if the stream's ``kind`` does not honour the property, if it is read-only, or if it must be
+    ///   set before opening. Nothing has changed then.
     @inlinable
     public func set<Value>(_ property: StreamProperty<Value>, to value: Value?) throws(StreamError) {
         try setValue(value, for: property.key)

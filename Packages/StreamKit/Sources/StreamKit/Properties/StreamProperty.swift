@@ -1,39 +1,39 @@
-/// The typed name of something a stream can tell or be told.
+/// A typed key for a value of a stream.
 ///
 /// ```swift
 /// try stream.set(.openLimit, to: .seconds(10))
 /// let name = stream[.remoteHostName]
 /// ```
 ///
-/// Packages add their own as static members, as FTP and HTTP streams do. On a pair, a property set through either half
-/// holds for both. Replaces the `kCFStreamProperty…` names.
+/// Packages add their own keys as static members, as FTP and HTTP streams do. On a pair, a property set through either
+/// half applies to both. Replaces the `kCFStreamProperty…` names.
 public struct StreamProperty<Value: Sendable>: Sendable {
-    /// When a property may be set. Reading is allowed at any time, also after close.
+    /// When a property may be set. Reading is allowed at any time, even after close.
     public enum Access: Sendable, Hashable {
-        /// Never; the stream tells it.
+        /// Never; the stream provides the value.
         case readOnly
-        /// Until `open()`.
+        /// Before `open()`.
         case beforeOpen
-        /// At any time until close.
+        /// At any time before close.
         case always
     }
 
-    /// The name under which values are stored; unique among all properties.
+    /// The name of the stored value, unique among all properties.
     public let name: String
 
-    /// When it may be set.
+    /// When the property may be set.
     public let access: Access
 
-    /// What reading gives while nobody has set it.
+    /// The value that is read if none has been set.
     public let defaultValue: Value?
 
-    /// True for a key of the caller's own, which every stream keeps and returns and which changes nothing. False for a
-    /// setting: a stream accepts it only if its ``StreamKind`` lists it.
+    /// True for a key of the caller's own, which every stream keeps and returns, without effect. False for a setting,
+    /// which a stream accepts only if its ``StreamKind`` lists it.
     public let isNote: Bool
 
-    /// Makes a key of the caller's own; give it a name that begins with your package's.
+    /// Makes a key of the caller's own; its name should begin with that of the caller's package.
     ///
-    /// Every stream keeps the value and returns it, unless a ``StreamTransport`` of yours does more with it.
+    /// Every stream keeps and returns the value; a custom ``StreamTransport`` may use it.
     public init(_ name: String, access: Access, default defaultValue: Value? = nil) {
         self.name = name
         self.access = access
@@ -41,11 +41,11 @@ public struct StreamProperty<Value: Sendable>: Sendable {
         isNote = true
     }
 
-    /// Makes a setting: a property that changes what a stream does, and that a stream which does not honour it refuses.
+    /// Makes a setting: a property that changes what a stream does. A stream that does not honour it refuses it.
     ///
-    /// A stream honours it if its ``StreamKind`` has a row for it, or its transport takes it
-    /// (``StreamTransport/setProperty(_:named:)``). All properties of StreamKit, FTPStream and NetKit are settings, except
-    /// those that say otherwise.
+    /// A stream honours it if its ``StreamKind`` has a row for it or its transport accepts it
+    /// (``StreamTransport/setProperty(_:named:)``). The properties of StreamKit, FTPStream and NetKit are settings
+    /// unless documented otherwise.
     public init(setting name: String, access: Access, default defaultValue: Value? = nil) {
         self.name = name
         self.access = access
@@ -65,7 +65,7 @@ public struct StreamProperty<Value: Sendable>: Sendable {
 struct StreamPropertyKey: Sendable {
     let name: String
     let isReadOnly: Bool
-    /// It may be set on an open stream.
+    /// True if it may be set on an open stream.
     let isAlways: Bool
     let isNote: Bool
 
@@ -78,7 +78,7 @@ struct StreamPropertyKey: Sendable {
     }
 }
 
-/// Values of properties, by name: what has been set on a stream, or what is to be set on one.
+/// Values of properties, by name: those of a stream, or those to set on a new one.
 ///
 /// ```swift
 /// var properties = StreamProperties()
@@ -86,24 +86,24 @@ struct StreamPropertyKey: Sendable {
 /// let pair = StreamPair(host: "localhost", port: 80, properties: properties)
 /// ```
 ///
-/// A stream that is made with properties checks them as `set(_:to:)` does: opening one that was given a property of another
-/// kind of stream fails, before anything is done.
+/// A stream made with properties checks them as `set(_:to:)` does: opening fails, before anything else happens, if the
+/// stream's kind does not honour one of them.
 public struct StreamProperties: Sendable {
     private struct Entry: Sendable {
         let key: StreamPropertyKey
         var value: any Sendable
     }
 
-    // So few that looking through them costs less than hashing.
+    // There are so few that a linear search costs less than hashing.
     private var entries: [Entry] = []
 
-    /// No values.
+    /// Makes an empty set of values.
     public init() {}
 
-    /// True if nothing is set.
+    /// True if no value is set.
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// The value that was set, else the property's default.
+    /// The value that was set, otherwise the property's default.
     @inlinable
     public subscript<Value>(property: StreamProperty<Value>) -> Value? {
         get {
@@ -114,17 +114,17 @@ public struct StreamProperties: Sendable {
         set { set(newValue, for: property.key) }
     }
 
-    /// A value by its property's name, for transports; nil if none was set.
+    /// The value of the property with this name, for transports; nil if none was set.
     public func value(named name: String) -> (any Sendable)? {
         index(of: name).map { entries[$0].value }
     }
 
-    /// Takes over all values of `other`.
+    /// Sets all values of `other`.
     mutating func merge(_ other: StreamProperties) {
         for entry in other.entries { set(entry.value, for: entry.key) }
     }
 
-    /// A value by its property's name, for transports: of a setting.
+    /// Sets a setting by its name, for transports.
     public mutating func set(_ value: (any Sendable)?, named name: String) {
         set(value, for: StreamPropertyKey(name: name, isReadOnly: false, isAlways: false, isNote: false))
     }
@@ -145,7 +145,7 @@ public struct StreamProperties: Sendable {
     }
 
     private func index(of name: String) -> Int? {
-        // Not firstIndex(where:), which would copy each value to show it.
+        // Not firstIndex(where:), which would copy each value for the closure.
         entries.withUnsafeBufferPointer { entries in
             entries.indices.first { entries[$0].key.name == name }
         }

@@ -1,7 +1,8 @@
 internal import EventLoops
 internal import Glibc
 
-/// The transport of a stream, with the two that matter for speed spelled out: a switch instead of a witness call.
+/// The transport of a stream. The two cases that matter for speed are listed, so that a call is a switch rather than a
+/// witness call.
 enum Engine: Sendable {
     /// A connected stream socket: the bottom of most stacks.
     case socket(WaitPoint)
@@ -33,7 +34,7 @@ enum Engine: Sendable {
         }
     }
 
-    /// As `tryRead`, for a stream's own call: the bytes of a layer count against the turn of the stream's point.
+    /// As `tryRead`, for a stream's own call: the bytes read from a layer count against the turn of the stream's point.
     @inline(__always)
     func tryRead(into buffer: inout MutableRawSpan, countingAt stream: WaitPoint) throws(StreamError) -> Attempt {
         switch self {
@@ -43,8 +44,8 @@ enum Engine: Sendable {
         }
     }
 
-    /// As `tryRead`, but may wait in the system call: on a socket of ours, since only such a one is shut down by
-    /// `WaitPoint.close(_:)`, which wakes the call.
+    /// As `tryRead`, but may wait in the system call. That is possible only on an owned socket, which
+    /// `WaitPoint.close(_:)` shuts down to wake the call.
     @inline(__always)
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         switch self {
@@ -54,7 +55,7 @@ enum Engine: Sendable {
         }
     }
 
-    /// Hands down what is held; a socket holds nothing.
+    /// Passes down bytes that a layer holds; a socket holds none.
     @inline(__always)
     func tryFlush() throws(StreamError) -> Attempt {
         switch self {
@@ -107,7 +108,7 @@ extension Engine {
         }
     }
 
-    /// Says farewell; a socket says nothing.
+    /// Sends the layer's closing message, such as close_notify; a socket has none.
     func close() {
         switch self {
         case .socket: break
@@ -118,7 +119,7 @@ extension Engine {
 }
 
 extension WaitPoint {
-    /// Counts what a layer's read moved (``countBytes(_:_:)``); returns the attempt.
+    /// Counts the bytes that a layer's read moved (``countBytes(_:_:)``); returns the attempt.
     @inline(__always)
     fileprivate func count(_ attempt: Attempt) -> Attempt {
         if case .moved(let count) = attempt { countBytes(count, .reader) }
