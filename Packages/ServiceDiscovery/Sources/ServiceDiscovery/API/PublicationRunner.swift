@@ -18,6 +18,8 @@ final class PublicationRunner: DiscoveryFeedSource, DiscoverySink {
 
     init(_ advertisement: ServiceAdvertisement, backend: any DiscoveryBackend) throws(ServiceDiscoveryError) {
         self.backend = backend
+        // Here for all engines: none can send a larger record, and a daemon's library may cut its length off.
+        try advertisement.record.checkPublishedSize()
         let operation = try backend.publish(advertisement, sink: self)
         state.withLock { $0.operation = operation }
     }
@@ -43,6 +45,7 @@ final class PublicationRunner: DiscoveryFeedSource, DiscoverySink {
         guard let operation = state.withLock({ $0.isOver ? nil : $0.operation }) else {
             throw ServiceDiscoveryError(.invalidated)
         }
+        try record.checkPublishedSize()
         try backend.update(operation, record: record)
     }
 

@@ -20,8 +20,9 @@ public final class ServicePublisher: Sendable {
 
     /// Begins to publish; the service is visible about a second later.
     ///
-    /// - Throws: ``ServiceDiscoveryError`` for a name, type or record that cannot be published, if this engine publishes the
-    ///   name already and renaming is not wanted, or if the engine cannot begin.
+    /// - Throws: ``ServiceDiscoveryError`` for a name or type that cannot be published, if this engine publishes the name already
+    ///   and renaming is not wanted, or if the engine cannot begin; ``ServiceDiscoveryError/Code-swift.struct/invalidRecord``
+    ///   for a record over ``TXTRecord/largestPublishedSize``.
     public init(
         _ advertisement: ServiceAdvertisement, engine: DiscoveryEngine = .automatic
     ) throws(ServiceDiscoveryError) {
@@ -62,7 +63,9 @@ public final class ServicePublisher: Sendable {
 
     /// Announces another TXT record. Replaces `CFNetServiceSetTXTData`.
     ///
-    /// - Throws: ``ServiceDiscoveryError`` if the engine refuses it, or after ``stop()``.
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` for a record over ``TXTRecord/largestPublishedSize``,
+    ///   or if the engine refuses it, after which the old record stands; ``ServiceDiscoveryError/Code-swift.struct/invalidated``
+    ///   after ``stop()``.
     public func update(_ record: TXTRecord) throws(ServiceDiscoveryError) {
         try runner.update(record)
     }

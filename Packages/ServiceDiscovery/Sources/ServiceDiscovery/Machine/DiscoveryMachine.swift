@@ -111,7 +111,6 @@ struct DiscoveryMachine {
             throw ServiceDiscoveryError(
                 .unsupported, name: advertisement.domain?.description, detail: "publishing outside local.")
         }
-        try Self.check(advertisement.record)
         var instance = try ServiceInstance(name: advertisement.name, type: advertisement.type)
         if isTaken(instance, by: nil) {
             guard advertisement.renamesOnConflict else {
@@ -130,11 +129,9 @@ struct DiscoveryMachine {
 
     /// Announces another TXT record for a service that is published.
     ///
-    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` for a record too large to send, after which the
-    ///   old one stands; ``ServiceDiscoveryError/Code-swift.struct/invalidated`` if the operation is over.
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidated`` if the operation is over.
     mutating func update(_ id: Int, record: TXTRecord, now: DiscoveryTime) throws(ServiceDiscoveryError) {
         guard registrations[id] != nil else { throw ServiceDiscoveryError(.invalidated) }
-        try Self.check(record)
         registrations[id]?.advertisement.record = record
         for index in links.keys.sorted() { publish(id, on: index, pause: .zero, now: now) }
         collect(now: now)
@@ -202,14 +199,6 @@ struct DiscoveryMachine {
 // MARK: - Inside
 
 extension DiscoveryMachine {
-    /// Refuses a TXT record that does not fit into a packet together with the names and the other records of its service.
-    private static func check(_ record: TXTRecord) throws(ServiceDiscoveryError) {
-        guard record.size + 512 <= MulticastRules.largestPayload else {
-            throw ServiceDiscoveryError(
-                .invalidRecord, detail: "\(record.size) bytes do not fit into a multicast DNS packet")
-        }
-    }
-
     private func isMeant(_ interface: String?, _ index: UInt32) -> Bool {
         interface == nil || links[index]?.link.name == interface
     }

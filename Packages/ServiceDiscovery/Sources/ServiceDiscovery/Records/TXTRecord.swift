@@ -8,14 +8,17 @@
 /// ```
 ///
 /// Keys are printable ASCII without `=` and compared without case; 9 letters or fewer are advised. Values are any bytes.
-/// A key and its value, with the `=` between them, take at most 255 bytes, and all together at most 65 535; over
-/// ``advisedSize`` a record does not fit into one packet on most networks (RFC 6763 §6). Everybody on the network can
-/// read it.
+/// A key and its value, with the `=` between them, take at most 255 bytes, and all together at most 65 535. A record over
+/// ``largestPublishedSize`` cannot be published, and one over ``advisedSize`` does not fit into one packet on most networks
+/// (RFC 6763 §6). Everybody on the network can read it.
 public struct TXTRecord: Sendable {
     /// Most bytes of one key, `=` and value (RFC 6763 §6.1).
     public static let longestEntry = 255
     /// Most bytes of a whole record, with a byte of length before each entry.
     public static let largestSize = 65_535
+    /// Most bytes of a record that is published: one packet of multicast DNS, of at most 9,000 bytes with its headers
+    /// (RFC 6762 §17), holds it together with the names and the location of its service.
+    public static let largestPublishedSize = MulticastRules.largestPayload - 512
     /// What a record should stay below (RFC 6763 §6.2).
     public static let advisedSize = 1_300
 
@@ -96,6 +99,14 @@ public struct TXTRecord: Sendable {
 
     /// Bytes on the wire.
     public var size: Int { entries.isEmpty ? 1 : entries.reduce(0) { $0 + Self.size(of: $1) } }
+
+    /// Throws ``ServiceDiscoveryError/Code-swift.struct/invalidRecord`` for a record over ``largestPublishedSize``.
+    func checkPublishedSize() throws(ServiceDiscoveryError) {
+        guard size > Self.largestPublishedSize else { return }
+        throw ServiceDiscoveryError(
+            .invalidRecord,
+            detail: "\(size) bytes do not fit into a multicast DNS packet; at most \(Self.largestPublishedSize)")
+    }
 
     private mutating func append(_ key: String, _ value: [UInt8]?) throws(ServiceDiscoveryError) {
         guard place(of: key) == nil else { throw Self.invalid(key, "the key occurs twice") }
