@@ -83,6 +83,20 @@ extension ListingEntry {
         return nameBytes
     }
 
+    /// About how much memory the entry takes, with its texts, in bytes: for callers that gather many.
+    public var memorySize: Int {
+        MemoryLayout<Self>.stride + Self.storageSize(nameBytes.count) + Self.storageSize(factBytes.count)
+            + Self.storageSize(linkTargetBytes?.count ?? 0) + Self.storageSize(owner) + Self.storageSize(group)
+    }
+
+    /// The memory of an array, with its header and what the allocator adds.
+    private static func storageSize(_ count: Int) -> Int { count == 0 ? 0 : count + 48 }
+
+    private static func storageSize(_ text: String?) -> Int {
+        guard let count = text?.utf8.count, count > 15 else { return 0 }  // a short string lies in the entry itself
+        return storageSize(count)
+    }
+
     static func text(_ bytes: ArraySlice<UInt8>) -> String {
         if let text = try? UTF8Span(validating: bytes.span) { return String(copying: text) }
         var text = ""

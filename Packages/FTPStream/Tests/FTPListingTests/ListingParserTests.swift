@@ -149,4 +149,22 @@ struct ListingParserTests {
             }
         }
     }
+
+    @Test func theMemoryOfAnEntryIncludesItsTexts() throws {
+        let owner = String(repeating: "o", count: 100)
+        let name = [UInt8](repeating: UInt8(ascii: "n"), count: 10_000)
+        func size(_ line: String) throws -> Int {
+            try #require(try ListingParser.entries(of: Array(line.utf8), Self.options).first).memorySize
+        }
+        let stride = MemoryLayout<ListingEntry>.stride
+        #expect((stride + 1...stride + 100).contains(ListingEntry(nameBytes: [0x61]).memorySize))
+        #expect((stride + 10_000...stride + 11_000).contains(ListingEntry(nameBytes: name).memorySize))
+        let unix = " 1 ann staff 12 Mar 4 2019 notes.txt"
+        let short = try size("-rw-r--r--" + unix)
+        #expect(try size("-rw-r--r--" + unix.replacing("ann", with: owner)) >= short + 80)
+        #expect(try size("-rw-r--r--" + unix.replacing("staff", with: owner)) >= short + 80)
+        #expect(try size("lrwxrwxrwx" + unix + " -> \(owner)") >= short + 80)
+        let facts = try size("type=file; x")
+        #expect(try size("type=file;x.y=\(owner); x") >= facts + 80)
+    }
 }

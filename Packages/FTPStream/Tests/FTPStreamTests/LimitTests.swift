@@ -53,21 +53,40 @@ struct LimitTests {
         let server = try CommandServer(content: Self.facts)
         let client = try client(server)
         let count = Self.facts.count
-        #expect(try await client.list("", atMost: 100, bytes: count).count == 100)
-        let many = await #expect(throws: StreamError.self) { try await client.list("", atMost: 99, bytes: count) }
+        let entries = try await client.list("", memory: 1 << 20, bytes: count)
+        #expect(entries.count == 100)
+        let memory = entries.reduce(0) { $0 + $1.memorySize + MemoryLayout<ListingEntry>.stride }
+        #expect(try await client.list("", memory: memory, bytes: count) == entries)
+        let many = await #expect(throws: StreamError.self) {
+            _ = try await client.list("", memory: memory - 1, bytes: count)
+        }
         #expect(many?.sentence.key == "ftp.entries")
-        let long = await #expect(throws: StreamError.self) { try await client.list("", atMost: 100, bytes: count - 1) }
+        let long = await #expect(throws: StreamError.self) {
+            _ = try await client.list("", memory: memory, bytes: count - 1)
+        }
         #expect(long?.sentence.key == "ftp.listingLength")
-        var entries = 0
-        for try await _ in client.entries("") { entries += 1 }
-        #expect(entries == 100)
+        var found: [ListingEntry] = []
+        for try await entry in client.entries("") { found.append(entry) }
+        #expect(found == entries)
+    }
+
+    /// What large directories look like, in the formats of common servers.
+    @Test(arguments: [
+        "-rw-r--r--   1 owner    group      123456 Jan 01 12:00 a-name-of-30-bytes-or-so-%d.txt",
+        "modify=20240101120000;perm=adfrw;size=123456;type=file;unique=801U%d;UNIX.group=1000;UNIX.groupname=ftp;"
+            + "UNIX.mode=0644;UNIX.owner=1000;UNIX.ownername=ftp; file%d.txt",
+    ])
+    func fiftyThousandEntriesFitByDefault(_ format: String) throws {
+        let line = format.replacing("%d", with: "1234567")
+        let entry = try #require(try ListingParser.entries(of: Array(line.utf8), ListingOptions(now: 0)).first)
+        #expect(50_000 * (entry.memorySize + MemoryLayout<ListingEntry>.stride) <= FTPClient.listMemoryLimit)
     }
 
     /// Lines that are no entries count, too: they would be read for ever.
     @Test func linesWithoutEntriesCountTowardsTheLimit() async throws {
         let server = try CommandServer(content: Array(String(repeating: "total 0\r\n", count: 1000).utf8))
         let client = try client(server)
-        let error = await #expect(throws: StreamError.self) { try await client.list("", atMost: 10, bytes: 1000) }
+        let error = await #expect(throws: StreamError.self) { try await client.list("", memory: 10, bytes: 1000) }
         #expect(error?.sentence.key == "ftp.listingLength")
     }
 

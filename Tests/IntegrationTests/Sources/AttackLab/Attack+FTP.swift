@@ -19,8 +19,15 @@ extension Attack {
             "ftp-reply", "a reply of ever more lines", origin: "CVE-2018-1000300", ending: .failure, on: .client(fetch)),
         Attack("ftp-reply-line", "a reply without a line end", ending: .failure, on: .client(fetch)),
         Attack("ftp-file", "a file without an end, at full speed", on: .client(fetch)),
-        Attack("ftp-listing", "a listing without an end", on: .client(list)),
-        Attack("ftp-listing-names", "a listing of names of 16,000 bytes", on: .client(list)),
+        Attack("ftp-listing", "a listing without an end", result: FTPClient.listMemoryLimit, on: .client(list)),
+        Attack(
+            "ftp-listing-names", "a listing of names of 16,000 bytes", result: FTPClient.listMemoryLimit,
+            on: .client(list)),
+        Attack(
+            "ftp-listing-entries", "a listing without an end, read entry by entry", mode: "ftp-listing",
+            on: .client { scene in
+                try await scene.limited { for try await _ in try client(scene).entries() {} }
+            }),
         Attack("ftp-listing-line", "a listing without a line end", on: .client(list)),
         Attack(
             "ftp-tree", "directories of ever more directories",

@@ -44,10 +44,12 @@ public struct Attack: Sendable {
     let mode: String
     let victim: Victim
     let ending: Ending
+    /// How much memory the operation fills with its result, in bytes: the default limit of the array that the victim asks for.
+    let result: Int
 
     init(
         _ name: String, _ summary: String, origin: String = "", by program: Program = .script, mode: String? = nil,
-        ending: Ending = .either, on victim: Victim
+        ending: Ending = .either, result: Int = 0, on victim: Victim
     ) {
         self.name = name
         self.summary = summary
@@ -55,6 +57,7 @@ public struct Attack: Sendable {
         self.program = program
         self.mode = mode ?? name
         self.ending = ending
+        self.result = result
         self.victim = victim
     }
 

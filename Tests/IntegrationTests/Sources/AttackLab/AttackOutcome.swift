@@ -2,7 +2,7 @@
 public struct AttackOutcome: Sendable {
     /// Timers may be so late, as the median of the runs: 50 ms.
     public static let latenessBar = 50.0
-    /// The memory may grow by so much: 16 MiB.
+    /// The memory may grow by so much beside the result that the victim asks for: 16 MiB.
     public static let growthBar = 16 << 20
     /// A time limit of 2 s must be kept within half a second.
     public static let slowestBar = 2.5
@@ -46,7 +46,7 @@ public struct AttackOutcome: Sendable {
     public var missed: [String] {
         var missed: [String] = []
         if lateness > Self.latenessBar { missed.append("lateness") }
-        if growth > Self.growthBar { missed.append("growth") }
+        if growth > Self.growthBar + attack.result { missed.append("growth") }
         if slowest > Self.slowestBar { missed.append("limit") }
         if !honestLoadFinished { missed.append("honest load") }
         if !breaches.isEmpty { missed.append("breach") }

@@ -85,19 +85,24 @@ public final class FTPClient: Sendable {
 
     /// What is in a directory, without the directory itself and the one above, all at once.
     ///
-    /// - Throws: what the server refuses, a listing with a line beyond all measure, and one of more than ``entryLimit`` entries or
-    ///   ``listingLimit`` bytes.
+    /// The entries of a large directory are better read one by one (``entries(_:)``), which takes no more memory than one.
+    ///
+    /// - Throws: what the server refuses, a listing with a line beyond all measure, and one of more than ``listingLimit`` bytes or
+    ///   whose entries take more than ``listMemoryLimit``.
     public nonisolated(nonsending) func list(_ path: FTPPath = "") async throws(StreamError) -> [ListingEntry] {
-        try await list(path, atMost: FTPClient.entryLimit, bytes: FTPClient.listingLimit)
+        try await list(path, memory: FTPClient.listMemoryLimit, bytes: FTPClient.listingLimit)
     }
 
     nonisolated(nonsending) func list(
-        _ path: FTPPath, atMost entryLimit: Int, bytes listingLimit: Int
+        _ path: FTPPath, memory memoryLimit: Int, bytes listingLimit: Int
     ) async throws(StreamError) -> [ListingEntry] {
         var entries: [ListingEntry] = []
+        var used = 0
         for try await entry in FTPEntries(client: self, path: path, byteLimit: listingLimit) {
-            guard entries.count < entryLimit else {
-                throw StreamError(domain: .ftp, code: 200, .tooManyEntries(entryLimit))
+            // While the array grows, there are two of it.
+            used += entry.memorySize + MemoryLayout<ListingEntry>.stride
+            guard used <= memoryLimit else {
+                throw StreamError(domain: .ftp, code: 200, .tooManyEntries(memoryLimit))
             }
             entries.append(entry)
         }
@@ -107,8 +112,9 @@ public final class FTPClient: Sendable {
     /// What is in a directory, as it comes: for directories of any size.
     public func entries(_ path: FTPPath = "") -> FTPEntries { FTPEntries(client: self, path: path, byteLimit: nil) }
 
-    /// The most entries that ``list(_:)`` gathers, so that a listing without end cannot take all memory: 1,000,000.
-    public static let entryLimit = 1_000_000
+    /// The most memory that ``list(_:)`` fills with entries, in bytes: 32 MiB, for about 50,000 entries with many facts or 80,000
+    /// with few. ``entries(_:)`` keeps none of them.
+    public static let listMemoryLimit = 32 << 20
 
     /// The most bytes of a listing that ``list(_:)`` reads: 64 MiB. ``entries(_:)`` reads listings of any length.
     public static let listingLimit = 64 << 20
@@ -230,7 +236,9 @@ extension StreamError {
 
 extension Sentence {
     fileprivate static func tooManyEntries(_ limit: Int) -> Sentence {
-        Sentence("ftp.entries", "The directory has more than %1 entries; read them one at a time.", "\(limit)")
+        Sentence(
+            "ftp.entries", "The entries of the directory take more than %1 bytes of memory; read them one at a time.",
+            "\(limit)")
     }
 
     fileprivate static func noAnswer(_ command: String) -> Sentence {

@@ -5,8 +5,9 @@ struct TreeDirectory: Sendable, Hashable {
     /// 0 for the outermost.
     var depth: Int
 
-    /// About how much memory it takes, in bytes.
-    var size: Int { MemoryLayout<Self>.stride + remote.bytes.count + local.utf8.count }
+    /// About how much memory it takes, in bytes: twice its own, since there are two arrays while one grows, and that of both
+    /// paths, each with a header and what the allocator adds.
+    var size: Int { 2 * MemoryLayout<Self>.stride + remote.bytes.count + local.utf8.count + 2 * 48 }
 }
 
 /// The directories of a tree that were found and are not yet entered, the last found first, in a bounded amount of memory.
