@@ -77,7 +77,8 @@ struct EpollSet: ~Copyable, Sendable {
     /// Nil, or the `errno` that stood against it: EPERM for what can always be read (plain files).
     borrowing func add(_ descriptor: CInt, for point: WaitPoint) -> CInt? {
         var event = epoll_event()
-        event.events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        event.events =
+            EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLPRI.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         let reference = Unmanaged.passRetained(point)
         event.data.ptr = reference.toOpaque()
         guard epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
@@ -137,7 +138,9 @@ extension WaitPoint {
         var interest: Interest = []
         if ending || mask & EPOLLIN.rawValue != 0 { interest.insert(.readable) }
         if mask & (EPOLLOUT.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { interest.insert(.writable) }
-        if ending { noteEnding() }
+        if ending || mask & EPOLLPRI.rawValue != 0 {
+            note(isEnding: ending, isUrgent: mask & EPOLLPRI.rawValue != 0)
+        }
         signal(interest)
     }
 }

@@ -75,7 +75,8 @@ open class WaitPoint: @unchecked Sendable {
     /// The number that the loop watches, or one of ``Watching``.
     final let watched = Atomic<CInt>(Watching.notYet)
     final let state = Atomic<UInt32>(0)
-    private final let ending = Atomic<Bool>(false)
+    /// What epoll has reported once and for all: bits of ``Report``.
+    private final let reports = Atomic<UInt8>(0)
     /// How many transfers in a row did not wait.
     private final let readerTransfers = Atomic<UInt8>(0)
     private final let writerTransfers = Atomic<UInt8>(0)
@@ -162,12 +163,20 @@ open class WaitPoint: @unchecked Sendable {
         }
     }
 
+    /// Bits of what epoll reports beside edges.
+    private enum Report {
+        static let ending: UInt8 = 1
+        static let urgent: UInt8 = 2
+    }
+
     /// True once the peer ended or failed the connection, as far as epoll has said.
     @inline(__always)
-    public final var isEnding: Bool { ending.load(ordering: .acquiring) }
+    public final var isEnding: Bool { reports.load(ordering: .acquiring) & Report.ending != 0 }
 
-    final func noteEnding() {
-        ending.store(true, ordering: .releasing)
+    /// Notes that epoll has reported the end or a failure of the connection, or urgent data.
+    final func note(isEnding: Bool, isUrgent: Bool) {
+        reports.bitwiseOr(
+            (isEnding ? Report.ending : 0) | (isUrgent ? Report.urgent : 0), ordering: .acquiringAndReleasing)
     }
 
     /// Wakes the calls and the observers that wait for any of these, on both halves; latched where none does.
@@ -179,9 +188,13 @@ open class WaitPoint: @unchecked Sendable {
         if writerWatch.hasRoom(for: interest) { writerWatch.signal(interest) }
     }
 
-    /// Signals in the loop's next turn, after the loop has looked at its descriptors and timers: for a call that has done
-    /// its share of work for this turn though there may be more.
+    /// Signals in the loop's next turn, after the loop has looked at its descriptors and timers, and not before: for a call that
+    /// has done its share of work for this turn though there may be more.
+    ///
+    /// An edge that is latched would end the wait at once. It is taken back, as the signal stands for it, too.
     public final func signalNextTurn(_ interest: Interest) {
+        reader.withdraw(interest)
+        writer.withdraw(interest)
         loop.execute { [self] in signal(interest) }
     }
 }
@@ -197,8 +210,11 @@ extension WaitPoint {
 
     /// True if a read now is bound to find nothing: no edge and no end has been seen since ``noteDrained()``, and the reader
     /// has not waited since. An edge that is still to come ends a wait.
+    ///
+    /// False for good once urgent data were seen: a read stops in front of them (RFC 9293 §3.8.5), so a short read does not mean
+    /// that nothing follows.
     @inline(__always)
-    public final var isDrained: Bool { reader.isDrained && !isEnding }
+    public final var isDrained: Bool { reader.isDrained && reports.load(ordering: .acquiring) == 0 }
 }
 
 // MARK: - The budget of a turn

@@ -119,6 +119,17 @@ struct Waiter: ~Copyable {
         }
     }
 
+    /// Takes latched edges back. A waiter that is parked is not affected.
+    func withdraw(_ interest: Interest) {
+        var seen = word.load(ordering: .acquiring)
+        while seen <= Waiter.tags, seen & interest.rawValue & Waiter.bits != 0 {
+            let (done, now) = word.compareExchange(
+                expected: seen, desired: seen & ~(interest.rawValue & Waiter.bits), ordering: .acquiringAndReleasing)
+            if done { return }
+            seen = now
+        }
+    }
+
     /// Takes a watcher back that has not been woken; true if it was still there.
     @discardableResult
     func unpark(_ watcher: Watcher) -> Bool {

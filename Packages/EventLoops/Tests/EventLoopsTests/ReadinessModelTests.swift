@@ -236,6 +236,25 @@ extension EventLoopsTests {
             #expect(order == [0, 1])
         }
 
+        /// An edge that is latched already does not end the wait before the turn does.
+        @Test(arguments: [WaitPoint.Half.reader, .writer])
+        func aWaitForTheNextTurnLastsUntilThen(_ half: WaitPoint.Half) async {
+            let loop = EventLoop.forTest("later")
+            defer { loop.shutdown() }
+            let point = WaitPoint(loop: loop)
+            let wasElsewhere = Locked(false)
+            await Task(executorPreference: loop) {
+                point.signal([.readable, .writable])
+                point.signalNextTurn([.readable, .writable])
+                loop.execute { wasElsewhere.withLock { $0 = true } }
+                let wake =
+                    half == .reader
+                    ? await point.readerWait(for: .readable, until: nil)
+                    : await point.writerWait(for: .writable, until: nil)
+                #expect(wake == .ready && wasElsewhere.withLock { $0 })
+            }.value
+        }
+
         @Test func aTurnIsSpentAfterSoManyTransfersAndOnTheLoopOnly() async {
             let loop = EventLoop.forTest("budget")
             defer { loop.shutdown() }

@@ -7,7 +7,7 @@ import Testing
 extension EventLoopsTests {
     @Suite struct WaiterTests {
         private enum Step: CaseIterable {
-            case signalRead, signalWrite, signalBoth, parkForRead, parkForWrite, parkForAny, unpark, drain
+            case signalRead, signalWrite, signalBoth, parkForRead, parkForWrite, parkForAny, unpark, drain, withdrawRead
         }
 
         /// Testing's macros want something that can be copied.
@@ -19,6 +19,7 @@ extension EventLoopsTests {
             var isDrained: Bool { waiter.isDrained }
             func hasRoom(for interest: Interest) -> Bool { waiter.hasRoom(for: interest) }
             func noteDrained() { waiter.noteDrained() }
+            func withdraw(_ interest: Interest) { waiter.withdraw(interest) }
             func signal(_ interest: Interest) { waiter.signal(interest) }
             func park(_ watcher: Watcher, for interest: Interest) -> Waiter.Parking {
                 waiter.park(watcher, for: interest)
@@ -55,6 +56,10 @@ extension EventLoopsTests {
                 if parked == nil, !latched.contains(.readable) { isDrained = true }
             }
 
+            mutating func withdraw(_ interest: Interest) {
+                latched.subtract(interest)
+            }
+
             mutating func unpark() -> Bool {
                 defer { parked = nil }
                 return parked != nil
@@ -86,6 +91,9 @@ extension EventLoopsTests {
                 case .drain:
                     place.noteDrained()
                     model.drain()
+                case .withdrawRead:
+                    place.withdraw(.readable)
+                    model.withdraw(.readable)
                 }
                 #expect(place.isDrained == model.isDrained, "\(steps)")
                 #expect(watcher.count == model.fired, "\(steps)")

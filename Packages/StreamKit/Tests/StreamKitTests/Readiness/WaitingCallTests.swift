@@ -37,6 +37,33 @@ import Testing
         near.close()
     }
 
+    /// A read stops in front of urgent data (RFC 9293 §3.8.5). That it was short does not mean that nothing follows.
+    @Test func aReadFindsWhatFollowsUrgentData() async throws {
+        let loop = EventLoop(name: "urgent")
+        defer { loop.shutdown() }
+        let (near, far) = try await tcpPair(loop: loop)
+        let reading = Task(executorPreference: loop) {
+            var pieces: [[UInt8]] = []
+            while pieces.joined().count < 6 { pieces.append(try await near.input.read(upTo: 100)) }
+            return pieces
+        }
+        while !near.input.connection.point.isInside(.reader) { await Task.yield() }
+        // The reader waits, and all is there when the loop looks again: one edge.
+        let sent = DispatchSemaphore(value: 0)
+        await withCheckedContinuation { continuation in
+            loop.execute {
+                continuation.resume()
+                sent.wait()
+            }
+        }
+        try await far.sendAll([1, 2, 3])
+        #expect(try far.using { send($0, [99] as [UInt8], 1, Int32(MSG_OOB)) } == 1)
+        try await far.sendAll([4, 5, 6])
+        sent.signal()
+        #expect(try await reading.value == [[1, 2, 3], [4, 5, 6]])
+        near.close()
+    }
+
     enum Waiting: CaseIterable { case task, thread, threadInTheKernel }
 
     /// A failed write ends a waiting read, however it waits.
@@ -194,6 +221,28 @@ import Testing
         #expect(isSpent == WaitPoint.transfersPerTurn - 1)
         // The wait that follows ends in the next turn.
         try await left.wait(.reader, for: .readable, until: nil)
+        right.invalidate()
+        left.invalidate()
+    }
+
+    /// Another job of the loop runs after each budget, also where an edge is latched each time.
+    @Test func aSocketWithAnEdgeLatchedLetsTheLoopGoOn() async throws {
+        let loop = EventLoop(name: "latched")
+        defer { loop.shutdown() }
+        let (left, right) = try Socket.pair(.datagram, loop: loop)
+        let wasElsewhere = Locked(false)
+        let transfers = try await Task(executorPreference: loop) { () async throws -> Int in
+            loop.execute { wasElsewhere.withLock { $0 = true } }
+            var transfers = 0
+            while !wasElsewhere.withLock({ $0 }), transfers < 3 * WaitPoint.transfersPerTurn {
+                #expect(try right.trySend(([1] as [UInt8]).span.bytes) == 1)
+                left.point.signal(.readable)
+                _ = try await left.receive(upTo: 1)
+                transfers += 1
+            }
+            return transfers
+        }.value
+        #expect(transfers <= WaitPoint.transfersPerTurn)
         right.invalidate()
         left.invalidate()
     }
