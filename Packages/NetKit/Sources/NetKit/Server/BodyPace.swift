@@ -1,4 +1,4 @@
-/// How fast a client must send a request's body: on average at some rate, after a first while that is free.
+/// How fast a client must send a request's body, or take a response's: on average at some rate, after a first while that is free.
 ///
 /// Only waiting counts, so a handler may take its time; and every byte earns waiting time, so a client that was fast may
 /// rest. Without this, one byte just before each limit would hold a connection for ever.
@@ -8,7 +8,7 @@ struct BodyPace {
     /// In bytes a second; 0 for any.
     let rate: Int
     private var waited = Duration.zero
-    private var received = 0
+    private var moved = 0
 
     init(limit: Duration, rate: Int) {
         self.limit = limit
@@ -18,13 +18,13 @@ struct BodyPace {
     /// How long the next wait may last; zero for a client that was too slow.
     var allowance: Duration {
         guard rate > 0 else { return limit }
-        let earned = Duration.seconds(received / rate) + .milliseconds(received % rate * 1000 / rate)
+        let earned = Duration.seconds(moved / rate) + .milliseconds(moved % rate * 1000 / rate)
         return max(.zero, min(limit, limit + earned - waited))
     }
 
-    /// Takes note of what a wait brought.
+    /// Notes how many bytes a wait has moved.
     mutating func note(_ count: Int, after wait: Duration) {
-        received += count
+        moved += count
         waited += wait
     }
 }

@@ -30,6 +30,11 @@ extension HTTPServer {
         /// The longest wait until the client takes a further piece of a response. Default 30 s; then the connection is closed.
         public var writeLimit: Duration = .seconds(30)
 
+        /// How fast a client must take a response's body, in bytes a second: every wait counts but for the first ``writeLimit`` of
+        /// them. Default 500; 0 for any rate. Below, the connection is closed. Responses of up to 16 KiB that are sent whole are
+        /// not measured.
+        public var minimumResponseRate = 500
+
         /// What may be left of a request's body that the handler did not read: so many bytes are read and thrown away so that
         /// the connection can be kept. Default 256 KiB.
         public var unreadLimit: Int64 = 256 * 1024

@@ -34,7 +34,8 @@ public final class HTTPServerExchange {
     private let intake: RequestIntake
     private let connection: ServerConnection
     private var decoder: BodyDecoder
-    private var pace: BodyPace
+    private var requestPace: BodyPace
+    private var responsePace: BodyPace
     private var awaitsContinue: Bool
     private var refusal: RequestRefusal?
     private var answer = Answer.none
@@ -46,7 +47,8 @@ public final class HTTPServerExchange {
         self.connection = connection
         let configuration = connection.configuration
         decoder = BodyDecoder(intake.framing, limits: configuration.limits)
-        pace = BodyPace(limit: configuration.bodyLimit, rate: configuration.minimumBodyRate)
+        requestPace = BodyPace(limit: configuration.bodyLimit, rate: configuration.minimumBodyRate)
+        responsePace = BodyPace(limit: configuration.writeLimit, rate: configuration.minimumResponseRate)
         awaitsContinue = intake.expectsContinue
     }
 
@@ -70,11 +72,13 @@ extension HTTPServerExchange {
     public func readBody(upTo limit: Int = 65536) async throws(StreamError) -> [UInt8] {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
         while true {
+            if connection.isTurnSpent() { await Task.yield() }
             if let piece = try takePiece(upTo: max(1, limit)) { return piece }
             // Once the answer has begun it would be taken for a part of that.
             if awaitsContinue, case .none = answer {
                 awaitsContinue = false
-                try await send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+                connection.output = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+                try await sendOutput()
             }
             do throws(StreamError) {
                 try await receive()
@@ -86,12 +90,12 @@ extension HTTPServerExchange {
     }
 
     private func receive() async throws(StreamError) {
-        let limit = pace.allowance
+        let limit = requestPace.allowance
         guard limit > .zero else { throw .timedOut }
         let start = Moment.now
         let count = try await connection.fill(within: limit)
         if count == 0 { throw .requestCutShort }
-        pace.note(count, after: start.duration(to: .now))
+        requestPace.note(count, after: start.duration(to: .now))
     }
 
     /// The rest of the request's body, all at once.
@@ -185,7 +189,7 @@ extension HTTPServerExchange {
             plan = plan.withoutBody
         }
         try await sendOutput()
-        if plan.body != .none { try await send(body) }
+        if plan.body != .none { try await sendBody(body) }
         answer = .whole
     }
 
@@ -213,12 +217,12 @@ extension HTTPServerExchange {
         case .length(let rest):
             guard piece.count <= rest else { throw .responseTooLong(rest) }
             answer = .begun(.length(rest - Int64(piece.count)))
-            try await send(piece)
+            try await sendBody(piece)
         case .chunked:
             connection.output.removeAll(keepingCapacity: true)
             ChunkedEncoder.write(piece.span.bytes, into: &connection.output)
-            try await sendOutput()
-        case .untilClose: try await send(piece)
+            try await sendBody(connection.output)
+        case .untilClose: try await sendBody(piece)
         }
     }
 
@@ -253,12 +257,27 @@ extension HTTPServerExchange {
     }
 
     private func sendOutput() async throws(StreamError) {
-        try await send(connection.output)
+        do throws(StreamError) {
+            try await connection.writeAll(connection.output)
+        } catch {
+            isClientGone = true
+            throw error
+        }
     }
 
-    private func send(_ bytes: [UInt8]) async throws(StreamError) {
+    /// Sends a part of the body, to a client that takes it fast enough.
+    private func sendBody(_ bytes: [UInt8]) async throws(StreamError) {
         do throws(StreamError) {
-            try await connection.pair.output.writeAll(bytes)
+            var sent = 0
+            while sent < bytes.count {
+                let limit = responsePace.allowance
+                guard limit > .zero else { throw .timedOut }
+                let start = Moment.now
+                let count = try await connection.write(
+                    bytes.span.bytes.extracting(droppingFirst: sent), within: limit)
+                responsePace.note(count, after: start.duration(to: .now))
+                sent += count
+            }
         } catch {
             isClientGone = true
             throw error

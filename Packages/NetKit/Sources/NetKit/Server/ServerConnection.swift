@@ -31,6 +31,9 @@ final class ServerConnection {
     private let entry: ServerConnections.Entry
     private var parser: HeadParser
     private var readLimit = Duration.zero
+    private var writeLimit: Duration
+    /// Counts ``isTurnSpent()``; wraps around.
+    private var steps: UInt8 = 0
 
     init(
         _ pair: StreamPair, _ configuration: HTTPServer.Configuration, _ connections: ServerConnections,
@@ -41,6 +44,7 @@ final class ServerConnection {
         self.connections = connections
         self.date = date
         entry = connections.add(pair)
+        writeLimit = configuration.writeLimit
         parser = HeadParser(.request, limits: configuration.limits)
     }
 
@@ -109,11 +113,41 @@ final class ServerConnection {
     ///
     /// - Throws: what the stream throws; ``StreamError/timedOut``.
     func fill(within limit: Duration) async throws(StreamError) -> Int {
+        if isTurnSpent() { await Task.yield() }
         if limit != readLimit {
             readLimit = limit
             try pair.set(.readLimit, to: limit)
         }
         return try await buffer.fill(from: pair.input)
+    }
+
+    /// Writes some bytes, waiting for room for one of them: how many.
+    ///
+    /// - Throws: what the stream throws; ``StreamError/timedOut``.
+    func write(_ bytes: RawSpan, within limit: Duration) async throws(StreamError) -> Int {
+        try setWriteLimit(limit)
+        let count = try await pair.output.write(bytes)
+        if count == 0 { throw .closed }
+        return count
+    }
+
+    /// Writes all bytes; each wait has the limit of the configuration.
+    func writeAll(_ bytes: [UInt8]) async throws(StreamError) {
+        try setWriteLimit(configuration.writeLimit)
+        try await pair.output.writeAll(bytes)
+    }
+
+    private func setWriteLimit(_ limit: Duration) throws(StreamError) {
+        if limit == writeLimit { return }
+        writeLimit = limit
+        try pair.set(.writeLimit, to: limit)
+    }
+
+    /// Counts a read, or a piece of a body. True after 256 of them: then let the loop have its turn. A client that sends as fast
+    /// as it can, in pieces as small as can be, must not keep the loop from its other work.
+    func isTurnSpent() -> Bool {
+        steps &+= 1
+        return steps == 0
     }
 
     /// At least a little: no time at all would mean no limit.
@@ -137,7 +171,7 @@ final class ServerConnection {
             \r
             \(text)
             """.utf8)
-        guard (try? await pair.output.writeAll(output)) != nil else { return }
+        guard (try? await writeAll(output)) != nil else { return }
         await linger()
     }
 

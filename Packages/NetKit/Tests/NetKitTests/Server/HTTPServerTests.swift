@@ -205,6 +205,46 @@ import Testing
 
     // MARK: Bodies
 
+    /// Another job of the loop runs after so many pieces, though all of them lie in the buffer.
+    @Test func manySmallPiecesLetTheLoopGoOn() async throws {
+        let loop = EventLoop(name: "pieces")
+        defer { loop.shutdown() }
+        let server = try server { $0.connections.loops = [loop] }
+        let isSent = OneShot<Bool>()
+        let longest = OneShot<Int>()
+        let handler: HTTPServer.Handler = { exchange in
+            _ = try await isSent.value()
+            let turns = Locked((count: 0, isOver: false))
+            @Sendable func countTurns() {
+                let isOver = turns.withLock { turns in
+                    turns.count += 1
+                    return turns.isOver
+                }
+                if !isOver { loop.execute(countTurns) }
+            }
+            loop.execute(countTurns)
+            var (most, inARow, seen) = (0, 0, 0)
+            while try await !exchange.readBody().isEmpty {
+                let now = turns.withLock { $0.count }
+                inARow = now == seen ? inARow + 1 : 0
+                seen = now
+                most = max(most, inARow)
+            }
+            turns.withLock { $0.isOver = true }
+            longest.provide(most)
+            try await exchange.respond(.ok)
+        }
+        let found = try await serving(server, handler) { pair in
+            let head = "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+            let body = String(repeating: "1\r\na\r\n", count: 5000) + "0\r\n\r\n"
+            try await pair.output.writeAll(Array((head + body).utf8))
+            isSent.provide(true)
+            return try await readAll(pair)
+        }
+        #expect(statuses(found) == ["200"])
+        #expect(try #require(longest.value) <= 256)
+    }
+
     @Test func expectations() async throws {
         let head = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
         let wanted = try await serving(server()) { pair in

@@ -167,6 +167,29 @@ import Testing
                 }
             }),
         Row(
+            // The client reads all the time: no wait is long, but all together are.
+            field: "minimumResponseRate",
+            client: { pair, isChanged in
+                let target = isChanged ? "endless" : "short"
+                let request = "GET /\(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+                try await pair.output.writeAll(Array(request.utf8))
+                var last: [UInt8] = []
+                do throws(StreamError) {
+                    while case let more = try await pair.input.read(upTo: 65536), !more.isEmpty {
+                        last = (last + more).suffix(5)
+                    }
+                } catch {
+                    // Cut off in the middle.
+                }
+                return last == Array("0\r\n\r\n".utf8) ? "whole" : "cut off"
+            }, usual: "whole", changed: "cut off", both: { $0.writeLimit = .seconds(1) },
+            change: { $0.minimumResponseRate = .max },
+            handler: { exchange in
+                try await exchange.begin(HTTPResponse(status: .ok))
+                let piece = [UInt8](repeating: 65, count: 1 << 20)
+                repeat { try await exchange.write(piece) } while "\(exchange.request.target)" == "/endless"
+            }),
+        Row(
             field: "unreadLimit",
             client: sendingAll("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n\(filler)\(last)"),
             usual: "200 200", changed: "200", change: { $0.unreadLimit = 99 }),
