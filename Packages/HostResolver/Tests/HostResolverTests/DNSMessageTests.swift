@@ -60,6 +60,31 @@ import Testing
         #expect(Array(multicast.suffix(5)) == [0xC0, 0x0C, 0, 1, 0x40])
     }
 
+    @Test func encodesAsManyRecordsAsFit() throws {
+        let name = DNSName("_http._tcp.local")!
+        func record(_ number: Int) -> DNSRecord {
+            DNSRecord(name, timeToLive: 1, .ptr(DNSName("service \(number)._http._tcp.local")!))
+        }
+        let whole = DNSMessage(
+            header: DNSHeader(id: 0), questions: [DNSQuestion(name, .ptr)], answers: (100..<110).map(record),
+            authorities: [record(110)], additionals: [record(111), record(112)])
+        let bytes = try whole.multicastWireForm()
+        #expect(try whole.multicastWireForm(fitting: bytes.count) == (bytes, 13))
+        // Each record takes 26 bytes: a pointer, 10 bytes, a label of 11 with its length, and a pointer.
+        for count in 0..<13 {
+            var part = whole
+            part.answers = Array(whole.answers.prefix(count))
+            part.authorities = count > 10 ? whole.authorities : []
+            part.additionals = Array(whole.additionals.prefix(max(0, count - 11)))
+            let expected = try part.multicastWireForm()
+            for size in [expected.count, expected.count + 25] {
+                #expect(try whole.multicastWireForm(fitting: size) == (expected, count))
+            }
+            #expect(try whole.multicastWireForm(fitting: 0, least: count) == (expected, count))
+            #expect(try DNSMessage(wire: expected) == part)
+        }
+    }
+
     @Test(arguments: [[0, 0], [0, 33], [0, 2, 1], [1, 1, 1, 0, 1, 1], [0]])
     func rejectsInvalidBitMaps(map: [UInt8]) throws {
         let whole = DNSMessage(

@@ -7,23 +7,44 @@ struct DNSEncoder {
     var compressesEverything = false
 
     mutating func encode(_ message: DNSMessage) throws(ResolverError) -> [UInt8] {
+        try encode(message, fitting: DNSMessage.largestSize, least: .max).bytes
+    }
+
+    /// Encodes the header, the questions, the first `least` records, and as many of the further records as fit into `size`
+    /// bytes. Returns the bytes and the number of records in them.
+    mutating func encode(
+        _ message: DNSMessage, fitting size: Int, least: Int
+    ) throws(ResolverError) -> (bytes: [UInt8], recordCount: Int) {
         bytes = []
         put(message.header.id)
         put(message.header.bits)
-        for count in [
-            message.questions.count, message.answers.count, message.authorities.count, message.additionals.count,
-        ] {
-            guard let count = UInt16(exactly: count) else { throw tooLarge }
-            put(count)
-        }
+        var counts = [message.questions.count, 0, 0, 0]
+        for _ in counts { put(0) }
         for question in message.questions {
             put(question.name, isCompressible: true)
             put(question.type.rawValue)
             put(question.recordClass)
         }
-        for record in message.answers + message.authorities + message.additionals { try put(record) }
+        var recordCount = 0
+        sections: for (section, records) in [message.answers, message.authorities, message.additionals].enumerated() {
+            for record in records {
+                let end = bytes.count
+                try put(record)
+                if bytes.count > size, recordCount >= least {
+                    bytes.removeLast(bytes.count - end)
+                    break sections
+                }
+                counts[section + 1] += 1
+                recordCount += 1
+            }
+        }
         guard bytes.count <= DNSMessage.largestSize else { throw tooLarge }
-        return bytes
+        for (index, count) in counts.enumerated() {
+            guard let count = UInt16(exactly: count) else { throw tooLarge }
+            bytes[4 + 2 * index] = UInt8(count >> 8)
+            bytes[5 + 2 * index] = UInt8(count & 255)
+        }
+        return (bytes, recordCount)
     }
 
     private mutating func put(_ record: DNSRecord) throws(ResolverError) {

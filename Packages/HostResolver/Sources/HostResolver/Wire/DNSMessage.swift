@@ -85,6 +85,22 @@ public struct DNSMessage: Hashable, Sendable {
         return try encoder.encode(self)
     }
 
+    /// Returns the wire form for multicast DNS with as many of the records as fit into `size` bytes, in their order: answers,
+    /// authorities, additional records. Encodes each record once, whatever the number of them.
+    ///
+    /// - Parameters:
+    ///   - size: The most bytes.
+    ///   - least: The number of records that are encoded even if they do not fit. The questions always are.
+    /// - Returns: The bytes, and the number of records in them.
+    /// - Throws: The errors of ``wireForm()``.
+    public func multicastWireForm(
+        fitting size: Int, least: Int = 0
+    ) throws(ResolverError) -> (bytes: [UInt8], recordCount: Int) {
+        var encoder = DNSEncoder()
+        encoder.compressesEverything = true
+        return try encoder.encode(self, fitting: size, least: least)
+    }
+
     /// The pseudo-record of EDNS; nil if there is none.
     public var extensionRecord: DNSRecord? {
         additionals.first { $0.type == .opt }

@@ -29,6 +29,13 @@ struct CachedRecord {
         isOwn ? nil : refresh.map { min($0, expires) } ?? expires
     }
 
+    /// Has it end at `moment`; true if it would have lived longer, false also for this machine's own.
+    mutating func end(at moment: DiscoveryTime) -> Bool {
+        guard !isOwn, expires > moment else { return false }
+        (expires, refresh) = (moment, nil)
+        return true
+    }
+
     /// Sets when to ask for it again, if anybody is interested.
     mutating func schedule(isWanted: Bool, random: inout DelayRandom) {
         guard isWanted, !isOwn, refreshes < MulticastRules.refreshPercents.count else {

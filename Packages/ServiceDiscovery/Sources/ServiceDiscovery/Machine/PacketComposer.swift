@@ -7,7 +7,9 @@ enum PacketComposer {
         var packets: [[UInt8]] = []
         var questions = questions[...]
         while questions.count > 0 {
-            let count = most(questions.count) { query(Array(questions.prefix($0)), known: [], isTruncated: false) }
+            let count = most(questions.count) {
+                bytes(DNSMessage(header: DNSHeader(id: 0), questions: Array(questions.prefix($0))))
+            }
             let part = Array(questions.prefix(count))
             questions = questions.dropFirst(count)
             let names = Set(part.map(\.key))
@@ -18,24 +20,22 @@ enum PacketComposer {
 
     private static func query(_ questions: [DNSQuestion], allKnown: [DNSRecord]) -> [[UInt8]] {
         var packets: [[UInt8]] = []
-        var questions = questions
+        var message = DNSMessage(header: DNSHeader(id: 0), questions: questions)
         var rest = allKnown[...]
         repeat {
-            let count = most(rest.count, least: packets.isEmpty ? 0 : 1) {
-                query(questions, known: Array(rest.prefix($0)), isTruncated: false)
+            message.answers = Array(rest.prefix(mostRecords))
+            message.header.isTruncated = rest.count > mostRecords
+            var packet = fitted(message, least: packets.isEmpty ? 0 : 1)
+            let count = packet?.recordCount ?? 1  // a record that no packet holds is left out
+            if message.header.isTruncated != (count < rest.count) {
+                message.header.isTruncated.toggle()
+                packet = fitted(message, least: count)
             }
-            let part = Array(rest.prefix(count))
+            if let packet { packets.append(packet.bytes) }
             rest = rest.dropFirst(count)
-            if let packet = query(questions, known: part, isTruncated: !rest.isEmpty) { packets.append(packet) }
-            questions = []
+            message.questions = []
         } while !rest.isEmpty
         return packets
-    }
-
-    private static func query(_ questions: [DNSQuestion], known: [DNSRecord], isTruncated: Bool) -> [UInt8]? {
-        var message = DNSMessage(header: DNSHeader(id: 0), questions: questions, answers: known)
-        message.header.isTruncated = isTruncated
-        return bytes(message)
     }
 
     /// Probes: a question for everything of each name, with the records that are wanted for it (§8.1).
@@ -60,24 +60,25 @@ enum PacketComposer {
     /// Responses by multicast or to one host that speaks it. Additional records fill what room there is.
     static func responses(_ answers: [DNSRecord], additional: [DNSRecord] = []) -> [[UInt8]] {
         var packets: [[UInt8]] = []
+        var message = DNSMessage(header: DNSHeader(id: 0))
+        message.header.isResponse = true
+        message.header.isAuthoritative = true
         var rest = answers[...]
         while !rest.isEmpty {
-            let count = most(rest.count) { response(Array(rest.prefix($0)), additional: []) }
-            let part = Array(rest.prefix(count))
-            rest = rest.dropFirst(count)
-            let extra =
-                rest.isEmpty
-                ? most(additional.count, least: 0) { response(part, additional: Array(additional.prefix($0))) } : 0
-            if let packet = response(part, additional: Array(additional.prefix(extra))) { packets.append(packet) }
+            message.answers = Array(rest.prefix(mostRecords))
+            message.additionals = rest.count <= mostRecords ? additional : []
+            let packet = fitted(message, least: 1)
+            if let packet { packets.append(packet.bytes) }
+            rest = rest.dropFirst(packet?.recordCount ?? 1)  // a record that no packet holds is left out
         }
         return packets
     }
 
-    private static func response(_ answers: [DNSRecord], additional: [DNSRecord]) -> [UInt8]? {
-        var message = DNSMessage(header: DNSHeader(id: 0), answers: answers, additionals: additional)
-        message.header.isResponse = true
-        message.header.isAuthoritative = true
-        return bytes(message)
+    /// The message with as many records as a usual packet holds, but at least `least`; nil if not even a large one holds those.
+    private static func fitted(_ message: DNSMessage, least: Int) -> (bytes: [UInt8], recordCount: Int)? {
+        let packet = try? message.multicastWireForm(fitting: MulticastRules.usualPayload, least: least)
+        guard let packet, packet.bytes.count <= MulticastRules.largestPayload else { return nil }
+        return packet
     }
 
     /// A reply to a resolver that knows nothing of multicast (§6.7): number and question repeated, short life, no bit in

@@ -24,6 +24,15 @@ struct RecordCache {
         var foreign = 0
         /// When a query of another host was last counted (§10.5).
         var lastQuery: DiscoveryTime?
+
+        /// Changes each entry in its place: a set may be large, and must not be copied for that.
+        mutating func changeEach(_ change: (inout CachedRecord) -> Void) {
+            var index = entries.startIndex
+            while index < entries.endIndex {
+                change(&entries.values[index])
+                entries.formIndex(after: &index)
+            }
+        }
     }
 
     private let limits: EngineLimits
@@ -147,8 +156,8 @@ struct RecordCache {
 
     /// RFC 6762 §10.2: what else was known of the name and type, and was told more than a second ago, has a second left.
     mutating func flush(_ key: RecordKey, except data: Set<DNSRecordData>, now: DiscoveryTime) {
-        for (other, entry) in sets[key]?.entries ?? [:] where !data.contains(other) {
-            if now - entry.received > MulticastRules.lastSecond { end(key, other, at: now + MulticastRules.lastSecond) }
+        end(key, at: now + MulticastRules.lastSecond) { entry in
+            now - entry.received > MulticastRules.lastSecond && !data.contains(entry.record.data)
         }
     }
 
@@ -161,22 +170,18 @@ struct RecordCache {
     /// about to go anyway.
     mutating func doubt(_ key: RecordKey, _ data: DNSRecordData?, until moment: DiscoveryTime) -> Bool {
         if let data { return end(key, data, at: moment) }
-        var isChanged = false
-        for data in (sets[key]?.entries ?? [:]).keys where end(key, data, at: moment) { isChanged = true }
-        return isChanged
+        return end(key, at: moment) { _ in true }
     }
 
     /// Another host asked for `key`, and did not list everything as known (RFC 6762 §10.5). The records to be doubted.
     ///
     /// At most one query in a second counts, so that queries cost nothing more however fast they come.
     mutating func noteQuery(_ key: RecordKey, known: KnownAnswers, now: DiscoveryTime) -> [DNSRecord] {
-        guard let set = sets[key], set.lastQuery.map({ now - $0 >= MulticastRules.firstQueryInterval }) ?? true else {
-            return []
-        }
+        guard sets[key]?.lastQuery.map({ now - $0 >= MulticastRules.firstQueryInterval }) ?? true else { return [] }
         sets[key]?.lastQuery = now
         var doubtful: [DNSRecord] = []
-        for (data, entry) in set.entries where !entry.isOwn && !known.contains(entry.record) {
-            var entry = entry
+        sets[key]?.changeEach { entry in
+            if entry.isOwn || known.contains(entry.record) { return }
             let first = entry.firstUnanswered ?? now
             entry.firstUnanswered = first
             entry.unanswered += 1
@@ -184,7 +189,6 @@ struct RecordCache {
                 (entry.unanswered, entry.firstUnanswered) = (0, nil)
                 doubtful.append(entry.record)
             }
-            sets[key]?.entries[data] = entry
         }
         return doubtful
     }
@@ -194,13 +198,11 @@ struct RecordCache {
     mutating func setWanted(_ isWanted: Bool, _ key: RecordKey, random: inout DelayRandom) {
         guard wanted.contains(key) != isWanted else { return }
         if isWanted { wanted.insert(key) } else { wanted.remove(key) }
-        guard let set = sets[key] else { return }
-        unaskedCount += isWanted ? -set.foreign : set.foreign
-        for (data, entry) in set.entries {
-            var entry = entry
+        guard let foreign = sets[key]?.foreign else { return }
+        unaskedCount += isWanted ? -foreign : foreign
+        sets[key]?.changeEach { entry in
             entry.schedule(isWanted: isWanted, random: &random)
             alarm.note(entry.deadline)
-            sets[key]?.entries[data] = entry
         }
         let excess = unaskedCount - limits.unaskedRecords
         guard !isWanted, excess > 0 else { return }
@@ -210,28 +212,29 @@ struct RecordCache {
     /// What is due: records whose time is over, taken out, and keys to be asked for again.
     mutating func advance(_ now: DiscoveryTime, random: inout DelayRandom) -> (gone: [DNSRecord], stale: [RecordKey]) {
         guard alarm.isDue(now) else { return ([], []) }
-        var gone: [DNSRecord] = []
+        var over: [(key: RecordKey, data: [DNSRecordData])] = []
         var stale: [RecordKey] = []
         alarm.reset(now)
-        for (key, set) in sets {
-            var over: [DNSRecordData] = []
-            for (data, entry) in set.entries where !entry.isOwn {
-                if entry.expires <= now {
-                    over.append(data)
-                } else if let refresh = entry.refresh, refresh <= now {
-                    var entry = entry
+        var index = sets.startIndex
+        while index < sets.endIndex {
+            let key = sets[index].key
+            var ended: [DNSRecordData] = []
+            var isStale = false
+            sets.values[index].changeEach { entry in
+                if entry.isOwn { return }
+                if entry.expires <= now { return ended.append(entry.record.data) }
+                if let refresh = entry.refresh, refresh <= now {
                     entry.refreshes += 1
                     entry.schedule(isWanted: true, random: &random)
-                    sets[key]?.entries[data] = entry
-                    if stale.last != key { stale.append(key) }
-                    alarm.note(entry.deadline)
-                } else {
-                    alarm.note(entry.deadline)
+                    isStale = true
                 }
+                alarm.note(entry.deadline)
             }
-            if !over.isEmpty { gone += remove(key, over).map(\.record) }
+            if !ended.isEmpty { over.append((key, ended)) }
+            if isStale { stale.append(key) }
+            sets.formIndex(after: &index)
         }
-        return (gone, stale)
+        return (over.flatMap { key, data in remove(key, data).map(\.record) }, stale)
     }
 
     /// What a question may list as known (RFC 6762 §7.1), the first known first: more than half of its life is left.
@@ -252,14 +255,22 @@ struct RecordCache {
         entry.remaining(now) > entry.record.timeToLive / 2
     }
 
-    @discardableResult
+    /// Has one record end at `moment`; true if it would have lived longer.
     private mutating func end(_ key: RecordKey, _ data: DNSRecordData, at moment: DiscoveryTime) -> Bool {
-        guard var entry = sets[key]?.entries[data], !entry.isOwn, entry.expires > moment else { return false }
-        entry.expires = moment
-        entry.refresh = nil
-        sets[key]?.entries[data] = entry
+        guard sets[key]?.entries[data]?.end(at: moment) == true else { return false }
         alarm.note(moment)
         return true
+    }
+
+    /// Has the records of `key` end at `moment` that fulfil `condition`; true if there is one that would have lived longer.
+    @discardableResult
+    private mutating func end(
+        _ key: RecordKey, at moment: DiscoveryTime, where condition: (CachedRecord) -> Bool
+    ) -> Bool {
+        var isChanged = false
+        sets[key]?.changeEach { if condition($0), $0.end(at: moment) { isChanged = true } }
+        if isChanged { alarm.note(moment) }
+        return isChanged
     }
 
     private mutating func remove(_ key: RecordKey, _ data: [DNSRecordData]) -> [CachedRecord] {
