@@ -13,10 +13,6 @@ import Testing
         .appendingPathComponent("attack-lab").path
     /// What one hostile connection sends: more than any buffer of the victim holds.
     private static let bytes = 2 << 20
-    /// Attacks that still succeed. A row leaves this list with the fix; a new row never enters it.
-    private static let open: Set<String> = [
-        "ftp-tree", "mdns-come-and-go", "mdns-questions-times-answers", "txt-oversized",
-    ]
 
     @Test(
         .timeLimit(.minutes(4)),
@@ -29,19 +25,13 @@ import Testing
         for attack in attacks {
             let outcome = await lab.outcome(of: attack, seconds: 1, runs: 1, bytes: Self.bytes)
             let missed = outcome.missed.filter { $0 != "lateness" && $0 != "limit" }
-            if Self.open.contains(attack.name) {
-                // Intermittent: the fix may land before the row is taken off the list.
-                withKnownIssue(isIntermittent: true) { #expect(missed.isEmpty, "\(attack.name)\n\(outcome.details)") }
-            } else {
-                #expect(missed.isEmpty, "\(attack.name)\n\(outcome.details)")
-            }
+            #expect(missed.isEmpty, "\(attack.name)\n\(outcome.details)")
         }
     }
 
     @Test func eachRowHasANameOfItsOwn() {
         #expect(Set(Attack.all.map(\.name)).count == Attack.all.count)
         #expect(Attack.all.allSatisfy { !$0.summary.isEmpty })
-        #expect(Self.open.isSubset(of: Attack.all.map(\.name)))
     }
 
     @Test(arguments: [
