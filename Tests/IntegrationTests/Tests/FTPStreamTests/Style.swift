@@ -31,14 +31,17 @@ enum Style: String, CaseIterable, CustomTestStringConvertible {
                 }
             }
         case .polling:
-            try stream.open()
-            var buffer = [UInt8](repeating: 0, count: 10_000)
-            while true {
-                if stream.status == .opening || (stream.status == .open && !stream.hasBytesAvailable) {
-                    await Task.yield()
-                } else if let count = try stream.tryRead(into: &buffer) {
-                    if count == 0 { break }
-                    all += buffer[..<count]
+            return try await onThread {
+                try stream.open()
+                var all: [UInt8] = []
+                var buffer = [UInt8](repeating: 0, count: 10_000)
+                while true {
+                    if stream.status == .opening || (stream.status == .open && !stream.hasBytesAvailable) {
+                        PollingPause().wait(at: stream.waitPoint, .reader)
+                    } else if let count = try stream.tryRead(into: &buffer) {
+                        if count == 0 { return all }
+                        all += buffer[..<count]
+                    }
                 }
             }
         case .events:
@@ -91,14 +94,32 @@ enum Style: String, CaseIterable, CustomTestStringConvertible {
                 try stream.finish()
             }
         case .polling:
-            try stream.open()
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                if let count = try stream.tryWrite(Array(rest.prefix(10_000))) { rest = rest.dropFirst(count) }
-                await Task.yield()
+            try await onThread {
+                try stream.open()
+                var rest = bytes[...]
+                while !rest.isEmpty {
+                    if let count = try stream.tryWrite(Array(rest.prefix(10_000))) {
+                        rest = rest.dropFirst(count)
+                    } else {
+                        PollingPause().wait(at: stream.waitPoint, .writer)
+                    }
+                }
+                while try !stream.tryFinish() { PollingPause().wait(at: stream.waitPoint, .writer) }
             }
-            while try !stream.tryFinish() { await Task.yield() }
         }
+    }
+}
+
+/// What a program that polls does between two looks: it waits until something may have changed.
+private final class PollingPause: Watcher, @unchecked Sendable {
+    // Unchecked in name only: the semaphore never changes.
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    override func fire() { semaphore.signal() }
+
+    func wait(at point: WaitPoint, _ half: WaitPoint.Half) {
+        // Anything but nil says: look at once.
+        if point.watch(half, for: [.readable, .writable], with: self) == nil { semaphore.wait() }
     }
 }
 
@@ -127,6 +148,9 @@ func until(_ condition: () throws -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(60)
     while try !condition() {
         try #require(ContinuousClock.now < end, "waited in vain")
-        await Task.yield()
+        // Not by yielding, which would keep one of the few threads that run tasks busy.
+        await withCheckedContinuation { continuation in
+            EventLoop.shared.schedule(at: .now + .milliseconds(5)) { continuation.resume() }
+        }
     }
 }

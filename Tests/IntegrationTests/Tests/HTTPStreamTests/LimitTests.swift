@@ -206,10 +206,13 @@ import Testing
     /// The limit is for the head alone; a body may take its time.
     @Test(arguments: Style.allCases)
     func aSlowBody(_ style: Style) async throws {
+        let isPast = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
-            usleep(200_000)
+            // The load's own limit began before this one, and both are timers of the same loop.
+            EventLoop.shared.schedule(at: .now + .milliseconds(100)) { isPast.fire() }
+            try connection.wait(for: isPast)
             try connection.send("cd")
         }
         let loaded = try await get(server.url(), style) {
