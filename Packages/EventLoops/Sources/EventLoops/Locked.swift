@@ -1,4 +1,6 @@
+internal import CEventLoops
 internal import Glibc
+internal import Synchronization
 
 /// A value behind a lock.
 ///
@@ -7,28 +9,28 @@ internal import Glibc
 /// names.withLock { $0.append("a") }
 /// ```
 ///
-/// Built on `pthread_mutex_t`, because ThreadSanitizer understands that one; it reports each access under
-/// `Synchronization.Mutex` on Linux as a race. One allocation holds the mutex and the value. All of it can be inlined: in
-/// other modules an unspecialized `withLock` would cost a thousand instructions and more.
+/// Built on an atomic word, which ThreadSanitizer understands; it reports each access under `Synchronization.Mutex` on
+/// Linux as a race. One allocation holds the lock and the value. All of it can be inlined: in other modules an
+/// unspecialized `withLock` would cost a thousand instructions and more.
 ///
 /// Never hold the lock while calling out (continuations, callbacks, `deinit` of values you do not know).
 public struct Locked<State: ~Copyable>: ~Copyable {
-    @usableFromInline let mutex: MutexAddress
+    @usableFromInline let address: LockAddress
 
     /// Puts `state` behind a new lock.
     @inlinable
     public init(_ state: consuming sending State) {
         let offset = Self.offset
-        mutex = MutexAddress(
-            byteCount: offset + MemoryLayout<State>.size, alignment: MutexAddress.alignment(with: State.self))
-        (mutex.memory + offset).bindMemory(to: State.self, capacity: 1).initialize(to: consume state)
+        address = LockAddress(
+            byteCount: offset + MemoryLayout<State>.size,
+            alignment: Swift.max(LockAddress.size, MemoryLayout<State>.alignment))
+        (address.memory + offset).bindMemory(to: State.self, capacity: 1).initialize(to: consume state)
     }
 
     @inlinable
     deinit {
-        mutex.destroy()
         state.deinitialize(count: 1)
-        mutex.deallocate()
+        address.deallocate()
     }
 
     /// Runs `body` alone with the value and returns its result.
@@ -38,21 +40,21 @@ public struct Locked<State: ~Copyable>: ~Copyable {
     public borrowing func withLock<Result, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        mutex.lock()
-        defer { mutex.unlock() }
+        address.lock()
+        defer { address.unlock() }
         return try body(&state.pointee)
     }
 
-    /// Where the value begins, behind the mutex.
+    /// Where the value begins, behind the lock.
     @inlinable
     static var offset: Int {
-        let alignment = MutexAddress.alignment(with: State.self)
-        return (MutexAddress.size + alignment - 1) & ~(alignment - 1)
+        let alignment = MemoryLayout<State>.alignment
+        return (LockAddress.size + alignment - 1) & ~(alignment - 1)
     }
 
     @inlinable
     var state: UnsafeMutablePointer<State> {
-        (mutex.memory + Self.offset).assumingMemoryBound(to: State.self)
+        (address.memory + Self.offset).assumingMemoryBound(to: State.self)
     }
 }
 
@@ -60,11 +62,18 @@ public struct Locked<State: ~Copyable>: ~Copyable {
 // nobody else holds it.
 extension Locked: @unchecked Sendable where State: ~Copyable {}
 
-/// The address of a `pthread_mutex_t`, whose type stays out of sight of code that is inlined elsewhere.
+/// The address of a lock. It hides the lock's type from code that is inlined into other modules.
+///
+/// Theory of operation. The lock is one word: unlocked, locked, or locked with threads that may wait in `futex(2)`. Without
+/// contention, locking and unlocking are one atomic operation each, a third of the instructions of a `pthread_mutex_t`. A thread
+/// that had to wait locks with ``contended``, because it cannot know whether other threads still wait.
 @usableFromInline
-struct MutexAddress {
-    /// At least what a `pthread_mutex_t` takes up, on every platform of glibc.
-    @inlinable static var size: Int { 48 }
+struct LockAddress {
+    private static let unlocked: UInt32 = 0
+    private static let locked: UInt32 = 1
+    private static let contended: UInt32 = 2
+
+    @inlinable static var size: Int { 4 }
 
     @usableFromInline let memory: UnsafeMutableRawPointer
 
@@ -77,29 +86,37 @@ struct MutexAddress {
             fatalError("Locked: there is no memory")
         }
         self.memory = memory
-        assert(MemoryLayout<pthread_mutex_t>.size <= MutexAddress.size)
-        memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
-        pthread_mutex_init(mutex, nil)
-    }
-
-    @inlinable
-    static func alignment<State: ~Copyable>(with type: State.Type) -> Int {
-        Swift.max(16, MemoryLayout<State>.alignment)
+        assert(MemoryLayout<Atomic<UInt32>>.size == LockAddress.size)
+        memory.bindMemory(to: Atomic<UInt32>.self, capacity: 1).initialize(to: Atomic(LockAddress.unlocked))
     }
 
     @usableFromInline
-    func lock() { pthread_mutex_lock(mutex) }
+    func lock() {
+        let isLocked = word.pointee.compareExchange(
+            expected: LockAddress.unlocked, desired: LockAddress.locked, ordering: .acquiring
+        ).exchanged
+        if !isLocked { lockContended() }
+    }
+
+    @inline(never)
+    private func lockContended() {
+        while word.pointee.exchange(LockAddress.contended, ordering: .acquiring) != LockAddress.unlocked {
+            netkit_wait_while(memory, LockAddress.contended)
+        }
+    }
 
     @usableFromInline
-    func unlock() { pthread_mutex_unlock(mutex) }
+    func unlock() {
+        // Another thread can lock and deallocate at once; waking an address that is no lock any more is harmless.
+        if word.pointee.exchange(LockAddress.unlocked, ordering: .releasing) == LockAddress.contended {
+            netkit_wake(memory)
+        }
+    }
 
     @usableFromInline
-    func destroy() { pthread_mutex_destroy(mutex) }
+    func deallocate() { Glibc.free(memory) }
 
-    @usableFromInline
-    func deallocate() { free(memory) }
-
-    private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
-        memory.assumingMemoryBound(to: pthread_mutex_t.self)
+    private var word: UnsafeMutablePointer<Atomic<UInt32>> {
+        memory.assumingMemoryBound(to: Atomic<UInt32>.self)
     }
 }

@@ -94,6 +94,12 @@ open class WaitPoint: @unchecked Sendable {
         self.loop = loop
     }
 
+    /// Creates a point without a descriptor for one half. The other half is closed from the start.
+    public convenience init(loop: EventLoop = .shared, only half: Half) {
+        self.init(loop: loop)
+        state.store(half == .reader ? Bits.writerClosed : Bits.readerClosed, ordering: .releasing)
+    }
+
     /// A point for a descriptor. An owned one is closed when both halves are closed.
     public convenience init(descriptor: CInt, ownership: DescriptorOwnership, loop: EventLoop = .shared) {
         self.init(loop: loop)
@@ -232,7 +238,16 @@ extension WaitPoint {
             half == .reader ? readerTransfers.load(ordering: .relaxed) : writerTransfers.load(ordering: .relaxed)
         let next = transfers &+ 1
         setTransfers(next, half)
-        return next == 0 && loop.isCurrent
+        return next == 0 && spendTurn()
+    }
+
+    /// Ends the turn of the loop's own thread, so that both halves count from zero again. Returns false on other threads.
+    @inline(never)
+    private final func spendTurn() -> Bool {
+        guard loop.isCurrent else { return false }
+        setTransfers(0, .reader)
+        setTransfers(0, .writer)
+        return true
     }
 
     /// Counts what a transfer moved, beside the transfer itself: for layers, which work on each byte (decrypting, decoding).

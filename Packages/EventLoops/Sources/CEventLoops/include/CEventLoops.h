@@ -1,6 +1,7 @@
 // What Swift's Glibc module leaves out. A shim holds only what Swift cannot import by itself, with the reason.
 #pragma once
 #include <poll.h>
+#include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -11,3 +12,8 @@ void netkit_name_this_thread(const char *name);
 // Glibc alone do not find it.
 int netkit_make_alarm(void);
 void netkit_set_alarm(int alarm, int milliseconds);
+
+// futex(2): the C library has no function for it, and Swift cannot call the variadic syscall(2). The first waits while the word has
+// the value, the second wakes one waiting thread. Both preserve errno.
+void netkit_wait_while(const void *word, uint32_t value);
+void netkit_wake(const void *word);
