@@ -63,7 +63,9 @@ extension Connection {
 
     /// What a try would give now, without moving anything. The client's own look.
     private func look(_ half: StreamHalf) throws(StreamError) -> Attempt {
-        guard isOpen(half), let engine else { return try attemptWhileNotOpen(half) }
+        guard isOpen(half), let engine = hasSocket ? .socket(point) : engine else {
+            return try attemptWhileNotOpen(half)
+        }
         do throws(StreamError) {
             let attempt: Attempt? = try point.whileOpen { () throws(StreamError) -> Attempt in
                 half == .reader ? try engine.peek() : try engine.writability()

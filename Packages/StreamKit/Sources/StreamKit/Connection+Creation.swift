@@ -60,8 +60,10 @@ extension Connection {
             case .reader?: .readTransport
             case .writer?: .writtenTransport
             }
+        let loop = transport.loop
+        let point = half.map { WaitPoint(loop: loop, only: $0) } ?? WaitPoint(loop: loop)
         self.init(
-            kind, point: WaitPoint(loop: transport.loop), only: half,
+            kind, point: point, only: half,
             opener: .transport(transport, waitingAt: half ?? .reader))
     }
 }

@@ -7,10 +7,16 @@ extension Connection {
     /// One try, while inside the reader half. With `waits`, it may wait in the system call.
     @inline(__always)
     func attemptRead(into buffer: inout MutableRawSpan, waits: Bool = false) throws(StreamError) -> Attempt {
-        guard isOpen(.reader), let engine else { return try attemptWhileNotOpen(.reader) }
+        guard isOpen(.reader) else { return try attemptWhileNotOpen(.reader) }
         do throws(StreamError) {
-            let attempt =
-                waits ? try engine.read(into: &buffer) : try engine.tryRead(into: &buffer, countingAt: point)
+            let attempt: Attempt
+            if hasSocket {
+                attempt = try point.receive(into: &buffer, waits: waits && point.ownership == .owned)
+            } else if let engine {
+                attempt = waits ? try engine.read(into: &buffer) : try engine.tryRead(into: &buffer, countingAt: point)
+            } else {
+                return try attemptWhileNotOpen(.reader)
+            }
             if case .ended = attempt { try noteReadEnd() }
             return attempt
         } catch {
@@ -19,17 +25,18 @@ extension Connection {
     }
 
     private func noteReadEnd() throws(StreamError) {
-        try verifyReadEnd()
-        noteEnd(.reader)
+        if point.isClosed(.reader) { throw .closed }
+        try details.withLock { (details) throws(StreamError) in
+            if let failure = details.readFailure { throw failure }
+            if settledStatus(.reader) == .open { reader.status = .atEnd }
+        }
     }
 
     /// Throws if an apparent end has another cause: our own close or failure woke the read, or an earlier write
     /// consumed the report of a reset.
     func verifyReadEnd() throws(StreamError) {
         if point.isClosed(.reader) { throw .closed }
-        let (error, writeError) = details.withLock { ($0.error, $0.writeError) }
-        if let error { throw error }
-        if let writeError, writeError.isPOSIX(ECONNRESET) { throw writeError }
+        if let failure = details.withLock({ $0.readFailure }) { throw failure }
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Int? {
@@ -206,7 +213,7 @@ extension Connection {
     /// time limit.
     @inline(__always)
     func letsKernelWait(_ half: StreamHalf) -> Bool {
-        guard isOpen(half), case .socket = engine else { return false }
+        guard isOpen(half), hasSocket else { return false }
         return point.ownership == .owned && !hasLimit(half)
     }
 }

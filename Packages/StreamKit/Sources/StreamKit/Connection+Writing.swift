@@ -6,9 +6,16 @@ extension Connection {
     /// One try, while inside the writer half.
     @inline(__always)
     func attemptWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        guard isOpen(.writer), let engine else { return try attemptWhileNotOpen(.writer) }
+        guard isOpen(.writer) else { return try attemptWhileNotOpen(.writer) }
         do throws(StreamError) {
-            let attempt = try engine.tryWrite(bytes)
+            let attempt: Attempt
+            if hasSocket {
+                attempt = try point.send(bytes)
+            } else if let engine {
+                attempt = try engine.tryWrite(bytes)
+            } else {
+                return try attemptWhileNotOpen(.writer)
+            }
             if case .ended = attempt { noteEnd(.writer) }
             return attempt
         } catch {
@@ -64,10 +71,11 @@ extension Connection {
 
     @inline(__always)
     private func attemptFlush() throws(StreamError) -> Attempt {
-        guard isOpen(.writer), let engine else {
+        guard isOpen(.writer) else {
             if settledStatus(.writer) == .error { throw error(.writer) ?? .closed }
             return .ended
         }
+        guard !hasSocket, let engine else { return .ended }
         do throws(StreamError) {
             return try engine.tryFlush()
         } catch {
@@ -105,15 +113,20 @@ extension Connection {
         }
     }
 
+    // Inlined: each async call takes memory of a suspended task, and costs more than a write that does not wait.
+
+    @inline(__always)
     nonisolated(nonsending) func write(_ bytes: RawSpan) async throws(StreamError) -> Int {
         if bytes.byteCount == 0 { return 0 }
         return try await write(bytes, all: false)
     }
 
+    @inline(__always)
     nonisolated(nonsending) func writeAll(_ bytes: RawSpan) async throws(StreamError) {
         if bytes.byteCount > 0 { _ = try await write(bytes, all: true) }
     }
 
+    @inline(__always)
     private nonisolated(nonsending) func write(_ bytes: RawSpan, all: Bool) async throws(StreamError) -> Int {
         try enter(.writer)
         var progress = WriteProgress(all: all)

@@ -25,7 +25,8 @@ final class Connection: Sendable {
         case transport(any StreamTransport, waitingAt: StreamHalf)
     }
 
-    struct Details {
+    // Not copyable, because a compiler that may copies it where it is made.
+    struct Details: ~Copyable {
         /// What ended both halves.
         var error: StreamError?
         /// The error that ended only the writer.
@@ -49,9 +50,16 @@ final class Connection: Sendable {
         init(_ opener: Opener, _ properties: StreamProperties, only half: StreamHalf?) {
             self.opener = opener
             self.properties = properties
-            if case .transport(let transport, _) = opener { self.transport = transport }
+            transport = if case .transport(let transport, _) = opener { transport } else { nil }
             isReaderClosed = half == .writer
             isWriterClosed = half == .reader
+        }
+
+        /// The failure that looks like the end of the data to a read.
+        var readFailure: StreamError? {
+            if let error { return error }
+            guard let writeError, writeError.isPOSIX(ECONNRESET) else { return nil }
+            return writeError
         }
 
         /// The audience, made now at the latest.
@@ -74,6 +82,8 @@ final class Connection: Sendable {
     let writer = HalfState()
     /// Set at opening: a short read empties the source. True of TCP only: a read from a Unix socket may stop short.
     private let drains = Atomic<Bool>(false)
+    /// Set with ``slot``: see ``hasSocket``.
+    private let socketFlag = Atomic<Bool>(false)
     private let connectionKind: ConnectionKind
     private let readerLimit = HalfLimit()
     private let writerLimit = HalfLimit()
@@ -98,6 +108,11 @@ final class Connection: Sendable {
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
     @inline(__always)
     var engine: Engine? { slot }
+
+    /// Whether the engine is the socket of ``point``. Calls then use that directly, without a reference to the engine. Read it
+    /// only when the half's status is open.
+    @inline(__always)
+    var hasSocket: Bool { socketFlag.load(ordering: .relaxed) }
 
     @inline(__always)
     func isOpen(_ half: StreamHalf) -> Bool {
@@ -135,7 +150,7 @@ final class Connection: Sendable {
 extension Connection {
     /// Begins to open a half; the first one opened starts the work for both.
     func open(_ half: StreamHalf) throws(StreamError) {
-        let opener = try details.withLock { (details) throws(StreamError) -> Opener? in
+        let pending = try details.withLock { (details) throws(StreamError) -> PendingOpen? in
             switch status(half) {
             case .notOpen: break
             case .closed: throw .closed
@@ -151,14 +166,21 @@ extension Connection {
                 return nil
             }
             setStatus(.opening, half)
-            return details.opener.take()  // none if the other half has begun the work, also if it was closed since
+            // Nil if the other half has begun the work, also if it was closed since.
+            return details.opener.take().map { PendingOpen(opener: $0, hasProperties: !details.properties.isEmpty) }
         }
-        if let opener { try start(opener) } else { client(half)?.arm() }
+        if let pending { try start(pending) } else { client(half)?.arm() }
     }
 
-    private func start(_ opener: Opener) throws(StreamError) {
+    /// The work of the first half that is opened.
+    private struct PendingOpen {
+        let opener: Opener
+        let hasProperties: Bool
+    }
+
+    private func start(_ pending: PendingOpen) throws(StreamError) {
         do throws(StreamError) {
-            switch try begin(opener) {
+            switch try begin(pending) {
             case .opened(let engine):
                 finishOpening(.success(engine))
             case .continues(let work):
@@ -172,15 +194,15 @@ extension Connection {
         }
     }
 
-    private func begin(_ opener: Opener) throws(StreamError) -> Start {
-        switch opener {
+    private func begin(_ pending: PendingOpen) throws(StreamError) -> Start {
+        switch pending.opener {
         case .work(let begin): return try begin(self)
         case .transport(let transport, let half):
-            let configuration = details.withLock { $0.properties.isEmpty ? nil : $0.properties[.tls] }
-            if configuration == nil, case .opened = try TransportOpening.tryOpen(transport) {
-                return .opened(.other(transport))
+            if pending.hasProperties, let configuration = details.withLock({ $0.properties[.tls] }) {
+                return .continues(TransportOpening(of: transport, half: half, securedBy: configuration))
             }
-            return .continues(TransportOpening(of: transport, half: half, securedBy: configuration))
+            if case .opened = try TransportOpening.tryOpen(transport) { return .opened(.other(transport)) }
+            return .continues(TransportOpening(of: transport, half: half, securedBy: nil))
         }
     }
 
@@ -194,8 +216,10 @@ extension Connection {
                     unwanted = engine
                 } else {
                     slot = engine
+                    if case .socket = engine { socketFlag.store(true, ordering: .relaxed) }
                     endOpening(with: .open)
-                    details.isAddressWatched = details.properties[.failsWhenAddressGoes] == true
+                    details.isAddressWatched =
+                        !details.properties.isEmpty && details.properties[.failsWhenAddressGoes] == true
                 }
             case .failure(let error):
                 if details.error == nil { details.error = error }
@@ -221,30 +245,41 @@ extension Connection {
 
     /// Closes a half; the last one closes the transport. Idempotent, never waits.
     func close(_ half: StreamHalf) {
-        let (client, opening, isLast) = details.withLock { details -> (StreamClient?, Opening?, Bool) in
+        let work = details.withLock { details -> CloseWork in
             let isNew = half == .reader ? !details.isReaderClosed : !details.isWriterClosed
             if half == .reader { details.isReaderClosed = true } else { details.isWriterClosed = true }
             if isNew, settledStatus(half) != .error { setStatus(.closed, half) }
-            let isLast = isNew && details.isReaderClosed && details.isWriterClosed
-            let client = details.audience?[half].client.take()
-            return (client, details.opening, isLast)
+            return CloseWork(
+                isLast: isNew && details.isReaderClosed && details.isWriterClosed, layer: hasSocket ? nil : engine,
+                opening: details.opening, unopened: details.opener == nil ? nil : details.transport,
+                isAddressWatched: details.isAddressWatched, hasAudience: details.audience != nil,
+                client: details.audience?[half].client.take())
         }
-        client?.invalidate()
-        withdrawWatch(half)
-        let (engine, unopened, isWatched) = details.withLock { details in
-            (self.engine, details.opener == nil ? nil : details.transport, details.isAddressWatched)
-        }
-        if isLast, isWatched { OwnAddressWatch.shared.remove(self) }
-        if isLast, let engine {
-            // The farewell goes out while the descriptor is surely still there.
-            _ = point.whileOpen { engine.close() }
-        }
+        work.client?.invalidate()
+        if work.hasAudience { withdrawWatch(half) }
+        if work.isLast, work.isAddressWatched { OwnAddressWatch.shared.remove(self) }
+        // The farewell goes out while the descriptor is surely still there.
+        if work.isLast, let layer = work.layer { _ = point.whileOpen { layer.close() } }
         // Never opened, it may hold what is below it all the same.
-        if isLast { unopened?.close() }
+        if work.isLast { work.unopened?.close() }
         point.close(half)
-        if let place = engine?.waitPoint, place !== point { place.signal([.readable, .writable]) }
-        opening?.signal([.readable, .writable])
-        if isLast { opening?.cancel() }
+        work.layer?.waitPoint.signal([.readable, .writable])
+        guard let opening = work.opening else { return }
+        opening.signal([.readable, .writable])
+        if work.isLast { opening.cancel() }
+    }
+
+    /// What remains to be done, without the lock, for a half that has been closed.
+    private struct CloseWork {
+        let isLast: Bool
+        /// The engine, unless it is the socket. An engine that is set later needs neither: it is refused once both halves are closed,
+        /// and no call on a closed half waits there.
+        let layer: Engine?
+        let opening: Opening?
+        let unopened: (any StreamTransport)?
+        let isAddressWatched: Bool
+        let hasAudience: Bool
+        let client: StreamClient?
     }
 }
 
@@ -356,10 +391,7 @@ extension Connection {
     /// The point to wait at now; nil if the state has just changed and the caller should try again.
     @inline(__always)
     func placeToWait(_ half: StreamHalf) -> WaitPoint? {
-        if isOpen(half) {
-            if case .socket = engine { return point }
-            return engine?.waitPoint
-        }
+        if isOpen(half) { return hasSocket ? point : engine?.waitPoint }
         return details.withLock { $0.opening }
     }
 

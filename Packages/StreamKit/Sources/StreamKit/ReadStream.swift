@@ -160,7 +160,8 @@ extension ReadStream {
     /// The value of a property; nil if it has none, or none yet. A copy. Replaces `CFReadStreamCopyProperty`.
     @inlinable
     public subscript<Value>(property: StreamProperty<Value>) -> Value? {
-        value(named: property.name) as? Value ?? property.defaultValue
+        guard let value = value(named: property.name) else { return property.defaultValue }
+        return StreamProperty.typed(value) ?? property.defaultValue
     }
 
     /// The kind of the stream, which determines the properties that it honours.

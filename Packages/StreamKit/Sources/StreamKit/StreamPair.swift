@@ -111,7 +111,8 @@ public struct StreamPair: Sendable {
     /// The value of a property; nil if it has none, or none yet.
     @inlinable
     public subscript<Value>(property: StreamProperty<Value>) -> Value? {
-        (value(named: property.name) as? Value) ?? property.defaultValue
+        guard let value = value(named: property.name) else { return property.defaultValue }
+        return StreamProperty.typed(value) ?? property.defaultValue
     }
 
     /// Sets a property of the connection; on a bound pair, of the half that honours it.

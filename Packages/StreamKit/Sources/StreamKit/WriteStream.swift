@@ -109,7 +109,8 @@ extension WriteStream {
     /// The value of a property; nil if it has none, or none yet. A copy. Replaces `CFWriteStreamCopyProperty`.
     @inlinable
     public subscript<Value>(property: StreamProperty<Value>) -> Value? {
-        value(named: property.name) as? Value ?? property.defaultValue
+        guard let value = value(named: property.name) else { return property.defaultValue }
+        return StreamProperty.typed(value) ?? property.defaultValue
     }
 
     /// The kind of the stream, which determines the properties that it honours.

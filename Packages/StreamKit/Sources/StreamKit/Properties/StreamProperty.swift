@@ -53,6 +53,22 @@ public struct StreamProperty<Value: Sendable>: Sendable {
         isNote = false
     }
 
+    /// Returns a value as the property's type, nil if it has another type.
+    ///
+    /// Nearly all values have exactly this type, and a comparison costs a fifth of a cast.
+    @inlinable
+    static func typed(_ value: any Sendable) -> Value? {
+        exactly(value) ?? value as? Value
+    }
+
+    @inlinable
+    static func exactly<Other: Sendable>(_ other: Other) -> Value? {
+        guard Other.self == Value.self else { return nil }
+        return withUnsafePointer(to: other) { other in
+            UnsafeRawPointer(other).assumingMemoryBound(to: Value.self).pointee
+        }
+    }
+
     /// The property without the type of its values.
     @usableFromInline
     var key: StreamPropertyKey {
@@ -109,7 +125,7 @@ public struct StreamProperties: Sendable {
         get {
             // Most are not set; to find out by a cast of nil costs more than the search.
             guard let value = value(named: property.name) else { return property.defaultValue }
-            return value as? Value ?? property.defaultValue
+            return StreamProperty.typed(value) ?? property.defaultValue
         }
         set { set(newValue, for: property.key) }
     }

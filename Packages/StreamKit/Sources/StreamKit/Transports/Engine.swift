@@ -68,8 +68,7 @@ enum Engine: Sendable {
     @inline(__always)
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         switch self {
-        case .socket(let point):
-            try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.send(point.descriptor, bytes) }
+        case .socket(let point): try point.send(bytes)
         case .tls(let tls): try tls.tryWrite(bytes)
         case .other(let other): try other.tryWrite(bytes)
         }
@@ -126,10 +125,17 @@ extension WaitPoint {
         return attempt
     }
 
+    /// Receives from the point's socket.
     @inline(__always)
-    fileprivate func receive(into buffer: inout MutableRawSpan, waits: Bool) throws(StreamError) -> Attempt {
+    func receive(into buffer: inout MutableRawSpan, waits: Bool) throws(StreamError) -> Attempt {
         try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
             try Syscalls.receive(descriptor, into: bytes, waits: waits)
         }
+    }
+
+    /// Sends on the point's socket.
+    @inline(__always)
+    func send(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.send(descriptor, bytes) }
     }
 }
