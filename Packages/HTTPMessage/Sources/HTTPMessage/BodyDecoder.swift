@@ -37,10 +37,10 @@ public struct BodyDecoder: Sendable {
     ///
     /// Trailer fields are not part of the head. Fields that frame, route or authenticate a message are never among them
     /// (RFC 9110 §6.5.1): they are an error or, with ``HTTPLeniency/forbiddenTrailers``, in ``droppedTrailers``.
-    public private(set) var trailers = HTTPFields()
+    public var trailers: HTTPFields { trailerSection?.fields ?? HTTPFields() }
 
     /// The fields that were removed from the trailer section because they are not allowed there.
-    public private(set) var droppedTrailers = HTTPFields()
+    public var droppedTrailers: HTTPFields { trailerSection?.droppedFields ?? HTTPFields() }
 
     private let limits: HTTPLimits
     private let allowsWhitespace: Bool
@@ -48,9 +48,8 @@ public struct BodyDecoder: Sendable {
     private var state: State
     private var extensionBytes = 0
     private var wireCount = 0
-    private var trailerBytes: [UInt8] = []
-    private var bufferedTrailerCount = 0
-    private var trailerParser: HeadParser?
+    /// Nil until the trailer section begins.
+    private var trailerSection: TrailerSection?
 
     private enum State {
         case payload(remaining: Int64)
@@ -118,7 +117,8 @@ public struct BodyDecoder: Sendable {
         } catch {
             // Offsets of trailers are relative to their section, which may have begun in an earlier input.
             var error = error
-            error.offset = wireCount + position - start + (error.offset.map { $0 - bufferedTrailerCount } ?? 0)
+            let bufferedCount = trailerSection?.bufferedCount ?? 0
+            error.offset = wireCount + position - start + (error.offset.map { $0 - bufferedCount } ?? 0)
             throw error
         }
     }
@@ -240,38 +240,75 @@ extension BodyDecoder {
     /// Buffers the trailer section, which may arrive in pieces. Returns true once it is complete.
     private mutating func parseTrailers(_ input: RawSpan, _ position: inout Int) throws(HTTPMessageError) -> Bool {
         guard position < input.byteCount else { return false }
-        var parser = trailerParser.take() ?? HeadParser(.trailers, limits: limits)
-        bufferedTrailerCount = trailerBytes.count
-        let capacity = Swift.max(0, limits.effectiveHeadLength + 1 - bufferedTrailerCount)
+        let section = uniqueTrailerSection()
+        section.bufferedCount = section.bytes.count
+        let capacity = Swift.max(0, limits.effectiveHeadLength + 1 - section.bufferedCount)
         let end = Swift.min(input.byteCount, position + capacity)
-        var section: [UInt8] = []
-        swap(&section, &trailerBytes)
-        input.extracting(position..<end).withUnsafeBytes { section.append(contentsOf: $0) }
-        guard case .complete(let count) = try parser.parse(section.span.bytes) else {
-            trailerBytes = section
-            trailerParser = parser
+        input.extracting(position..<end).withUnsafeBytes { section.bytes.append(contentsOf: $0) }
+        guard let count = try section.parse(dropsForbidden: dropsTrailers) else {
             position = end
             return false
         }
-        let fields = try parser.makeTrailers(from: section.span.bytes)
-        try storeTrailers(fields)
-        position += count - bufferedTrailerCount
+        position += count - section.bufferedCount
         return true
     }
 
-    /// Stores the trailer fields. Throws for forbidden ones, or stores them apart if the leniency drops them.
-    private mutating func storeTrailers(_ fields: HTTPFields) throws(HTTPMessageError) {
-        guard let first = fields.first(where: { HTTPFieldName.forbiddenInTrailers.contains($0.name) }) else {
-            trailers = fields
+    /// Returns the trailer section, which no copy of the decoder shares.
+    private mutating func uniqueTrailerSection() -> TrailerSection {
+        if isKnownUniquelyReferenced(&trailerSection), let trailerSection { return trailerSection }
+        let section = trailerSection?.copy() ?? TrailerSection(limits)
+        trailerSection = section
+        return section
+    }
+}
+
+/// A trailer section that is being received, which few bodies have: outside the decoder, it costs the others nothing.
+private final class TrailerSection: @unchecked Sendable {
+    // Unchecked: modified only after isKnownUniquelyReferenced has shown that a single decoder refers to it.
+
+    var bytes: [UInt8] = []
+    /// The number of bytes that arrived with earlier inputs.
+    var bufferedCount = 0
+    private(set) var fields = HTTPFields()
+    private(set) var droppedFields = HTTPFields()
+    private var parser: HeadParser
+
+    init(_ limits: HTTPLimits) {
+        parser = HeadParser(.trailers, limits: limits)
+    }
+
+    func copy() -> TrailerSection {
+        let copy = TrailerSection(parser.limits)
+        copy.bytes = bytes
+        copy.bufferedCount = bufferedCount
+        copy.fields = fields
+        copy.droppedFields = droppedFields
+        copy.parser = parser
+        return copy
+    }
+
+    /// Parses the buffered bytes. Returns the length of the section, or nil if more bytes are needed.
+    func parse(dropsForbidden: Bool) throws(HTTPMessageError) -> Int? {
+        let section = bytes
+        guard case .complete(let count) = try parser.parse(section.span.bytes) else { return nil }
+        bytes = []
+        try store(parser.makeTrailers(from: section.span.bytes), dropsForbidden)
+        return count
+    }
+
+    /// Stores the fields. Throws for forbidden ones, or stores them apart.
+    private func store(_ all: HTTPFields, _ dropsForbidden: Bool) throws(HTTPMessageError) {
+        guard let first = all.first(where: { HTTPFieldName.forbiddenInTrailers.contains($0.name) }) else {
+            fields = all
             return
         }
-        guard dropsTrailers else {
-            throw HTTPMessageError(.forbiddenTrailer, offset: Int(fields.storage.slots[first.index].nameStart))
+        guard dropsForbidden else {
+            throw HTTPMessageError(.forbiddenTrailer, offset: Int(all.storage.slots[first.index].nameStart))
         }
-        trailers = fields
-        for field in fields where HTTPFieldName.forbiddenInTrailers.contains(field.name) {
-            trailers.remove(field.name)
-            try droppedTrailers.append(rawValue: field.rawValue, for: field.name)
+        fields = all
+        for field in all where HTTPFieldName.forbiddenInTrailers.contains(field.name) {
+            fields.remove(field.name)
+            try droppedFields.append(rawValue: field.rawValue, for: field.name)
         }
     }
 }

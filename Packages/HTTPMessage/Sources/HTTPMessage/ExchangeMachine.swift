@@ -409,12 +409,12 @@ extension ExchangeMachine {
 extension HTTPRequest {
     /// Whether the client may wait for a 100 (Continue) before it sends the body (RFC 9110 §10.1.1). Always false for HTTP/1.0.
     var expectsContinue: Bool {
-        version >= .http11 && fields.storage.list("expect", contains: "100-continue", "100-continue").0
+        version >= .http11 && fields.storage.list("expect", contains: "100-continue")
     }
 
     /// Whether the request offers to switch to another protocol (RFC 9110 §7.8). Always false for HTTP/1.0.
     var offersUpgrade: Bool {
         version >= .http11 && fields.contains(.upgrade)
-            && fields.storage.list("connection", contains: "upgrade", "upgrade").0
+            && fields.storage.list("connection", contains: "upgrade")
     }
 }

@@ -66,7 +66,10 @@ public struct HTTPRequest: Hashable, Sendable {
     }
 
     /// The method. Replaces `CFHTTPMessageCopyRequestMethod`.
-    public var method: HTTPMethod { HTTPMethod(unchecked: head.text(head.startLine.first)) }
+    public var method: HTTPMethod {
+        // The usual method needs no string made of its bytes.
+        head.hasMethod("GET") ? .get : HTTPMethod(unchecked: head.text(head.startLine.first))
+    }
 
     /// The request target.
     public var target: RequestTarget { RequestTarget(unchecked: head.bytes(head.startLine.second)) }

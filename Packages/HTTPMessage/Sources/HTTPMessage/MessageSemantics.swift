@@ -27,14 +27,27 @@ extension HTTPFields {
     /// `close` takes precedence over `keep-alive`. `Proxy-Connection: close` is obeyed if `Connection` has neither option,
     /// because closing is always safe. A message with ambiguous framing is the last one (RFC 9112 §6.1, §6.3).
     func isPersistent(in version: HTTPVersion) -> Bool {
-        if storage.firstIndex(of: "transfer-encoding") != nil {
-            if version < .http11 || storage.firstIndex(of: "content-length") != nil { return false }
+        var (connection, proxyConnection) = ((false, false), (false, false))  // close, keep-alive
+        var isCoded = false
+        let slots = storage.slots
+        for index in 0..<storage.layout.fieldCount {
+            let name = slots[index].name
+            // The length alone tells these names apart from nearly all others.
+            switch name.count {
+            case 10 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "connection"):
+                storage.search(index, for: "close", "keep-alive", &connection)
+            case 16 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "proxy-connection"):
+                storage.search(index, for: "close", "keep-alive", &proxyConnection)
+            case 17 where HTTPGrammar.equalsIgnoringCase(storage.slice(name), "transfer-encoding"):
+                isCoded = true
+            default:
+                break
+            }
         }
-        let (closes, keeps) = storage.list("connection", contains: "close", "keep-alive")
-        if closes { return false }
-        if keeps { return true }
-        if storage.list("proxy-connection", contains: "close", "keep-alive").0 { return false }
-        return version >= .http11
+        if isCoded, version < .http11 || storage.firstIndex(of: "content-length") != nil { return false }
+        if connection.0 { return false }
+        if connection.1 { return true }
+        return !proxyConnection.0 && version >= .http11
     }
 }
 
@@ -44,20 +57,37 @@ extension HeadStorage {
         var found = (false, false)
         var next = firstIndex(of: name)
         while let index = next {
-            if layout.hasFolds {
-                value(index).withUnsafeBufferPointer { Self.search(for: first, second, in: $0, &found) }
-            } else {
-                Self.search(for: first, second, in: slice(slots[index].value), &found)
-            }
+            search(index, for: first, second, &found)
             next = firstIndex(of: name, from: index + 1)
         }
         return found
     }
 
+    /// Returns whether a list-valued field contains an element, ignoring case.
+    func list(_ name: StaticString, contains element: StaticString) -> Bool {
+        list(name, contains: element, element).1
+    }
+
+    /// Searches the list in field `index`.
+    fileprivate func search(
+        _ index: Int, for first: StaticString, _ second: StaticString, _ found: inout (Bool, Bool)
+    ) {
+        if layout.hasFolds {
+            value(index).withUnsafeBufferPointer { Self.search($0, for: first, second, &found) }
+        } else {
+            Self.search(slice(slots[index].value), for: first, second, &found)
+        }
+    }
+
     private static func search(
-        for first: StaticString, _ second: StaticString, in list: UnsafeBufferPointer<UInt8>,
+        _ list: UnsafeBufferPointer<UInt8>, for first: StaticString, _ second: StaticString,
         _ found: inout (Bool, Bool)
     ) {
+        // Most lists have one element.
+        if HTTPGrammar.equalsIgnoringCase(list, second) {
+            found.1 = true
+            return
+        }
         var start = 0
         while start <= list.count {
             var end = start

@@ -70,8 +70,14 @@ struct MessageHead {
     /// Returns whether the first part of the start line, the method, is `method`.
     func hasMethod(_ method: StaticString) -> Bool {
         let expected = UnsafeBufferPointer(start: method.utf8Start, count: method.utf8CodeUnitCount)
-        if let startBytes { return startBytes[startLine.first.range].elementsEqual(expected) }
-        return storedFields.storage.slice(startLine.first.range).elementsEqual(expected)
+        let range = startLine.first.range
+        guard range.count == expected.count else { return false }
+        func isEqual(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+            var index = 0
+            while index < expected.count, bytes[range.lowerBound &+ index] == expected[index] { index &+= 1 }
+            return index == expected.count
+        }
+        return startBytes?.withUnsafeBufferPointer(isEqual) ?? isEqual(storedFields.storage.slice(0..<range.upperBound))
     }
 
     /// The number of bytes that ``write(to:)`` appends.
