@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import FoundationEssentials
 internal import HTTPMessage
 internal import StreamKit
 
@@ -18,6 +19,8 @@ final class HTTPConnection: @unchecked Sendable {
     @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTPConnection.bufferSize)
     /// At the start of a head.
     @exclusivity(unchecked) private var parser: HeadParser
+    /// Of the head that was found.
+    @exclusivity(unchecked) private var headLength = 0
     /// How many requests it has carried before this one.
     @exclusivity(unchecked) var requests = 0
     /// When something was last received.
@@ -44,20 +47,23 @@ final class HTTPConnection: @unchecked Sendable {
     func findHead() throws(StreamError) -> Bool {
         do throws(HTTPMessageError) {
             let progress = try buffer.withBytes { (bytes) throws(HTTPMessageError) in try parser.parse(bytes) }
-            return progress != .needMore
+            guard case .complete(let length) = progress else { return false }
+            headLength = length
+            return true
         } catch {
             throw StreamError(error)
         }
     }
 
-    /// Takes the head that was found out of the buffer.
-    func takeHead() throws(StreamError) -> HTTPResponse {
+    /// Takes the head that was found out of the buffer, as what this URL answers.
+    func takeHead(from url: URL?) throws(StreamError) -> HTTPResponse {
         do throws(HTTPMessageError) {
-            let head = try buffer.withBytes { (bytes) throws(HTTPMessageError) in
+            var head = try buffer.withBytes { (bytes) throws(HTTPMessageError) in
                 try parser.makeResponse(from: bytes)
             }
-            buffer.remove(parser.byteCount ?? 0)
+            buffer.remove(headLength)
             parser.reset()
+            head.url = url
             return head
         } catch {
             throw StreamError(error)

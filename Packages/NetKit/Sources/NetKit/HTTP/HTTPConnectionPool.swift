@@ -37,13 +37,7 @@ public final class HTTPConnectionPool: Sendable {
     /// What is kept.
     public let limits: Limits
 
-    private struct State {
-        /// The one idle for longest first. So few that looking through them costs less than a table.
-        var idle: [HTTPConnection] = []
-        var sweep: LoopTimer?
-    }
-
-    private let state = Locked(State())
+    private let idleConnections: IdleConnections
 
     /// A pool of its own, so that nothing is shared with others.
     ///
@@ -56,23 +50,25 @@ public final class HTTPConnectionPool: Sendable {
     public init(limits: Limits = Limits(), ofOneUser: Bool = false) {
         self.limits = limits
         isOfOneLogin = ofOneUser
+        idleConnections = IdleConnections(limits)
     }
 
     /// The pool of the one connection that belongs to a login.
     init(ofLogin: Void) {
         limits = Limits(perOrigin: 1, total: 1)
         isOfOneLogin = true
+        idleConnections = IdleConnections(limits)
     }
 
     /// Nobody else's requests go over its connections.
     let isOfOneLogin: Bool
 
     /// How many connections are idle now.
-    public var idleCount: Int { state.withLock { $0.idle.count } }
+    public var idleCount: Int { idleConnections.state.withLock { $0.idle.count } }
 
     /// Closes every idle connection now.
     public func drain() {
-        let (connections, sweep) = state.withLock { state in
+        let (connections, sweep) = idleConnections.state.withLock { state in
             defer { state.idle = [] }
             return (state.idle, state.sweep.take())
         }
@@ -82,7 +78,7 @@ public final class HTTPConnectionPool: Sendable {
 
     /// Closes the idle connections that proxies let through for this login.
     func drop(of login: KnownAuthentication) {
-        let dropped = state.withLock { state -> [HTTPConnection] in
+        let dropped = idleConnections.state.withLock { state -> [HTTPConnection] in
             let dropped = state.idle.filter { $0.key.uses(login) }
             state.idle.removeAll { $0.key.uses(login) }
             return dropped
@@ -92,7 +88,7 @@ public final class HTTPConnectionPool: Sendable {
 
     /// Gives all idle connections to another pool.
     func handOver(to other: HTTPConnectionPool) {
-        let connections = state.withLock { state in
+        let connections = idleConnections.state.withLock { state in
             defer { state.idle = [] }
             return state.idle
         }
@@ -115,7 +111,7 @@ public final class HTTPConnectionPool: Sendable {
         dispose: (HTTPConnection) -> Void
     ) -> HTTPConnection? {
         while true {
-            let connection = state.withLock { state in
+            let connection = idleConnections.state.withLock { state in
                 state.idle.lastIndex { $0.key == key }.map { state.idle.remove(at: $0) }
             }
             guard let connection else { return nil }
@@ -130,6 +126,29 @@ public final class HTTPConnectionPool: Sendable {
     func put(_ connection: HTTPConnection) {
         connection.buffer.shrink()
         connection.idleSince = .now
+        idleConnections.put(connection)
+    }
+}
+
+/// The idle connections of a pool, and the timer that closes them.
+///
+/// The timer refers to this object weakly, not to the pool: each strong reference to an object with a weak one costs more, and each
+/// load has a reference to its pool.
+private final class IdleConnections: Sendable {
+    struct State {
+        /// The one idle for longest first. So few that looking through them costs less than a table.
+        var idle: [HTTPConnection] = []
+        var sweep: LoopTimer?
+    }
+
+    let state = Locked(State())
+    private let limits: HTTPConnectionPool.Limits
+
+    init(_ limits: HTTPConnectionPool.Limits) {
+        self.limits = limits
+    }
+
+    func put(_ connection: HTTPConnection) {
         let dropped = state.withLock { state -> [HTTPConnection] in
             state.idle.append(connection)
             if state.sweep == nil { scheduleSweep(&state) }

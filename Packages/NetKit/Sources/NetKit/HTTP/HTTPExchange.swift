@@ -11,9 +11,9 @@ final class HTTPExchange: StreamTransport {
     private let point: LoadPoint
     var kind: StreamKind { .http }
 
-    init(_ request: consuming HTTPRequest, body: HTTPBody?, loop: EventLoop) {
-        let body = body ?? request.body.map { .bytes($0) }
-        point = LoadPoint(HTTPLoad(consume request, body: body, loop: loop), loop: loop)
+    init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
+        if case nil = body, let bytes = request.body { body = .bytes(bytes) }
+        point = LoadPoint(HTTPLoad(consume request, body: consume body, loop: loop), loop: loop)
     }
 
     deinit { point.end() }
@@ -43,7 +43,7 @@ final class HTTPExchange: StreamTransport {
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         try point.step { (load) throws(StreamError) in
             // On the loop, what has come since is told of by an edge. Elsewhere somebody may be polling.
-            if !loop.isCurrent { load.hasJustSent = false }
+            if load.hasJustSent, !point.loop.isCurrent { load.hasJustSent = false }
             return try load.read(into: &buffer)
         }
     }
@@ -99,7 +99,7 @@ extension HTTPExchange {
             case StreamProperty<HTTPRequest>.httpFinalRequest.name: load.finalRequest ?? load.request
             case StreamProperty<Int64>.httpBodyBytesSent.name: load.bodyBytesSent
             case StreamProperty<Int64>.httpBodyLength.name: load.bodyLength
-            case StreamProperty<ConnectionReport>.report.name: load.log.report
+            case StreamProperty<ConnectionReport>.report.name: load.log.report(load.response)
             case StreamProperty<TLSInformation>.tlsInformation.name: load.tlsInformation
             case StreamProperty<Bool>.urlDemandsTLS.name: load.url?.scheme?.lowercased() == "https"
             case StreamProperty<[UInt8]>.serverEndPointBinding.name: load.serverEndPointBinding

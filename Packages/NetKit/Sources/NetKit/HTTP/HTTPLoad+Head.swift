@@ -94,9 +94,9 @@ extension HTTPLoad {
     /// The connection takes nothing: throws if that has lasted for longer than one write may wait.
     private mutating func noteStall() throws(StreamError) {
         guard stall != nil || !settings.properties.isEmpty, let limit = settings.properties[.writeLimit], limit > .zero,
-            let sender
+            let taken = sender?.taken
         else { return }
-        guard let stall else { return self.stall = WriteStall(taken: sender.taken, deadline: .now + limit) }
+        guard let stall else { return self.stall = WriteStall(taken: taken, deadline: .now + limit) }
         if Moment.now >= stall.deadline { throw .timedOut(step, after: limit) }
     }
 
@@ -175,14 +175,13 @@ extension HTTPLoad {
     /// Parses what is buffered; true if a head was dealt with, false for more bytes.
     private mutating func parseHead(_ connection: HTTPConnection) throws(StreamError) -> Bool {
         guard try connection.findHead() else { return false }
-        var head = try connection.takeHead()
-        head.url = url
-        try receive(head)
+        try receive(connection.takeHead(from: url))
         return true
     }
 
-    private mutating func receive(_ head: HTTPResponse) throws(StreamError) {
-        if head.status.code < 200, head.status.code != 101 { return try receiveInterim(head) }
+    private mutating func receive(_ head: consuming HTTPResponse) throws(StreamError) {
+        let code = head.status.code
+        if code < 200, code != 101 { return try receiveInterim(consume head) }
         let framing: BodyFraming
         do throws(HTTPMessageError) {
             framing = try BodyFraming.of(head, to: method, leniency: .client)
@@ -197,33 +196,35 @@ extension HTTPLoad {
         decoder = BodyDecoder(framing, limits: settings.limits, leniency: .client)
         isReusable = settings.keepsConnection && framing.endsByItself && head.isPersistent
         // Who refuses a large request may not have read it; squid 5.7 then never reads the next one.
-        if head.status.code >= 400, bodyBytesSent > Int64(RequestSender.smallBody) { isReusable = false }
-        response = head
-        if let hop = try hop(after: head) {
-            nextHop = hop
+        if code >= 400, bodyBytesSent > Int64(RequestSender.smallBody) { isReusable = false }
+        response = consume head
+        if try leadsOn() {
             stopSending()
             phase = .discarding
             return
         }
         // Who refuses a request does not want the rest of it (RFC 9112 §9.5).
-        if head.status.code >= 300 || sender?.isAwaitingLeave == true { stopSending() }
-        if settings.decodesContent { contentDecoder = ContentDecoder(for: head, limit: settings.decodedLimit) }
+        if code >= 300 || sender?.isAwaitingLeave == true { stopSending() }
+        if settings.decodesContent, let response {
+            contentDecoder = ContentDecoder(for: response, limit: settings.decodedLimit)
+        }
         phase = .receivingBody
         if decoder.isComplete { letGo() }
     }
 
     /// A 1xx: the final answer follows (RFC 9110 §15.2). Only a 100 gives leave to send the body.
-    private mutating func receiveInterim(_ head: HTTPResponse) throws(StreamError) {
-        interim.append(head)
+    private mutating func receiveInterim(_ head: consuming HTTPResponse) throws(StreamError) {
+        let code = head.status.code
+        interim.append(consume head)
         guard interim.count <= HTTPLimits.interimResponses else {
             throw .tooManyInterim(HTTPLimits.interimResponses)
         }
-        if head.status.code == 100 { try giveLeave() }
+        if code == 100 { try giveLeave() }
     }
 
     /// An answer in a form that only a request may choose, and a stream's never does: another protocol (RFC 9110 §15.2.2),
     /// or a coding of the transfer beside chunks (RFC 9112 §7.4), whose bytes would pass for the body.
-    private func refuseUnasked(_ head: HTTPResponse, _ framing: BodyFraming) throws(StreamError) {
+    private func refuseUnasked(_ head: borrowing HTTPResponse, _ framing: BodyFraming) throws(StreamError) {
         if framing == .tunnel { throw .switchedProtocols(head.fields[.upgrade] ?? "another protocol") }
         guard framing == .chunked || framing == .untilClose, let coding = head.fields[.transferEncoding] else { return }
         let names = coding.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }

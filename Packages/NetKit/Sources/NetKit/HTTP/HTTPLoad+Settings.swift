@@ -17,14 +17,24 @@ extension HTTPLoad {
         var discardLimit = Duration.seconds(5)
         var limits = HTTPLimits.default
         var pool: HTTPConnectionPool?
-        var proxies: ProxySettings?
+        var proxies: ProxySettings? {
+            get { proxyRules?.settings }
+            set { proxyRules = newValue.map(ProxyRules.init) }
+        }
+        private var proxyRules: ProxyRules?
         var proxyLogins: ProxyLogins?
         var needsIdleConnection = false
 
         /// Nothing that was said can lead over a proxy: the usual case, which costs nothing then.
-        var namesNoProxy: Bool {
-            guard case nil = proxies else { return false }
-            return properties.isEmpty
+        var namesNoProxy: Bool { proxyRules == nil && properties.isEmpty }
+
+        /// An object of its own, because the settings are large and few loads have any.
+        private final class ProxyRules: Sendable {
+            let settings: ProxySettings
+
+            init(_ settings: ProxySettings) {
+                self.settings = settings
+            }
         }
 
         /// Takes a property of HTTP streams or of their connections, nil for its default; false for any other.

@@ -29,7 +29,9 @@ extension HTTPLoad {
     }
 
     /// Where to wait; nowhere if a step only ended its turn.
-    func places(of block: Block) -> (WaitPoint.Place?, WaitPoint.Place?) {
+    ///
+    /// Mutating, although it changes nothing: a borrowed load would be copied for the call.
+    mutating func places(of block: Block) -> (WaitPoint.Place?, WaitPoint.Place?) {
         switch block.reason {
         case .decision:
             return (proxies?.decision.map { .init($0.point, .reader, for: .readable) }, nil)

@@ -45,11 +45,10 @@ struct HTTPLoad: ~Copyable, Sendable {
     private(set) var url: URL?
     /// Nil before the first connection.
     private(set) var origin: HTTPOrigin?
-    /// The origin that the application named; nil before the first redirect.
-    private var namedOrigin: HTTPOrigin?
     private var body: HTTPBody?
     private(set) var hasSpentBody = false
-    private var redirects = RedirectPolicy()
+    /// Nil until a response leads to another request.
+    private var redirection: RedirectState?
     var mustBeNew = false
     /// Nil until there is something to know of proxies.
     var proxies: ProxyProgress?
@@ -69,8 +68,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     var connection: HTTPConnection?
     var sender: RequestSender?
     private var sentHead: [UInt8] = []
-    private var lastTLS: TLSInformation?
-    private var lastBinding: [UInt8]?
+    private var lastTLS: LastTLS?
     /// When a body that waits for a 100 (Continue) goes out without.
     var leaveDeadline: Moment?
     /// While the connection takes nothing of the request, and the time for that is limited.
@@ -86,11 +84,10 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// After this answer the connection can carry another request, as far as the head says.
     var isReusable = false
     var interim: [HTTPResponse] = []
-    var nextHop: RedirectPolicy.Hop?
     var decoder = BodyDecoder(.none)
     var contentDecoder: ContentDecoder?
 
-    init(_ request: consuming HTTPRequest, body: HTTPBody?, loop: EventLoop) {
+    init(_ request: consuming HTTPRequest, body: consuming HTTPBody?, loop: EventLoop) {
         method = request.method
         url = request.url
         self.request = request
@@ -108,12 +105,16 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     // MARK: What can be told
 
+    // Getters that look at the sender are mutating: it cannot be copied, and `sender?` would consume it otherwise.
+
     /// True once the request is on its way.
     var hasBegun: Bool {
-        switch phase {
-        case .idle: false
-        case .sending: sender?.hasBegun ?? false
-        case .receivingHead, .discarding, .receivingBody, .done: true
+        mutating get {
+            switch phase {
+            case .idle: false
+            case .sending: sender?.hasBegun ?? false
+            case .receivingHead, .discarding, .receivingBody, .done: true
+            }
         }
     }
 
@@ -123,7 +124,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     }
 
     /// The head of the answer that counts: not of a redirect that is being followed.
-    var finalResponse: HTTPResponse? { nextHop == nil ? response : nil }
+    var finalResponse: HTTPResponse? { redirection?.next == nil ? response : nil }
 
     /// The request as it was sent last.
     var finalRequest: HTTPRequest? {
@@ -134,15 +135,16 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// What TLS agreed on, on the connection used last.
     var tlsInformation: TLSInformation? {
         // With a proxy it is not the origin's.
-        connection?.proxy == nil ? connection?.pair[.tlsInformation] ?? lastTLS : lastTLS
+        connection?.proxy == nil ? connection?.pair[.tlsInformation] ?? lastTLS?.information : lastTLS?.information
     }
 
     /// What binds authentication to the connection used last.
     var serverEndPointBinding: [UInt8]? {
-        connection?.proxy == nil ? connection?.pair[.serverEndPointBinding] ?? lastBinding : lastBinding
+        connection?.proxy == nil
+            ? connection?.pair[.serverEndPointBinding] ?? lastTLS?.serverEndPoint : lastTLS?.serverEndPoint
     }
 
-    var bodyBytesSent: Int64 { sender?.bodyBytesSent ?? 0 }
+    var bodyBytesSent: Int64 { mutating get { sender?.bodyBytesSent ?? 0 } }
     var trailers: HTTPFields { decoder.trailers }
 
     /// The length of what is read, as the head tells it; nil if it does not.
@@ -157,12 +159,14 @@ struct HTTPLoad: ~Copyable, Sendable {
 
     /// What the load is busy with, for messages.
     var step: String {
-        switch phase {
-        case .idle: proxies?.decision == nil ? "connecting" : "waiting for the proxy script"
-        case .sending: connection?.pair.output.status == .opening ? openingStep : "sending the request"
-        case .receivingHead where sender?.isAwaitingLeave == true: "waiting for 100 (Continue)"
-        case .receivingHead: "waiting for the response"
-        case .discarding, .receivingBody, .done: "receiving the body"
+        mutating get {
+            switch phase {
+            case .idle: proxies?.decision == nil ? "connecting" : "waiting for the proxy script"
+            case .sending: connection?.pair.output.status == .opening ? openingStep : "sending the request"
+            case .receivingHead where sender?.isAwaitingLeave == true: "waiting for 100 (Continue)"
+            case .receivingHead: "waiting for the response"
+            case .discarding, .receivingBody, .done: "receiving the body"
+            }
         }
     }
 
@@ -181,6 +185,7 @@ struct HTTPLoad: ~Copyable, Sendable {
 extension HTTPLoad {
     /// Ends it at once.
     mutating func close() {
+        if isOver, proxies == nil { return }  // nothing is left to release
         leaveDeadline = nil
         stall = nil
         if let decision = proxies?.decision { departures.add(.decision(decision)) }
@@ -195,40 +200,24 @@ extension HTTPLoad {
         let now = Moment.now
         let origin = if let origin { origin } else { try HTTPOrigin(loading: url) }
         self.origin = origin
-        var properties = try connectionProperties(for: url)
-        if !origin.isSecure, !settings.followsRedirects, !properties.isEmpty, properties[.tls] != nil {
-            throw .tlsNeverUsed
-        }
-        if let namedOrigin, origin != namedOrigin, let tls = properties[.tls] {
-            properties[.tls] = settings.crossOrigin.tls(tls)
-        }
+        let route = try customRoute(to: origin, url)
         let ownLogin = settings.pool?.isOfOneLogin == true ? nil : request.connectionLogin
-        let key = HTTPConnectionKey(origin, properties, loop: loop, ownLogin: ownLogin)
-        var idle: HTTPConnection?
-        if settings.keepsConnection, !mustBeNew {
-            // A request that can be sent twice may meet a connection that has ended just now; see ``retry(after:)``.
-            let mayRepeat = method.isIdempotent && body?.isRepeatable != false && !settings.needsIdleConnection
-            idle = (settings.pool ?? .shared).take(
-                key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero
-            ) { departures.add(.close($0.pair)) }
-        }
-        idle?.accept(settings.limits)
-
-        let approach = takeApproach(to: origin, properties)
-        let proxy = if let idle { idle.proxy } else { approach.proxy }
-        if origin.isFTP, proxy == nil, approach.proxy == nil { throw .ftpNeedsProxy }
+        let key = HTTPConnectionKey(
+            origin, route?.properties ?? StreamProperties(), loop: loop, ownLogin: ownLogin)
+        let idle = takeIdle(key, at: now)
         if idle == nil, settings.needsIdleConnection { throw .connectionGone }
-        let head = try prepareHead(of: url, to: origin, for: proxy)
+        let head = try prepareHead(of: url, to: origin, route, idle)
         sentHead = head.bytes
         #if Logging
         log.logger = settings.properties[.logger]
         #endif
         log.beginRequest(method, url, at: now)
-        connection = if let idle { idle } else { try open(key, approach, properties) }
-        let sender = try RequestSender(
-            head.bytes, body: body, length: head.bodyLength, asksLeave: head.asksLeave, loop: loop)
-        hasSpentBody = hasSpentBody || sender.hasSpentBody
-        self.sender = sender
+        connection = if let idle { idle } else { try open(key, route) }
+        sender = RequestSender(head.bytes, body: body, length: head.bodyLength, asksLeave: head.asksLeave, loop: loop)
+        if body != nil {
+            try sender?.begin()
+            if sender?.hasSpentBody == true { hasSpentBody = true }
+        }
         leaveDeadline = nil
         stall = nil
         hasReceived = false
@@ -236,14 +225,50 @@ extension HTTPLoad {
         restartResponseClock()
     }
 
-    private func prepareHead(
-        of url: URL, to origin: HTTPOrigin, for proxy: HTTPProxy?
+    /// The properties and the route of a connection that is not made by default.
+    private final class CustomRoute {
+        let properties: StreamProperties
+        let approach: HTTPApproach
+
+        init(_ properties: StreamProperties, _ approach: HTTPApproach) {
+            self.properties = properties
+            self.approach = approach
+        }
+    }
+
+    /// Returns nil for the default, which costs nothing then.
+    private mutating func customRoute(to origin: HTTPOrigin, _ url: URL) throws(StreamError) -> CustomRoute? {
+        if settings.namesNoProxy, proxies == nil { return nil }
+        var properties = try connectionProperties(for: url)
+        if !origin.isSecure, !settings.followsRedirects, properties[.tls] != nil { throw .tlsNeverUsed }
+        if let named = redirection?.namedOrigin, origin != named, let tls = properties[.tls] {
+            properties[.tls] = settings.crossOrigin.tls(tls)
+        }
+        return CustomRoute(properties, takeApproach(to: origin, properties))
+    }
+
+    private mutating func takeIdle(_ key: HTTPConnectionKey, at now: Moment) -> HTTPConnection? {
+        guard settings.keepsConnection, !mustBeNew else { return nil }
+        // A request that can be sent twice may meet a connection that has ended just now; see ``retry(after:)``.
+        let mayRepeat = method.isIdempotent && body?.isRepeatable != false && !settings.needsIdleConnection
+        let idle = (settings.pool ?? .shared).take(
+            key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero
+        ) { departures.add(.close($0.pair)) }
+        idle?.accept(settings.limits)
+        return idle
+    }
+
+    // Mutating, although it changes nothing: a borrowed load would be copied for the call.
+    private mutating func prepareHead(
+        of url: URL, to origin: HTTPOrigin, _ route: CustomRoute?, _ idle: HTTPConnection?
     ) throws(StreamError) -> RequestPreparation.Head {
         let preparation = RequestPreparation(
             keepsConnection: settings.keepsConnection, decodesContent: settings.decodesContent)
-        if proxy == nil, request.fields.isEmpty {
+        if route == nil, !origin.isFTP, request.fields.isEmpty {
             return try preparation.prepare(request, method, to: origin, body: body)
         }
+        let proxy = if let idle { idle.proxy } else { route?.approach.proxy }
+        if origin.isFTP, proxy == nil { throw .ftpNeedsProxy }
         let known: AuthenticationBody = body == nil ? .bytes(request.body ?? []) : .unknown
         let form = try HTTPApproach.form(
             request, of: url, for: proxy, owner: proxies?.owner, settings.proxyLogins, body: known)
@@ -251,10 +276,9 @@ extension HTTPLoad {
         return try preparation.prepare(form, method, to: origin, body: body)
     }
 
-    private mutating func open(
-        _ key: HTTPConnectionKey, _ approach: HTTPApproach, _ properties: StreamProperties
-    ) throws(StreamError) -> HTTPConnection {
-        var properties = properties
+    private mutating func open(_ key: HTTPConnectionKey, _ route: CustomRoute?) throws(StreamError) -> HTTPConnection {
+        var properties = route?.properties ?? StreamProperties()
+        let approach = route?.approach ?? HTTPApproach()
         properties[.proxies] = approach.routes
         properties[.tls] = approach.proxy?.tls
         if key.origin.isSecure {
@@ -290,24 +314,35 @@ extension HTTPLoad {
     /// Follows the redirect whose head has come.
     mutating func followHop() throws(StreamError) {
         dropConnection()
-        guard let hop = nextHop.take() else { throw .closed }
+        guard let redirection, let hop = redirection.next.take() else { throw .closed }
         request = hop.request
         method = request.method
         url = hop.url
         let repeats = proxies?.repeats ?? false
         log.tell(repeats ? .sendsAgain : .followsRedirect(hop.url))
-        if namedOrigin == nil { namedOrigin = origin }
+        if redirection.namedOrigin == nil { redirection.namedOrigin = origin }
         origin = hop.origin
         if !hop.keepsBody { body = nil }
         mustBeNew = false
         if repeats { proxies?.repeats = false } else { proxies?.turnToNextURL() }
+        if let response { log.keepStatusLine(of: response) }
         response = nil
         interim = []
         phase = .idle
     }
 
-    /// Says where the answer leads to, if it is to be followed.
-    mutating func hop(after head: HTTPResponse) throws(StreamError) -> RedirectPolicy.Hop? {
+    /// Returns whether the response leads to another request, which ``followHop()`` then begins.
+    mutating func leadsOn() throws(StreamError) -> Bool {
+        guard proxies != nil || settings.followsRedirects || sender?.isAwaitingLeave == true, let response,
+            let next = try hop(after: response)
+        else { return false }
+        let redirection = redirection ?? RedirectState()
+        self.redirection = redirection
+        redirection.next = next
+        return true
+    }
+
+    private mutating func hop(after head: HTTPResponse) throws(StreamError) -> RedirectPolicy.Hop? {
         if let hop = hopWithLogin(after: head) { return hop }
         guard settings.followsRedirects || head.status.code == 417, let url, let origin else { return nil }
         var hop: RedirectPolicy.Hop?
@@ -317,7 +352,9 @@ extension HTTPLoad {
             plain.fields.remove(.expect)
             hop = RedirectPolicy.Hop(request: plain, url: url, origin: origin, keepsBody: true)
         } else if settings.followsRedirects {
-            hop = try redirects.next(
+            let redirection = redirection ?? RedirectState()
+            self.redirection = redirection
+            hop = try redirection.redirects.next(
                 after: head, to: request, at: url, of: origin, hasBody: body != nil, settings.crossOrigin)
         }
         if let hop, hop.keepsBody, hasSpentBody { throw .bodyNotRepeatable(head.status.code) }
@@ -329,8 +366,7 @@ extension HTTPLoad {
         guard let connection else { return }
         phase = .done
         if connection.key.origin.isSecure {
-            lastTLS = connection.pair[.tlsInformation]
-            lastBinding = connection.pair[.serverEndPointBinding]
+            lastTLS = LastTLS(connection.pair)
         }
         rememberProxy()
         log.endConnection()
@@ -352,5 +388,33 @@ extension HTTPLoad {
         rememberProxy()
         if let pair = connection?.pair { departures.add(.close(pair)) }
         connection = nil
+    }
+}
+
+// MARK: - State outside the load
+
+// A load is moved and destroyed with each of its fields. These are needed by few loads, so they are objects of their own.
+
+extension HTTPLoad {
+    /// The redirects of a load.
+    private final class RedirectState: @unchecked Sendable {
+        // Unchecked: only its load refers to it, under the lock of the load.
+
+        /// The origin that the application named; nil before the first redirect.
+        var namedOrigin: HTTPOrigin?
+        var redirects = RedirectPolicy()
+        /// The next request, once the response that leads to it has been read.
+        var next: RedirectPolicy.Hop?
+    }
+
+    /// The result of TLS on the last connection, which the load no longer has.
+    private final class LastTLS: Sendable {
+        let information: TLSInformation?
+        let serverEndPoint: [UInt8]?
+
+        init(_ pair: StreamPair) {
+            information = pair[.tlsInformation]
+            serverEndPoint = pair[.serverEndPointBinding]
+        }
     }
 }

@@ -70,23 +70,19 @@ public struct HTTPOrigin: Hashable, Sendable {
         (isSecure, isFTP, namesPort) = (false, false, true)
     }
 
-    /// Appends what the `Host` field says: the port only if the URL names one (RFC 9110 §7.2).
-    func appendHost(to output: inout [UInt8]) {
+    /// Writes what the `Host` field says: the port only if the URL names one (RFC 9110 §7.2).
+    func writeHost(to lines: inout LineWriter) {
         var host = host
         host.withUTF8 { name in
-            guard name.contains(UInt8(ascii: ":")) else { return output.append(contentsOf: name) }
-            output.append(UInt8(ascii: "["))
+            guard name.contains(UInt8(ascii: ":")) else { return lines.write(UnsafeRawBufferPointer(name)) }
+            lines.write("[")
             // A zone means something on this machine only.
-            output.append(contentsOf: name.prefix { $0 != UInt8(ascii: "%") })
-            output.append(UInt8(ascii: "]"))
+            for byte in name.prefix(while: { $0 != UInt8(ascii: "%") }) { lines.write(byte) }
+            lines.write("]")
         }
         guard namesPort else { return }
-        output.append(UInt8(ascii: ":"))
-        var divisor = port >= 10000 ? 10000 : port >= 1000 ? 1000 : port >= 100 ? 100 : port >= 10 ? 10 : 1
-        while divisor > 0 {
-            output.append(UInt8(ascii: "0") + UInt8(Int(port) / divisor % 10))
-            divisor /= 10
-        }
+        lines.write(":")
+        lines.write(decimal: UInt64(port))
     }
 
     /// Compares scheme, host and port, written or not.

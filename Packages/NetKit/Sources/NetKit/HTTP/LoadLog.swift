@@ -13,7 +13,8 @@ internal import Logging
 struct LoadLog: Sendable {
     private enum Outcome: Sendable {
         case underway
-        case answered(HTTPResponse)
+        /// Nil while the load has the answer.
+        case answered(statusLine: String?)
         case failed(StreamError)
         case abandoned
     }
@@ -40,9 +41,11 @@ struct LoadLog: Sendable {
     #endif
 
     /// Everything so far, by time.
-    var report: ConnectionReport {
+    ///
+    /// - Parameter answer: the answer that the load has now.
+    func report(_ answer: HTTPResponse?) -> ConnectionReport {
         let requests = request.map { earlier + [$0] } ?? []
-        let steps = finished + currentSteps + requests.map(step)
+        let steps = finished + currentSteps + requests.map { step($0, answer) }
         return ConnectionReport(steps.sorted { $0.start < $1.start })
     }
 
@@ -63,8 +66,14 @@ struct LoadLog: Sendable {
         request = RequestStep(method: method, url: url, start: now)
     }
 
+    /// The load has the answer from now on.
     mutating func answered(_ response: HTTPResponse, at moment: Moment = .now) {
-        endRequest(.answered(response), at: moment)
+        endRequest(.answered(statusLine: nil), at: moment, response)
+    }
+
+    /// Keeps the status line of a response that the load is about to drop.
+    mutating func keepStatusLine(of response: HTTPResponse) {
+        if case .answered? = request?.outcome { request?.outcome = .answered(statusLine: response.statusLine) }
     }
 
     mutating func failed(_ error: StreamError) { endRequest(.failed(error), at: .now) }
@@ -75,21 +84,23 @@ struct LoadLog: Sendable {
         endConnection()
     }
 
-    private mutating func endRequest(_ outcome: Outcome, at moment: @autoclosure () -> Moment) {
+    private mutating func endRequest(
+        _ outcome: Outcome, at moment: @autoclosure () -> Moment, _ answer: @autoclosure () -> HTTPResponse? = nil
+    ) {
         guard request?.isUnderway == true else { return }
         // In place: a copy of what is kept costs more than this.
         request?.end = moment()
         request?.outcome = outcome
         #if Logging
-        if let request { tell(step(request)) }
+        if let request { tell(step(request, answer())) }
         #endif
     }
 
-    private func step(_ request: RequestStep) -> ConnectionReport.Step {
+    private func step(_ request: RequestStep, _ answer: HTTPResponse?) -> ConnectionReport.Step {
         let outcome: ConnectionReport.Outcome =
             switch request.outcome {
             case .underway: .underway
-            case .answered(let response): .succeeded(response.statusLine)
+            case .answered(let line): .succeeded(line ?? answer?.statusLine ?? "")
             case .failed(let error): .failed(error)
             case .abandoned: .abandoned
             }

@@ -46,6 +46,7 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
     /// Takes steps of the load; what is thrown is the end of it.
     ///
     /// - Parameter body: gives nil to be called again after the departures have been carried out.
+    @inline(__always)
     func step<Outcome: Sendable>(
         _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
     ) throws(StreamError) -> Outcome {
@@ -54,6 +55,7 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
         }
     }
 
+    @inline(__always)
     private func singleStep<Outcome: Sendable>(
         _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
     ) throws(StreamError) -> Outcome? {
@@ -85,16 +87,16 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
 
     /// Ends the load at once; every wait ends.
     func end() {
-        var departures = state.withLock { state in
+        let departures = state.withLock { state in
             if state.isClosed { return Departures() }
             state.isClosed = true
             state.load.close()
-            let departures = LoadPoint.settle(&state)
+            var departures = LoadPoint.settle(&state)
             // It refers to this point.
             state.bell = nil
+            departures.wakes = true
             return departures
         }
-        departures.wakes = true
         carryOut(departures)
     }
 
@@ -105,7 +107,16 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
 
     /// Ends every use of the lock that may have changed the load: withdraws the bell from where it does not belong any more,
     /// and hands out what is to be done without the lock.
+    @inline(__always)
     private static func settle(_ state: inout State) -> Departures {
+        // Most steps leave nothing to do, and nothing waits for them.
+        if state.load.departures.isEmpty, state.bell == nil, !state.isAwaitedWhileLent, state.timer == nil {
+            return Departures()
+        }
+        return settleAll(&state)
+    }
+
+    private static func settleAll(_ state: inout State) -> Departures {
         var departures = state.load.departures.take()
         if let bell = state.bell, state.watchedPlaces.0 != nil,
             state.load.isConnectionLent || !departures.isEmpty || state.load.block != state.watched
@@ -170,10 +181,15 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
             loop.execute { [self] in signal([.readable, .writable]) }
             return true
         }
-        setTimer(&state, block.deadline)
-        let bell = state.bell ?? LoadBell(self)
-        state.bell = bell
-        LoadPoint.withdraw(&state)
+        if block.deadline != nil || state.timer != nil { setTimer(&state, block.deadline) }
+        let bell: LoadBell
+        if let made = state.bell {
+            bell = made
+            LoadPoint.withdraw(&state)
+        } else {
+            bell = LoadBell(self)
+            state.bell = bell
+        }
         bell.isParked = true
         let places = state.load.places(of: block)
         state.watchedPlaces = places

@@ -38,16 +38,23 @@ struct PlainAuthority {
 
         var number: UInt16?
         if position < bytes.count, bytes[position] == UInt8(ascii: ":") {
-            let digits = bytes[(position + 1)...].prefix { (0x30...0x39).contains($0) }
-            guard let value = PlainAuthority.number(digits, upTo: 65535), value > 0 else { return nil }
+            position += 1
+            var value: UInt = 0
+            while position < bytes.count, case let digit = bytes[position] &- 0x30, digit < 10 {
+                value = value &* 10 &+ UInt(digit)
+                // No port begins with 0, or is 0.
+                guard value > 0, value <= 65535 else { return nil }
+                position += 1
+            }
+            guard value > 0 else { return nil }
             number = UInt16(value)
-            position = digits.endIndex
         }
         port = number
-        guard
-            position == bytes.count
-                || [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains(bytes[position])
-        else { return nil }
+        if position == bytes.count { return }
+        switch bytes[position] {
+        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return
+        default: return nil
+        }
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
@@ -75,24 +82,21 @@ struct PlainAuthority {
 
     /// Four numbers without leading zeros.
     private static func isAddress(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        var parts = 0
-        var start = 0
-        while let end = name[start...].firstIndex(of: 0x2e) ?? (parts == 3 ? name.count : nil) {
-            guard number(name[start..<end], upTo: 255) != nil else { return false }
-            parts += 1
-            if end == name.count { return parts == 4 }
-            start = end + 1
+        var dots = 0
+        var digits = 0
+        var value: UInt = 0
+        for byte in name {
+            if byte == 0x2e {
+                guard digits > 0 else { return false }
+                (dots, digits, value) = (dots &+ 1, 0, 0)
+                continue
+            }
+            let digit = byte &- 0x30
+            guard digit < 10, digits == 0 || value > 0 else { return false }
+            value = value &* 10 &+ UInt(digit)
+            digits &+= 1
+            guard value < 256 else { return false }
         }
-        return false
-    }
-
-    private static func number(_ digits: Slice<UnsafeBufferPointer<UInt8>>, upTo limit: Int) -> Int? {
-        guard (1...5).contains(digits.count), digits.count == 1 || digits.first != 0x30 else { return nil }
-        var value = 0
-        for digit in digits {
-            guard (0x30...0x39).contains(digit) else { return nil }
-            value = value * 10 + Int(digit - 0x30)
-        }
-        return value <= limit ? value : nil
+        return dots == 3 && digits > 0
     }
 }

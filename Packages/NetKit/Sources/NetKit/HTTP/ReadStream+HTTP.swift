@@ -25,7 +25,7 @@ extension ReadStream {
     /// All `http…` properties are set before `open()`. Replaces `CFReadStreamCreateForHTTPRequest` and
     /// `CFReadStreamCreateForStreamedHTTPRequest`.
     public convenience init(request: HTTPRequest, body: HTTPBody? = nil, loop: EventLoop = .shared) {
-        self.init(transport: HTTPExchange(consume request, body: body, loop: loop))
+        self.init(transport: HTTPExchange(consume request, body: consume body, loop: loop))
     }
 
     /// A stream of what a URL leads to, by GET.

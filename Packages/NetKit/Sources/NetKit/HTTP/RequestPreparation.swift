@@ -17,15 +17,10 @@ struct RequestPreparation {
     }
 
     /// The name and version sent where the caller names no `User-Agent`.
-    static let userAgent = "NetKit/0.1"
+    static var userAgent: StaticString { "NetKit/0.1" }
 
     /// Fields that only the stream knows; the caller's own are replaced.
     private static let ownFields: [HTTPFieldName] = [.host, .connection, .contentLength, .transferEncoding]
-
-    /// Lines that are the same in every request.
-    private enum Line {
-        static let userAgent = Array("User-Agent: \(RequestPreparation.userAgent)\r\n".utf8)
-    }
 
     var keepsConnection: Bool
     var decodesContent: Bool
@@ -52,14 +47,19 @@ struct RequestPreparation {
             try RequestPreparation.plain(request).serializeOpenHead(into: &head.bytes)
         }
         insertHost(of: origin, into: &head.bytes, isBare: isBare)
-
-        if isBare || !fields.contains(.userAgent) { head.bytes += Line.userAgent }
-        appendFraming(of: method, hasBody: body != nil, length, to: &head.bytes)
-        head.bytes.append(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
-        if decodesContent, isBare || !fields.contains(.acceptEncoding) {
-            head.bytes.append("Accept-Encoding: gzip, deflate\r\n")
+        head.bytes.appendLines(upTo: 256) { lines in
+            if isBare || !fields.contains(.userAgent) {
+                lines.write("User-Agent: ")
+                lines.write(RequestPreparation.userAgent)
+                lines.write("\r\n")
+            }
+            writeFraming(of: method, hasBody: body != nil, length, to: &lines)
+            lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
+            if decodesContent, isBare || !fields.contains(.acceptEncoding) {
+                lines.write("Accept-Encoding: gzip, deflate\r\n")
+            }
+            lines.write("\r\n")
         }
-        head.bytes.append("\r\n")
         head.asksLeave =
             body != nil && request.version >= .http11 && fields[.expect]?.lowercased() == "100-continue"
         return head
@@ -72,26 +72,29 @@ struct RequestPreparation {
             fields = Array(head[(lineEnd + 1)...])
             head.removeLast(fields.count)
         }
-        head.append("Host: ")
-        origin.appendHost(to: &head)
-        head.append("\r\n")
-        head += fields
+        head.appendLines(upTo: origin.host.utf8.count + 32) { lines in
+            lines.write("Host: ")
+            origin.writeHost(to: &lines)
+            lines.write("\r\n")
+        }
+        if !fields.isEmpty { head += fields }
     }
 
-    private func appendFraming(of method: HTTPMethod, hasBody: Bool, _ length: Int64?, to head: inout [UInt8]) {
+    private func writeFraming(of method: HTTPMethod, hasBody: Bool, _ length: Int64?, to lines: inout LineWriter) {
         if hasBody {
             if let length {
-                head.append("Content-Length: ")
-                head.append(contentsOf: "\(length)".utf8)
-                head.append("\r\n")
+                lines.write("Content-Length: ")
+                lines.write(decimal: UInt64(length))
+                lines.write("\r\n")
             } else {
-                head.append("Transfer-Encoding: chunked\r\n")
+                lines.write("Transfer-Encoding: chunked\r\n")
             }
             return
         }
         // Methods that define a body say that it is empty; others say nothing (RFC 9110 §8.6).
         switch method {
-        case .post, .put, .patch: head.append("Content-Length: 0\r\n")
+        case .get: break
+        case .post, .put, .patch: lines.write("Content-Length: 0\r\n")
         default: break
         }
     }
@@ -134,11 +137,5 @@ struct RequestPreparation {
         } catch {
             return nil
         }
-    }
-}
-
-extension [UInt8] {
-    fileprivate mutating func append(_ text: StaticString) {
-        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }

@@ -3,7 +3,7 @@ internal import HTTPMessage
 internal import StreamKit
 
 /// Sends one request over one connection: the head, then the body, as far as they go without waiting.
-struct RequestSender: Sendable {
+struct RequestSender: ~Copyable, Sendable {
     /// What a step came to.
     enum Progress {
         /// Everything was sent.
@@ -44,20 +44,26 @@ struct RequestSender: Sendable {
     private var body: HTTPBody?
     private let length: Int64?
     private var upload: BodyUpload?
-    private var awaitsLeave = false
+    private var awaitsLeave: Bool
     private let loop: EventLoop
 
+    /// Creates a sender. With a body, ``begin()`` must follow.
+    ///
     /// - Parameters:
     ///   - head: what goes first.
     ///   - length: the length that the head announces; nil for chunks.
-    ///   - asksLeave: the head says `Expect: 100-continue`.
-    init(_ head: [UInt8], body: HTTPBody?, length: Int64?, asksLeave: Bool, loop: EventLoop) throws(StreamError) {
+    ///   - asksLeave: the head says `Expect: 100-continue`, and there is a body.
+    init(_ head: [UInt8], body: HTTPBody?, length: Int64?, asksLeave: Bool, loop: EventLoop) {
         outgoing = head
         end = head.count
         self.body = body
         self.length = length
         self.loop = loop
-        awaitsLeave = asksLeave && body != nil
+        awaitsLeave = asksLeave
+    }
+
+    /// Appends a small body to the head or opens the stream of a large one, unless the body waits for a 100 (Continue).
+    mutating func begin() throws(StreamError) {
         if !awaitsLeave { try beginBody() }
     }
 

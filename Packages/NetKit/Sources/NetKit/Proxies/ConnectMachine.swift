@@ -59,7 +59,7 @@ struct ConnectMachine: TunnelMachine {
             var request = try HTTPRequest(method: .connect, target: authority)
             try request.fields.set(target.description, for: .host)
             if !proxy.fields.contains(.userAgent) {
-                try request.fields.set(RequestPreparation.userAgent, for: .userAgent)
+                try request.fields.set(RequestPreparation.userAgent.description, for: .userAgent)
             }
             for field in proxy.fields where field.name != .host {
                 if proxy.login != nil, field.name == .proxyAuthorization { continue }
