@@ -271,5 +271,21 @@ extension EventLoopsTests {
             }
             #expect(onLoop == [WaitPoint.transfersPerTurn, 2 * WaitPoint.transfersPerTurn])
         }
+
+        /// A task that reads and writes in turn suspends once in as many round trips, not once for each half.
+        @Test func aSpentTurnIsThatOfBothHalves() async {
+            let loop = EventLoop.forTest("round trips")
+            defer { loop.shutdown() }
+            @Sendable func spent(_ point: WaitPoint) -> [[Bool]] {
+                (1...2 * WaitPoint.transfersPerTurn)
+                    .map { _ in [point.isTurnSpent(.writer), point.isTurnSpent(.reader)] }
+            }
+            #expect(!spent(WaitPoint(loop: loop)).joined().contains(true))
+            let onLoop = await withCheckedContinuation { (continuation: CheckedContinuation<[[Bool]], Never>) in
+                loop.execute { continuation.resume(returning: spent(WaitPoint(loop: loop))) }
+            }
+            #expect(onLoop[WaitPoint.transfersPerTurn - 1] == [true, false])
+            #expect(onLoop.joined().count(where: { $0 }) == 2)
+        }
     }
 }

@@ -23,6 +23,20 @@ extension EventLoopsTests {
             #expect(point.enter(.writer) == .entered)
         }
 
+        @Test(arguments: [.reader, .writer] as [WaitPoint.Half])
+        func aPointForOneHalf(half: WaitPoint.Half) throws {
+            let point = WaitPoint(only: half)
+            let other: WaitPoint.Half = half == .reader ? .writer : .reader
+            #expect(point.enter(other) == .closed && point.isClosed(other))
+            #expect(point.enter(half) == .entered && !point.isClosed(half))
+            let pair = try SocketPair()
+            point.attach(pair.near, ownership: .owned)
+            point.close(half)
+            #expect(fcntl(pair.near, F_GETFD) >= 0)
+            point.leave(half)
+            #expect(SocketPair.look(at: pair.far) == .end)
+        }
+
         /// Who is inside × in which order the halves close: the descriptor goes with the last one out.
         @Test(arguments: [[], [.reader], [.writer], [.reader, .writer]] as [[WaitPoint.Half]])
         func theLastOneOutClosesTheDescriptor(inside: [WaitPoint.Half]) throws {
