@@ -4,7 +4,7 @@ internal import EventLoops
 extension Connection {
     func client(_ half: StreamHalf) -> StreamClient? {
         guard half == .reader ? reader.hasClient : writer.hasClient else { return nil }
-        return details.withLock { $0.audience?[half].client }
+        return details.withLock { $0.clients?[half].client }
     }
 
     /// Replaces a half's client; nil removes it.
@@ -13,9 +13,9 @@ extension Connection {
             // Closing removes the client under this lock, once; a client set later would never be removed.
             let isClosed = half == .reader ? details.isReaderClosed : details.isWriterClosed
             if isClosed, client != nil { return client }
-            let audience = details.gather()
+            let clients = details.ensureClients()
             if half == .reader { reader.hasClient = client != nil } else { writer.hasClient = client != nil }
-            return exchange(&audience[half].client, with: client)
+            return exchange(&clients[half].client, with: client)
         }
         unwanted?.invalidate()
         if client == nil { withdrawWatch(half) }
@@ -61,7 +61,7 @@ extension Connection {
         return try look(half)
     }
 
-    /// What a try would give now, without moving anything. The client's own look.
+    /// The result that a try would have now, without transferring anything. For the client.
     private func look(_ half: StreamHalf) throws(StreamError) -> Attempt {
         guard isOpen(half), let engine = hasSocket ? .socket(point) : engine else {
             return try attemptWhileNotOpen(half)
@@ -88,17 +88,17 @@ extension Connection {
         if point.isInside(half) { engine.waitPoint.signal(half == .reader ? .readable : .writable) }
     }
 
-    /// Arranges a call of ``clientMayLook(_:)`` at the next edge. Nil if that succeeded; `.ready` to look again first;
+    /// Arranges a call of ``edgeArrived(_:)`` at the next edge. Nil if that succeeded; `.ready` to look again first;
     /// `.busy` if it was arranged before.
     func watch(_ half: StreamHalf) -> Wake? {
-        guard let place = placeToWait(half) else { return .ready }
-        let watch = details.withLock { details -> ClientWatch in
-            let audience = details.gather()
-            let watch = audience[half].watch ?? ClientWatch(self, half)
-            audience[half].watch = watch
+        guard let waitPoint = pointToWait(half) else { return .ready }
+        let watch = details.withLock { details -> ClientWatcher in
+            let clients = details.ensureClients()
+            let watch = clients[half].watch ?? ClientWatcher(self, half)
+            clients[half].watch = watch
             return watch
         }
-        return watch.park(at: place)
+        return watch.park(at: waitPoint)
     }
 
     /// Withdraws the half's watch from its wait point.
@@ -106,13 +106,13 @@ extension Connection {
     /// Withdrawing the watch also arms the client that is set by then: it may have found the watch parked just before,
     /// and have relied on it.
     func withdrawWatch(_ half: StreamHalf) {
-        guard let watch = details.withLock({ $0.audience?[half].watch }) else { return }
+        guard let watch = details.withLock({ $0.clients?[half].watch }) else { return }
         watch.remove()
         client(half)?.arm()
     }
 
     /// Called at an edge. A call inside the half handles it, and arms the client when it ends.
-    func clientMayLook(_ half: StreamHalf) {
+    func edgeArrived(_ half: StreamHalf) {
         if !point.isInside(half) { client(half)?.signalTargets() }
     }
 }

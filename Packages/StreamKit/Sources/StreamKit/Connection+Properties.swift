@@ -94,7 +94,7 @@ extension Connection {
         _ half: StreamHalf, wanted: StreamEvents, stream: Stream,
         _ client: (@Sendable (Stream, StreamEvent) -> Void)?
     ) {
-        let targets = details.withLock { $0.audience?[half].targets ?? [] }
+        let targets = details.withLock { $0.clients?[half].targets ?? [] }
         guard let client, !wanted.isEmpty else { return setClient(nil, half) }
         let new = StreamClient(self, half: half, wanted: wanted) { [weak stream] event in
             if let stream { client(stream, event) }
@@ -107,9 +107,9 @@ extension Connection {
     func schedule<Stream: AnyObject & Sendable>(_ half: StreamHalf, on target: any DeliveryTarget, stream: Stream) {
         if point.isClosed(half) { return }
         let isNew = details.withLock { details -> Bool in
-            let audience = details.gather()
-            if audience[half].targets.contains(where: { $0.isSame(as: target) }) { return false }
-            audience[half].targets.append(target)
+            let clients = details.ensureClients()
+            if clients[half].targets.contains(where: { $0.isSame(as: target) }) { return false }
+            clients[half].targets.append(target)
             return true
         }
         guard isNew, let client = client(half) else { return }
@@ -118,7 +118,7 @@ extension Connection {
     }
 
     func unschedule(_ half: StreamHalf, from target: any DeliveryTarget) {
-        details.withLock { $0.audience?[half].targets.removeAll { $0.isSame(as: target) } }
+        details.withLock { $0.clients?[half].targets.removeAll { $0.isSame(as: target) } }
         guard let client = client(half) else { return }
         client.unschedule(from: target)
         withdrawWatch(half)

@@ -85,7 +85,7 @@ extension Connection {
         try enter(.reader)
         do throws(StreamError) {
             let attempt: Attempt
-            if skipsDoomedRead {
+            if skipsFutileRead {
                 attempt = .wouldBlock(.readable)
             } else if point.isTurnSpent(.reader) {
                 return .wait(.nextTurn(of: point.loop), .readable, until: nil)
@@ -124,15 +124,15 @@ extension Connection {
             return .done(0)
         case .wouldBlock(let interest):
             point.beginTurn(.reader)
-            return .wait(placeForLayers(.reader), interest, until: deadline ?? self.deadline(.reader))
+            return .wait(pointForLayers(.reader), interest, until: deadline ?? self.deadline(.reader))
         }
     }
 
     nonisolated(nonsending) func wait(
         toRead interest: Interest, until deadline: Moment?
     ) async throws(StreamError) {
-        guard let place = placeToWait(.reader) else { return }
-        try resume(await place.readerWait(for: interest, until: deadline), .reader)
+        guard let waitPoint = pointToWait(.reader) else { return }
+        try resume(await waitPoint.readerWait(for: interest, until: deadline), .reader)
     }
 
     /// Waits until a read would not wait.
@@ -149,7 +149,7 @@ extension Connection {
     func blockUntilReadable() throws(StreamError) {
         try enter(.reader)
         defer { leaveUntouched(.reader) }
-        if letsKernelWait(.reader) {
+        if mayWaitInKernel(.reader) {
             do throws(StreamError) {
                 _ = try Syscalls.peek(point.descriptor, waits: true)
             } catch {
@@ -171,11 +171,11 @@ extension Connection {
         while true {
             switch status(half) {
             case .opening:
-                guard let place = details.withLock({ $0.opening }) else { continue }
+                guard let waitPoint = details.withLock({ $0.opening }) else { continue }
                 let wake =
                     half == .reader
-                    ? await place.readerWait(for: .readable, until: nil)
-                    : await place.writerWait(for: .writable, until: nil)
+                    ? await waitPoint.readerWait(for: .readable, until: nil)
+                    : await waitPoint.writerWait(for: .writable, until: nil)
                 try resume(wake, half)
             case .notOpen: throw .notOpen
             case .closed: throw .closed
@@ -202,8 +202,8 @@ extension Connection {
 
     @available(*, noasync)
     func block(_ half: StreamHalf, for interest: Interest, until deadline: Moment?) throws(StreamError) {
-        guard let place = placeToWait(half) else { return }
-        let wake = place.block(half, for: interest, until: deadline)
+        guard let waitPoint = pointToWait(half) else { return }
+        let wake = waitPoint.block(half, for: interest, until: deadline)
         // A transport that wakes without bytes must not defer the limit.
         if wake == .ready, let deadline, Moment.now >= deadline { throw .timedOut }
         try resume(wake, half)
@@ -212,7 +212,7 @@ extension Connection {
     /// True if a blocked call may wait in the kernel: on an open owned socket, which close can shut down, without a
     /// time limit.
     @inline(__always)
-    func letsKernelWait(_ half: StreamHalf) -> Bool {
+    func mayWaitInKernel(_ half: StreamHalf) -> Bool {
         guard isOpen(half), hasSocket else { return false }
         return point.ownership == .owned && !hasLimit(half)
     }
@@ -227,7 +227,7 @@ extension Connection {
     /// Saves one system call per round trip. Used only on the loop's thread, where edges are processed before this code
     /// runs; elsewhere it costs more than it saves.
     @inline(__always)
-    private var skipsDoomedRead: Bool {
+    private var skipsFutileRead: Bool {
         point.isDrained && point.loop.isCurrent
     }
 }

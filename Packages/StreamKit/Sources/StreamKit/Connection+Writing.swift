@@ -86,7 +86,7 @@ extension Connection {
     @available(*, noasync)
     private func blockingWriteInside(_ bytes: RawSpan, all: Bool) throws(StreamError) -> Int {
         // The kernel would wait until all bytes are accepted, whereas a single write may return a short count.
-        if all, letsKernelWait(.writer) {
+        if all, mayWaitInKernel(.writer) {
             let attempt: Attempt
             do throws(StreamError) {
                 let descriptor = point.descriptor
@@ -130,8 +130,8 @@ extension Connection {
     private nonisolated(nonsending) func write(_ bytes: RawSpan, all: Bool) async throws(StreamError) -> Int {
         try enter(.writer)
         var progress = WriteProgress(all: all)
-        while case .wait(let place, let interest, let deadline) = try step(&progress, bytes) {
-            progress.wake = await place.writerWait(for: interest, until: deadline)
+        while case .wait(let waitPoint, let interest, let deadline) = try step(&progress, bytes) {
+            progress.wake = await waitPoint.writerWait(for: interest, until: deadline)
         }
         return progress.written
     }
@@ -185,7 +185,7 @@ extension Connection {
                 case .wouldBlock(let interest):
                     point.beginTurn(.writer)
                     if progress.deadline == nil { progress.deadline = deadline(.writer) }
-                    return .wait(placeForLayers(.writer), interest, until: progress.deadline)
+                    return .wait(pointForLayers(.writer), interest, until: progress.deadline)
                 }
             }
         } catch {
@@ -231,8 +231,8 @@ extension Connection {
         defer { leave(.writer) }
         let deadline = deadline(.writer)
         while case .wouldBlock(let interest) = try attemptFinish() {
-            guard let place = placeToWait(.writer) else { continue }
-            try resume(await place.writerWait(for: interest, until: deadline), .writer)
+            guard let waitPoint = pointToWait(.writer) else { continue }
+            try resume(await waitPoint.writerWait(for: interest, until: deadline), .writer)
         }
     }
 

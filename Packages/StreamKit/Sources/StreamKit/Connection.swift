@@ -25,9 +25,9 @@ final class Connection: Sendable {
         case transport(any StreamTransport, waitingAt: StreamHalf)
     }
 
-    // Not copyable, because a compiler that may copies it where it is made.
+    // Not copyable, because the compiler copies a copyable value where it is made.
     struct Details: ~Copyable {
-        /// What ended both halves.
+        /// The error that ended both halves.
         var error: StreamError?
         /// The error that ended only the writer.
         var writeError: StreamError?
@@ -37,10 +37,10 @@ final class Connection: Sendable {
         /// Exists during opening: the point where callers wait, since the wait point itself then belongs to the
         /// opening.
         var opening: Opening?
-        private(set) var audience: StreamAudience?
+        private(set) var clients: StreamClients?
         var recorder = ReportRecorder()
         // In the padding after the recorder: size matters for tens of thousands of streams.
-        /// True if ``OwnAddressWatch`` watches this connection.
+        /// True if ``LocalAddressMonitor`` watches this connection.
         var isAddressWatched = false
         var isReaderClosed: Bool
         var isWriterClosed: Bool
@@ -62,11 +62,11 @@ final class Connection: Sendable {
             return writeError
         }
 
-        /// The audience, made now at the latest.
-        mutating func gather() -> StreamAudience {
-            let audience = audience ?? StreamAudience()
-            self.audience = audience
-            return audience
+        /// The clients, which are made if there are none yet.
+        mutating func ensureClients() -> StreamClients {
+            let clients = clients ?? StreamClients()
+            self.clients = clients
+            return clients
         }
     }
 
@@ -80,7 +80,8 @@ final class Connection: Sendable {
     @exclusivity(unchecked) private nonisolated(unsafe) var slot: Engine?
     let reader = HalfState()
     let writer = HalfState()
-    /// Set at opening: a short read empties the source. True of TCP only: a read from a Unix socket may stop short.
+    /// Set at opening: a short read shows that the source is empty. True only for TCP: a read from a Unix socket may
+    /// stop short.
     private let drains = Atomic<Bool>(false)
     /// Set with ``slot``: see ``hasSocket``.
     private let socketFlag = Atomic<Bool>(false)
@@ -109,8 +110,8 @@ final class Connection: Sendable {
     @inline(__always)
     var engine: Engine? { slot }
 
-    /// Whether the engine is the socket of ``point``. Calls then use that directly, without a reference to the engine. Read it
-    /// only when the half's status is open.
+    /// Whether the engine is the socket of ``point``. Calls then use the socket directly, without a reference to the
+    /// engine. Read it only when the half's status is open.
     @inline(__always)
     var hasSocket: Bool { socketFlag.load(ordering: .relaxed) }
 
@@ -148,7 +149,7 @@ final class Connection: Sendable {
 // MARK: - Opening and closing
 
 extension Connection {
-    /// Begins to open a half; the first one opened starts the work for both.
+    /// Begins to open a half. The first half to open starts the work for both.
     func open(_ half: StreamHalf) throws(StreamError) {
         let pending = try details.withLock { (details) throws(StreamError) -> PendingOpen? in
             switch status(half) {
@@ -166,13 +167,13 @@ extension Connection {
                 return nil
             }
             setStatus(.opening, half)
-            // Nil if the other half has begun the work, also if it was closed since.
+            // Nil if the other half has begun the work, even if it was closed since.
             return details.opener.take().map { PendingOpen(opener: $0, hasProperties: !details.properties.isEmpty) }
         }
         if let pending { try start(pending) } else { client(half)?.arm() }
     }
 
-    /// The work of the first half that is opened.
+    /// The work that the first half to open starts.
     private struct PendingOpen {
         let opener: Opener
         let hasProperties: Bool
@@ -228,7 +229,7 @@ extension Connection {
             return (details.opening.take(), unwanted, details.isAddressWatched)
         }
         unwanted?.close()
-        if isWatched { OwnAddressWatch.shared.add(self) }
+        if isWatched { LocalAddressMonitor.shared.add(self) }
         if let opening {
             opening.signal([.readable, .writable])
             // A layer above may have read the wait point just before this, or just after.
@@ -243,7 +244,7 @@ extension Connection {
         if writer.status == .opening { writer.status = status }
     }
 
-    /// Closes a half; the last one closes the transport. Idempotent, never waits.
+    /// Closes a half; closing the second one closes the transport. Idempotent; never waits.
     func close(_ half: StreamHalf) {
         let work = details.withLock { details -> CloseWork in
             let isNew = half == .reader ? !details.isReaderClosed : !details.isWriterClosed
@@ -252,15 +253,15 @@ extension Connection {
             return CloseWork(
                 isLast: isNew && details.isReaderClosed && details.isWriterClosed, layer: hasSocket ? nil : engine,
                 opening: details.opening, unopened: details.opener == nil ? nil : details.transport,
-                isAddressWatched: details.isAddressWatched, hasAudience: details.audience != nil,
-                client: details.audience?[half].client.take())
+                isAddressWatched: details.isAddressWatched, hasClients: details.clients != nil,
+                client: details.clients?[half].client.take())
         }
         work.client?.invalidate()
-        if work.hasAudience { withdrawWatch(half) }
-        if work.isLast, work.isAddressWatched { OwnAddressWatch.shared.remove(self) }
-        // The farewell goes out while the descriptor is surely still there.
+        if work.hasClients { withdrawWatch(half) }
+        if work.isLast, work.isAddressWatched { LocalAddressMonitor.shared.remove(self) }
+        // Sends close_notify while the descriptor is certainly open.
         if work.isLast, let layer = work.layer { _ = point.whileOpen { layer.close() } }
-        // Never opened, it may hold what is below it all the same.
+        // A transport that was never opened may still hold layers below it.
         if work.isLast { work.unopened?.close() }
         point.close(half)
         work.layer?.waitPoint.signal([.readable, .writable])
@@ -269,16 +270,16 @@ extension Connection {
         if work.isLast { opening.cancel() }
     }
 
-    /// What remains to be done, without the lock, for a half that has been closed.
+    /// The work that remains, outside the lock, after a half has been closed.
     private struct CloseWork {
         let isLast: Bool
-        /// The engine, unless it is the socket. An engine that is set later needs neither: it is refused once both halves are closed,
-        /// and no call on a closed half waits there.
+        /// The engine, unless it is the socket. An engine that is set later needs no work here: it is refused once both
+        /// halves are closed, and no call on a closed half waits at it.
         let layer: Engine?
         let opening: Opening?
         let unopened: (any StreamTransport)?
         let isAddressWatched: Bool
-        let hasAudience: Bool
+        let hasClients: Bool
         let client: StreamClient?
     }
 }
@@ -353,7 +354,7 @@ extension Connection {
     /// Invariant: no call waits on a half in error. A wait that begins later finds the latched signal.
     private func announce(_ change: StatusChange) {
         point.signal([.readable, .writable])
-        if let place = change.engine?.waitPoint, place !== point { place.signal([.readable, .writable]) }
+        if let waitPoint = change.engine?.waitPoint, waitPoint !== point { waitPoint.signal([.readable, .writable]) }
         change.opening?.signal([.readable, .writable])
         client(.reader)?.arm()
         client(.writer)?.arm()
@@ -390,14 +391,14 @@ extension Connection {
 
     /// The point to wait at now; nil if the state has just changed and the caller should try again.
     @inline(__always)
-    func placeToWait(_ half: StreamHalf) -> WaitPoint? {
+    func pointToWait(_ half: StreamHalf) -> WaitPoint? {
         if isOpen(half) { return hasSocket ? point : engine?.waitPoint }
         return details.withLock { $0.opening }
     }
 
     /// The point where a transport on top of this stream waits. Never a point that can no longer be signalled.
-    func placeForLayers(_ half: StreamHalf) -> WaitPoint {
-        if let place = placeToWait(half) { return place }
+    func pointForLayers(_ half: StreamHalf) -> WaitPoint {
+        if let waitPoint = pointToWait(half) { return waitPoint }
         point.signal([.readable, .writable])  // the state has just changed: the wait ends at once
         return point
     }

@@ -32,8 +32,8 @@ extension ReadStream {
     ///   ``StreamError/timedOut`` after ``StreamProperty/readLimit``.
     public nonisolated(nonsending) func read(into buffer: inout MutableRawSpan) async throws(StreamError) -> Int {
         var step = try connection.beginRead(into: &buffer)
-        while case .wait(let place, let interest, let deadline) = step {
-            let wake = await place.readerWait(for: interest, until: deadline)
+        while case .wait(let point, let interest, let deadline) = step {
+            let wake = await point.readerWait(for: interest, until: deadline)
             step = try connection.continueRead(after: wake, until: deadline, into: &buffer)
         }
         return step.count
@@ -43,8 +43,8 @@ extension ReadStream {
     public nonisolated(nonsending) func read(into buffer: inout [UInt8]) async throws(StreamError) -> Int {
         // Repeats the form above instead of calling it: each additional async call adds memory to a suspended task.
         var step = try beginRead(into: &buffer)
-        while case .wait(let place, let interest, let deadline) = step {
-            let wake = await place.readerWait(for: interest, until: deadline)
+        while case .wait(let point, let interest, let deadline) = step {
+            let wake = await point.readerWait(for: interest, until: deadline)
             step = try continueRead(after: wake, until: deadline, into: &buffer)
         }
         return step.count

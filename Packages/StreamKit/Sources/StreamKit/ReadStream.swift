@@ -110,7 +110,7 @@ extension ReadStream {
 
     /// The wait point of a transport built on this stream, after a try that returned nil. See
     /// ``StreamTransport/waitPoint``.
-    public var waitPoint: WaitPoint { connection.placeForLayers(.reader) }
+    public var waitPoint: WaitPoint { connection.pointForLayers(.reader) }
 }
 
 // MARK: - Events

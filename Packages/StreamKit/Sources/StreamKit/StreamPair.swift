@@ -126,19 +126,19 @@ public struct StreamPair: Sendable {
     @usableFromInline
     func value(named name: String) -> (any Sendable)? {
         let value = input.value(named: name)
-        return value == nil && isOfTwo ? output.value(named: name) : value
+        return value == nil && hasTwoConnections ? output.value(named: name) : value
     }
 
     @usableFromInline
     func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
-        guard isOfTwo, !key.isNote, !input.kind.properties.honours(key.name) else {
+        guard hasTwoConnections, !key.isNote, !input.kind.properties.honours(key.name) else {
             return try input.setValue(value, for: key)
         }
         try output.setValue(value, for: key)
     }
 
     /// True if the halves are separate connections, as in a bound pair.
-    private var isOfTwo: Bool { input.connection !== output.connection }
+    private var hasTwoConnections: Bool { input.connection !== output.connection }
 
     /// The steps of opening the connection.
     public var report: ConnectionReport { input.report }

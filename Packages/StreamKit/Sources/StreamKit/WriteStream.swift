@@ -79,7 +79,7 @@ public final class WriteStream: Sendable {
 extension WriteStream {
     /// The wait point of a transport built on this stream, after a try that returned nil. See
     /// ``StreamTransport/waitPoint``.
-    public var waitPoint: WaitPoint { connection.placeForLayers(.writer) }
+    public var waitPoint: WaitPoint { connection.pointForLayers(.writer) }
 }
 
 // MARK: - Events

@@ -77,7 +77,7 @@ extension ContractTrial {
         try expect(all == filled + surplus, "\(all.count) bytes came out, \(filled.count + surplus.count) were written")
     }
 
-    func closeWakesWhoWaits() async throws {
+    func closingWakesWaitingCalls() async throws {
         try await open()
         let read = reading { [self] () async throws(StreamError) in try await style.read(input) }
         await untilReading()

@@ -105,7 +105,7 @@ extension ContractTrial {
         try expect(input.status == .error, "closing a failed stream made its status \(input.status)")
     }
 
-    func writingToNobodyThrows() async throws {
+    func writingWithoutReaderThrows() async throws {
         try await open()
         pipe.leave()
         try await expect(nil, "writing without a reader") { () async throws(StreamError) in

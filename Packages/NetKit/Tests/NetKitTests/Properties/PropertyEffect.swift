@@ -151,7 +151,7 @@ extension PropertyEffect {
                 try fixture.subject.set(.failsWhenAddressGoes, to: true)
                 try fixture.subject.open()
                 let own = fixture.subject.value(.localAddress)
-                return OwnAddressWatch.shared.watches(try #require(own))
+                return LocalAddressMonitor.shared.watches(try #require(own))
             }
             var watched: SocketAddress?
             let isFound = try await socket(kind) {
@@ -159,7 +159,7 @@ extension PropertyEffect {
             } _: {
                 watched = Syscalls.localAddress($0)
                 // Watched once the stream is open, which may be a moment later.
-                while let watched, !OwnAddressWatch.shared.watches(watched) { sched_yield() }
+                while let watched, !LocalAddressMonitor.shared.watches(watched) { sched_yield() }
                 return watched != nil
             }
             return isFound

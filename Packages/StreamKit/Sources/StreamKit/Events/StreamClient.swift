@@ -3,7 +3,7 @@ internal import EventLoops
 /// Delivers the events of one half of a stream to its client: watches the half, consults ``EventMachine``, signals the
 /// targets.
 ///
-/// Theory of operation. While no event is due, the half's ``ClientWatch`` is parked at the wait point. When it fires,
+/// Theory of operation. While no event is due, the half's ``ClientWatcher`` is parked at the wait point. When it fires,
 /// on the loop's thread, the client only signals its targets. Everything else happens on a target, in ``perform()``:
 /// look at the stream, deliver the events that are due, park again. So no event is delivered in the middle of a call by
 /// the user, and a target that runs late reports the state at that time.

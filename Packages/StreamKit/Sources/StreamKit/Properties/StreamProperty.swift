@@ -53,7 +53,7 @@ public struct StreamProperty<Value: Sendable>: Sendable {
         isNote = false
     }
 
-    /// Returns a value as the property's type, nil if it has another type.
+    /// A value as the property's type; nil if it has another type.
     ///
     /// Nearly all values have exactly this type, and a comparison costs a fifth of a cast.
     @inlinable
@@ -123,7 +123,7 @@ public struct StreamProperties: Sendable {
     @inlinable
     public subscript<Value>(property: StreamProperty<Value>) -> Value? {
         get {
-            // Most are not set; to find out by a cast of nil costs more than the search.
+            // Most are not set, and casting nil would cost more than the search.
             guard let value = value(named: property.name) else { return property.defaultValue }
             return StreamProperty.typed(value) ?? property.defaultValue
         }

@@ -102,7 +102,7 @@ final class ProxiedOpening: StreamTransport {
             case .connecting:
                 // It may have opened since the last check. In that case no further signal arrives.
                 (
-                    state.connection?.placeForLayers(.reader) ?? ownPoint,
+                    state.connection?.pointForLayers(.reader) ?? ownPoint,
                     state.connection?.settledStatus(.reader) != .opening
                 )
             case .securing(_, _, let tls, _): (tls.waitPoint, false)

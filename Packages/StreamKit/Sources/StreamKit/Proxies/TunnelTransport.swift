@@ -192,7 +192,7 @@ final class ConnectionTransport: StreamTransport {
         self.connection = connection
     }
 
-    var waitPoint: WaitPoint { connection.placeForLayers(.reader) }
+    var waitPoint: WaitPoint { connection.pointForLayers(.reader) }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         guard let count = try connection.tryRead(into: &buffer) else { return .wouldBlock(.readable) }

@@ -210,13 +210,13 @@ private final class ScriptedFinder: PlaceFinder {
         try await pair.input.opened()
         let connection = pair.input.connection
         let own = try #require(pair[.localAddress])
-        OwnAddressWatch.shared.add(connection)
-        #expect(OwnAddressWatch.shared.watches(own))
+        LocalAddressMonitor.shared.add(connection)
+        #expect(LocalAddressMonitor.shared.watches(own))
         // Closing overtakes the end of opening: it has passed the list but not yet reached the descriptor.
-        OwnAddressWatch.shared.remove(connection)
+        LocalAddressMonitor.shared.remove(connection)
         connection.details.withLock { ($0.isReaderClosed, $0.isWriterClosed) = (true, true) }
-        OwnAddressWatch.shared.add(connection)
-        #expect(!OwnAddressWatch.shared.watches(own))
+        LocalAddressMonitor.shared.add(connection)
+        #expect(!LocalAddressMonitor.shared.watches(own))
         connection.details.withLock { ($0.isReaderClosed, $0.isWriterClosed) = (false, false) }
         pair.close()
     }

@@ -13,8 +13,8 @@ extension StreamProperty where Value == Bool {
 }
 
 /// Watches the local addresses of connections with ``StreamProperty/failsWhenAddressGoes``.
-final class OwnAddressWatch: Sendable {
-    static let shared = OwnAddressWatch()
+final class LocalAddressMonitor: Sendable {
+    static let shared = LocalAddressMonitor()
 
     private struct Watched {
         weak var connection: Connection?
@@ -33,14 +33,14 @@ final class OwnAddressWatch: Sendable {
     /// Starts to watch the connection if an interface has its address: most of 127.0.0.0/8 belongs to none.
     func add(_ connection: Connection) {
         guard let own = connection.point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress,
-            OwnAddressWatch.present()?.contains(address.withoutZone) == true
+            LocalAddressMonitor.present()?.contains(address.withoutZone) == true
         else { return }
         let isFirst = state.withLock { state in
             state.connections[ObjectIdentifier(connection)] = Watched(connection: connection, address: address)
             return state.monitor == nil
         }
         if isFirst { begin() }
-        look()
+        checkAddresses()
         // Closing sets the flags before it calls `remove(_:)`, which may have run before this call.
         if connection.details.withLock({ $0.isReaderClosed && $0.isWriterClosed }) { remove(connection) }
     }
@@ -65,7 +65,7 @@ final class OwnAddressWatch: Sendable {
         // Without a netlink socket there are no notifications; the stream works as any other.
         guard let monitor = try? NetworkMonitor() else { return }
         let subscription = monitor.onChange(on: .loop(.shared)) { [self] change in
-            if change.contains(.addresses) { look() }
+            if change.contains(.addresses) { checkAddresses() }
         }
         let isKept = state.withLock { state in
             guard state.monitor == nil, !state.connections.isEmpty else { return false }
@@ -80,8 +80,8 @@ final class OwnAddressWatch: Sendable {
     }
 
     /// Fails the connections whose address no longer exists.
-    private func look() {
-        guard let present = OwnAddressWatch.present() else { return }
+    private func checkAddresses() {
+        guard let present = LocalAddressMonitor.present() else { return }
         let stranded = state.withLock { state in
             state.connections.values.filter { !present.contains($0.address.withoutZone) }
         }

@@ -4,12 +4,12 @@ internal import EventLoops
 ///
 /// Allocated with the first client or target: most streams have neither, and a process may hold many thousands of idle
 /// streams. Guarded by the connection's lock.
-final class StreamAudience {
+final class StreamClients {
     struct Side {
         var client: StreamClient?
         var targets: [any DeliveryTarget] = []
         /// Made with the first client of this half.
-        var watch: ClientWatch?
+        var watch: ClientWatcher?
     }
 
     private var reader = Side()
@@ -24,7 +24,7 @@ final class StreamAudience {
 ///
 /// There is one watcher per half, not one per client. Replacing a client therefore changes nothing at the wait point
 /// and loses no edge. The watcher does not keep the connection alive.
-final class ClientWatch: Watcher, @unchecked Sendable {
+final class ClientWatcher: Watcher, @unchecked Sendable {
     // Unchecked only because the superclass is: mutable state is behind a lock, and weak reads are atomic.
 
     private weak let connection: Connection?
@@ -55,6 +55,6 @@ final class ClientWatch: Watcher, @unchecked Sendable {
     }
 
     override func fire() {
-        connection?.clientMayLook(half)
+        connection?.edgeArrived(half)
     }
 }
