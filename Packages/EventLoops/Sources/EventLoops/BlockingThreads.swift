@@ -48,6 +48,8 @@ public final class BlockingThreads: Sendable {
         var idle: [OneShot<Work>] = []
         /// All threads: idle, running and being created.
         var threads = 0
+        /// The threads that are being created. Each is going to take one piece of the queued work.
+        var starting = 0
     }
 
     private let state = Locked(State())
@@ -60,7 +62,7 @@ public final class BlockingThreads: Sendable {
     ///
     /// - Parameters:
     ///   - limit: how many threads run at once.
-    ///   - queueLimit: how much work waits for a thread. More is refused.
+    ///   - queueLimit: how much work waits for a thread, beside the work of threads that are being created. More is refused.
     ///   - idleTime: how long a thread without work is kept.
     public convenience init(limit: Int, queueLimit: Int = .max, idleTime: Duration = .seconds(10)) {
         self.init(limit: limit, queueLimit: queueLimit, idleTime: idleTime, spawn: BlockingThreads.spawn)
@@ -92,9 +94,10 @@ public final class BlockingThreads: Sendable {
             if state.threads < limit {
                 state.queue.append(work)
                 state.threads += 1
+                state.starting += 1
                 return .create
             }
-            guard state.queue.count < queueLimit else { return .refuse }
+            guard state.queue.count - state.starting < queueLimit else { return .refuse }
             state.queue.append(work)
             return .queued
         }
@@ -171,6 +174,7 @@ public final class BlockingThreads: Sendable {
     private func threadFailed(_ number: CInt) {
         let stranded = state.withLock { state -> [Work] in
             state.threads -= 1
+            state.starting -= 1
             // Another thread, perhaps still being created, takes the queued work.
             guard state.threads == 0 else { return [] }
             defer { state.queue = [] }
@@ -185,13 +189,18 @@ public final class BlockingThreads: Sendable {
     }
 
     private func serve() {
-        while let work = next() { work.perform() }
+        var work = next(isStarting: true)
+        while let current = work {
+            current.perform()
+            work = next(isStarting: false)
+        }
     }
 
     /// The next work for the calling thread; nil if the thread must exit.
-    private func next() -> Work? {
+    private func next(isStarting: Bool) -> Work? {
         let idle = OneShot<Work>()
         let queued = state.withLock { state -> Work? in
+            if isStarting { state.starting -= 1 }
             if !state.queue.isEmpty { return state.queue.removeFirst() }
             state.idle.append(idle)
             return nil

@@ -121,6 +121,55 @@ extension EventLoopsTests {
             pool.withLock { $0 = nil }
         }
 
+        /// The first work is withdrawn while its thread is being created. The second relies on that thread.
+        @Test func workThatReliesOnTheThreadOfWithdrawnWorkIsRefusedToo() async {
+            let pool = Locked<BlockingThreads?>(nil)
+            let refusals = Locked<[BlockingThreads.Refusal]>([])
+            let first = BlockingThreads.Work {
+                Issue.record("there is no thread")
+            } refuse: { _ in
+                Issue.record("withdrawn work is refused")
+            }
+            let threads = BlockingThreads(limit: 1, queueLimit: 4, idleTime: idleTime) { _ in
+                let pool = pool.withLock { $0 }
+                #expect(pool?.withdraw(first) == true)
+                pool?.run(
+                    BlockingThreads.Work {
+                        Issue.record("there is no thread")
+                    } refuse: { refusal in
+                        refusals.withLock { $0.append(refusal) }
+                    })
+                return EAGAIN
+            }
+            pool.withLock { $0 = threads }
+            threads.run(first)
+            await until { refusals.withLock { $0 } == [.noThread(EAGAIN)] }
+            #expect(threads.threadCount == 0)
+            pool.withLock { $0 = nil }
+        }
+
+        @Test func theQueueLimitDoesNotCountTheWorkOfStartingThreads() async {
+            let starting = Locked<[@Sendable () -> Void]>([])
+            let performed = Locked<Set<Int>>([])
+            let refused = Locked<[Int]>([])
+            let threads = BlockingThreads(limit: 2, queueLimit: 1, idleTime: .zero) { body in
+                starting.withLock { $0.append(body) }
+                return 0
+            }
+            for number in 0..<4 {
+                threads.run(
+                    BlockingThreads.Work {
+                        performed.withLock { _ = $0.insert(number) }
+                    } refuse: { refusal in
+                        #expect(refusal == .queueIsFull)
+                        refused.withLock { $0.append(number) }
+                    })
+            }
+            await until { refused.withLock { $0 } == [3] }
+            for body in starting.withLock({ $0 }) { #expect(BlockingThreads.spawn(body) == 0) }
+            await until { performed.withLock { $0 } == [0, 1, 2] && threads.threadCount == 0 }
+        }
+
         /// Work and the end of a thread's idle time race; whichever wins, the work runs.
         @Test func workThatMeetsTheEndOfIdleTimeRuns() async throws {
             let threads = BlockingThreads(limit: 1, idleTime: .zero)
