@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 
 /// A failed lookup, or an invalid address or name. Switch on ``code``; print the error for a complete message.
@@ -225,6 +226,17 @@ extension ResolverError {
             strerror_r(errno, buffer.baseAddress!, buffer.count) == 0 ? String(cString: buffer.baseAddress!) : ""
         }
         self.init(.system, name: name, detail: words, domain: .posix, number: Int(errno))
+    }
+
+    /// Creates an error for a call that no thread could make.
+    init(_ refusal: BlockingThreads.Refusal) {
+        let busy = ResolverError(
+            .busy, detail: "\(SystemResolver.longestLine) lookups are already waiting for a thread")
+        switch refusal {
+        case .queueIsFull: self = busy
+        case .noThread(let number): self.init(errno: number)
+        @unknown default: self = busy
+        }
     }
 }
 

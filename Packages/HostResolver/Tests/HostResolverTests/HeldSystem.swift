@@ -12,7 +12,7 @@ final class HeldSystem: Sendable {
     }
 
     private let held: WaitableState<State>
-    let threads: LookupThreads
+    let threads: BlockingThreads
     let resolver: SystemResolver
 
     init(
@@ -21,7 +21,7 @@ final class HeldSystem: Sendable {
     ) {
         let held = WaitableState(State())
         self.held = held
-        threads = LookupThreads(limit: threadLimit, longestQueue: longestQueue, idleTime: idleTime)
+        threads = BlockingThreads(limit: threadLimit, queueLimit: longestQueue, idleTime: idleTime)
         @Sendable func call(_ text: String) -> Result<[IPAddress], ResolverError> {
             held.withLock { $0.calls.append(text) }
             return held.wait(atMost: nil) { $0.answers[text] ?? $0.answer } ?? .success([])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HostResolver
 
-/// Flights and threads, with rare orders of events.
+/// Flights, with rare orders of events.
 struct LookupFlightsTests {
     private typealias Flights = LookupFlights<String, Int>
 
@@ -47,65 +47,6 @@ struct LookupFlightsTests {
         _ = flights.ask("q", until: nil) { #expect($0 == .success(1)) }
         #expect(try #require(second.withLock { $0 }).cancel())
         #expect(cancelled.withLock { $0 } == [2] && flights.waitingCount == 0)
-        own.withLock { $0 = nil }
-    }
-
-    // MARK: Threads
-
-    /// A log of refused jobs.
-    private final class Log: Sendable {
-        private let refused = Locked<[String: CInt]>([:])
-
-        func job(_ name: String) -> LookupThreads.Job {
-            LookupThreads.Job {
-                Issue.record("there is no thread to run \(name)")
-            } refuse: { [self] error in
-                refused.withLock { $0[name] = CInt(error.number) }
-            }
-        }
-
-        func refusals(_ count: Int) async -> [String: CInt] {
-            while refused.withLock({ $0.count }) < count { await Task.yield() }
-            return refused.withLock { $0 }
-        }
-    }
-
-    /// Each job relies on the other's thread, and the system creates neither.
-    @Test(.timeLimit(.minutes(1))) func refusesAllJobsIfNoThreadCanBeCreated() async {
-        let log = Log()
-        let own = Locked<LookupThreads?>(nil)
-        let isInside = Locked(false)
-        let threads = LookupThreads(limit: 2, longestQueue: 4, idleTime: .zero) { _ in
-            let isFirst = isInside.withLock { isInside in
-                defer { isInside = true }
-                return !isInside
-            }
-            if isFirst { own.withLock { $0 }?.run(log.job("second")) }
-            return 11  // EAGAIN
-        }
-        own.withLock { $0 = threads }
-        threads.run(log.job("first"))
-        #expect(await log.refusals(2) == ["first": 11, "second": 11])
-        #expect(threads.threadCount == 0)
-        own.withLock { $0 = nil }
-    }
-
-    /// The first job is withdrawn while its thread is being created. The second relies on that thread, whose creation
-    /// fails.
-    @Test(.timeLimit(.minutes(1))) func refusesAJobWhoseExpectedThreadIsNotCreated() async {
-        let log = Log()
-        let first = log.job("first")
-        let own = Locked<LookupThreads?>(nil)
-        let threads = LookupThreads(limit: 2, longestQueue: 4, idleTime: .zero) { _ in
-            let threads = own.withLock { $0 }
-            #expect(threads?.withdraw(first) == true)
-            threads?.run(log.job("second"))
-            return 11  // EAGAIN
-        }
-        own.withLock { $0 = threads }
-        threads.run(first)
-        #expect(await log.refusals(1) == ["second": 11])
-        #expect(threads.threadCount == 0)
         own.withLock { $0 = nil }
     }
 

@@ -350,16 +350,10 @@ import Testing
 
 /// Runs `body` on a thread of its own, where it may block.
 func onThread(_ body: @escaping @Sendable () -> Void) async {
-    let threads = LookupThreads(limit: 1, longestQueue: 1, idleTime: .zero)
-    await withCheckedContinuation { done in
-        let job = LookupThreads.Job {
-            body()
-            done.resume()
-        } refuse: { error in
-            Issue.record(error)
-            done.resume()
-        }
-        threads.run(job)
+    do {
+        try await BlockingThreads(limit: 1, idleTime: .zero).value(of: body)
+    } catch {
+        Issue.record(error)
     }
 }
 

@@ -174,11 +174,16 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
 
 extension LookupFlights {
     /// Creates lookups whose calls block and run on `threads`.
-    convenience init(threads: LookupThreads, perform: @escaping @Sendable (Question) -> Result<Answer, ResolverError>) {
+    convenience init(threads: BlockingThreads, perform: @escaping @Sendable (Question) -> Result<Answer, ResolverError>)
+    {
         self.init { question, complete in
-            let job = LookupThreads.Job(perform: { complete(perform(question)) }, refuse: { complete(.failure($0)) })
-            threads.run(job)
-            return LookupToken { threads.withdraw(job) }
+            let work = BlockingThreads.Work {
+                complete(perform(question))
+            } refuse: { refusal in
+                complete(.failure(ResolverError(refusal)))
+            }
+            threads.run(work)
+            return LookupToken { threads.withdraw(work) }
         }
     }
 }

@@ -42,12 +42,12 @@ public final class SystemResolver: Resolver, ReverseResolver {
     private let reverse: LookupFlights<NameSubject, [String]>
 
     convenience init() {
-        let threads = LookupThreads(
-            limit: Self.threadLimit, longestQueue: Self.longestLine, idleTime: Self.idleTime)
+        let threads = BlockingThreads(
+            limit: Self.threadLimit, queueLimit: Self.longestLine, idleTime: Self.idleTime)
         self.init(calls: .libc, threads: threads)
     }
 
-    init(calls: SystemCalls, threads: LookupThreads, reverseLimit: Duration = SystemResolver.reverseLimit) {
+    init(calls: SystemCalls, threads: BlockingThreads, reverseLimit: Duration = SystemResolver.reverseLimit) {
         self.calls = calls
         self.reverseLimit = reverseLimit
         lookups = LookupFlights(threads: threads) { Self.addresses($0, calls) }
