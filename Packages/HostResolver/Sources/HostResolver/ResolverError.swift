@@ -228,6 +228,17 @@ extension ResolverError {
         self.init(.system, name: name, detail: words, domain: .posix, number: Int(errno))
     }
 
+    /// Creates an error for a wait that ended without its answer.
+    init(wait error: WaitError, name: String? = nil) {
+        switch error {
+        case .cancelled: self.init(.cancelled, name: name)
+        case .timedOut: self.init(.timedOut, name: name)
+        case .failed(let number): self.init(errno: number, name: name)
+        case .busy: self.init(.busy, name: name)
+        @unknown default: self.init(.busy, name: name)
+        }
+    }
+
     /// Creates an error for a call that no thread could make.
     init(_ refusal: BlockingThreads.Refusal) {
         let busy = ResolverError(

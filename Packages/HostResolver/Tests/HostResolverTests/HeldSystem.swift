@@ -9,9 +9,16 @@ final class HeldSystem: Sendable {
         /// The answers of particular calls.
         var answers: [String: Result<[IPAddress], ResolverError>] = [:]
         var calls: [String] = []
+        /// The calls that are blocked.
+        var blocked: [OneShot<Result<[IPAddress], ResolverError>>] = []
     }
 
-    private let held: WaitableState<State>
+    /// The state, which the calls keep alive.
+    private final class Shared: Sendable {
+        let state = Locked(State())
+    }
+
+    private let held: Shared
     let threads: BlockingThreads
     let resolver: SystemResolver
 
@@ -19,12 +26,19 @@ final class HeldSystem: Sendable {
         configured: AddressFamilies = .all, threadLimit: Int = 16, longestQueue: Int = 4096,
         idleTime: Duration = .seconds(10), reverseLimit: Duration = SystemResolver.reverseLimit
     ) {
-        let held = WaitableState(State())
+        let held = Shared()
         self.held = held
         threads = BlockingThreads(limit: threadLimit, queueLimit: longestQueue, idleTime: idleTime)
         @Sendable func call(_ text: String) -> Result<[IPAddress], ResolverError> {
-            held.withLock { $0.calls.append(text) }
-            return held.wait(atMost: nil) { $0.answers[text] ?? $0.answer } ?? .success([])
+            let released = OneShot<Result<[IPAddress], ResolverError>>()
+            let answer = held.state.withLock { state -> Result<[IPAddress], ResolverError>? in
+                state.calls.append(text)
+                if let answer = state.answers[text] ?? state.answer { return answer }
+                state.blocked.append(released)
+                return nil
+            }
+            if let answer { return answer }
+            do throws(WaitError) { return try released.value() } catch { return .failure(ResolverError(wait: error)) }
         }
         let calls = SystemCalls(
             addresses: { name, families in
@@ -37,18 +51,21 @@ final class HeldSystem: Sendable {
     }
 
     /// The calls made so far.
-    var calls: [String] { held.withLock { $0.calls } }
+    var calls: [String] { held.state.withLock { $0.calls } }
 
     /// Makes all calls, present and future, return `answer`.
     func release(_ answer: Result<[IPAddress], ResolverError>) {
-        held.withLock { $0.answer = answer }
-        // Each signal wakes one blocked call.
-        for _ in 0..<64 { held.withLock(wakes: true) { _ in } }
+        let blocked = held.state.withLock { state in
+            state.answer = answer
+            defer { state.blocked = [] }
+            return state.blocked
+        }
+        for call in blocked { call.provide(answer) }
     }
 
-    /// Makes the call `text` return `answer`.
+    /// Makes the next call `text` return `answer`.
     func release(_ answer: Result<[IPAddress], ResolverError>, for text: String) {
-        held.withLock { $0.answers[text] = answer }
+        held.state.withLock { $0.answers[text] = answer }
     }
 
     /// Waits until `count` calls have been made.

@@ -186,9 +186,7 @@ extension HostLookup {
     /// - Throws: ``ResolverError``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func resolve(_ kind: Kind, until deadline: ContinuousClock.Instant? = nil) throws(ResolverError) {
-        let answer = BlockingAnswer<Void>()
-        _ = core.begin(kind, until: deadline, answer.put)
-        try answer.wait()
+        try waitForLookup(name: core.record.description) { core.begin(kind, until: deadline, $0) }
     }
 }
 

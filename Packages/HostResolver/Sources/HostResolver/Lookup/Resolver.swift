@@ -89,9 +89,9 @@ extension Resolver {
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func blockingAddresses(_ request: AddressRequest) throws(ResolverError) -> [IPAddress] {
         let gathering = AddressGathering()
-        let answer = BlockingAnswer<[IPAddress]>()
-        _ = start(request) { event in gathering.receive(event, answer.put) }
-        return try answer.wait()
+        return try waitForLookup(name: request.name.description) { finish in
+            start(request) { event in gathering.receive(event, finish) }
+        }
     }
 }
 
@@ -125,9 +125,7 @@ extension ReverseResolver {
     public func names(
         of subject: NameSubject, until deadline: ContinuousClock.Instant? = nil
     ) throws(ResolverError) -> [String] {
-        let answer = BlockingAnswer<[String]>()
-        _ = startNames(of: subject, until: deadline, answer.put)
-        return try answer.wait()
+        try waitForLookup(name: subject.description) { startNames(of: subject, until: deadline, $0) }
     }
 }
 

@@ -108,25 +108,30 @@ final class LookupFlights<Question: Hashable & Sendable, Answer: Sendable>: Send
 
     /// Looks up a question with `perform`, on the calling thread. If an equal question is in flight, waits for its
     /// answer instead.
+    @available(*, noasync, message: "blocks the thread; use ask(_:until:handler:)")
     func askOnCallingThread(
         _ question: Question, perform: () -> Result<Answer, ResolverError>
     ) -> Result<Answer, ResolverError> {
-        let (flight, waiting) = state.withLock { state -> (UInt64, BlockingAnswer<Answer>?) in
+        let (number, joined) = state.withLock { state -> (UInt64, OneShot<Result<Answer, ResolverError>>?) in
             guard state.hasFlight(for: question) else {
                 let flight = Flight(number: state.nextNumber())
                 state.onCallingThreads.append((question, flight))
                 return (flight.number, nil)
             }
-            let answer = BlockingAnswer<Answer>()
-            _ = state.join(question, answer.put)
-            return (0, answer)
+            let answer = OneShot<Result<Answer, ResolverError>>()
+            return (state.join(question) { answer.provide($0) }, answer)
         }
-        if let waiting {
-            return Result { () throws(ResolverError) in try waiting.wait() }
+        guard let joined else {
+            let result = perform()
+            complete(question, number, with: result)
+            return result
         }
-        let result = perform()
-        complete(question, flight, with: result)
-        return result
+        do throws(WaitError) {
+            return try joined.value()
+        } catch {
+            _ = leave(number, of: question)
+            return .failure(ResolverError(wait: error))
+        }
     }
 
     private func complete(_ question: Question, _ number: UInt64, with result: Result<Answer, ResolverError>) {

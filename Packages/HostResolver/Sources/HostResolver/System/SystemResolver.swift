@@ -87,10 +87,10 @@ public final class SystemResolver: Resolver, ReverseResolver {
         if request.deadline == nil {
             return try lookups.askOnCallingThread(question) { Self.addresses(question, calls) }.get()
         }
-        let answer = BlockingAnswer<[IPAddress]>()
-        _ = lookups.ask(question, until: request.deadline, handler: answer.put)
         do throws(ResolverError) {
-            return try answer.wait()
+            return try waitForLookup(name: question.name) {
+                lookups.ask(question, until: request.deadline, handler: $0)
+            }
         } catch {
             throw error.about(question.name)
         }

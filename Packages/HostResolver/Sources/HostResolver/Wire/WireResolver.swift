@@ -92,9 +92,7 @@ public final class WireResolver: Resolver, ReverseResolver {
     public func records(
         _ type: DNSRecordType, of name: DNSName, until deadline: ContinuousClock.Instant? = nil
     ) throws(ResolverError) -> DNSAnswer {
-        let answer = BlockingAnswer<DNSAnswer>()
-        _ = startRecords(type, of: name, until: deadline, answer.put)
-        return try answer.wait()
+        try waitForLookup(name: name.description) { startRecords(type, of: name, until: deadline, $0) }
     }
 
     /// Starts a lookup of the records of one type of exactly this name. `handler` is called by the rules of
