@@ -140,9 +140,11 @@ extension HostLookupCore {
             let subject = host.address.map(NameSubject.address) ?? .host(host)
             return resolver.startNames(of: subject, until: deadline) { handler($0.map { HostFinding(names: $0) }) }
         case .reachability where known != nil:
-            let delivery = SingleDelivery(handler)
-            EventLoop.shared.execute { delivery.deliver(Self.reachability(known ?? [], isNew: false)) }
-            return LookupToken { delivery.close() }
+            // Nil if the lookup was cancelled before.
+            let answer = OneShot<Result<HostFinding, ResolverError>?>()
+            answer.onValue { if let result = $0 { handler(result) } }
+            EventLoop.shared.execute { answer.provide(Self.reachability(known ?? [], isNew: false)) }
+            return LookupToken { answer.provide(nil) }
         case .addresses, .reachability:
             let gathering = AddressGathering()
             return resolver.start(AddressRequest(host, until: deadline)) { event in

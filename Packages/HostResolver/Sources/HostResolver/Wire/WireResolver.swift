@@ -133,11 +133,13 @@ public final class WireResolver: Resolver, ReverseResolver {
     ) -> LookupToken {
         let search = NameSearch(
             resolver: self, subject: subject, hosts: hosts, deadline: deadline ?? .now + reverseLimit)
-        let delivery = SingleDelivery(handler)
-        let task = Task(executorPreference: EventLoop.shared) { delivery.deliver(await search.names()) }
+        // Nil if the lookup was cancelled before.
+        let answer = OneShot<Result<[String], ResolverError>?>()
+        answer.onValue { if let result = $0 { handler(result) } }
+        let task = Task(executorPreference: EventLoop.shared) { answer.provide(await search.names()) }
         return LookupToken {
             task.cancel()
-            return delivery.close()
+            return answer.provide(nil)
         }
     }
 }
