@@ -1,5 +1,6 @@
 internal import EventLoops
 internal import Glibc
+internal import HostResolver
 internal import Synchronization
 
 /// One direction of a stream.
@@ -135,7 +136,7 @@ final class Connection: Sendable {
         half == .reader ? readerLimit.hasLimit : writerLimit.hasLimit
     }
 
-    func setLimit(_ limit: Duration?, _ half: StreamHalf) {
+    private func setLimit(_ limit: Duration?, _ half: StreamHalf) {
         if half == .reader { readerLimit.limit = limit } else { writerLimit.limit = limit }
     }
 
@@ -257,7 +258,7 @@ extension Connection {
                 client: details.clients?[half].client.take())
         }
         work.client?.invalidate()
-        if work.hasClients { withdrawWatch(half) }
+        if work.hasClients { withdrawWatcher(half) }
         if work.isLast, work.isAddressWatched { LocalAddressMonitor.shared.remove(self) }
         // Sends close_notify while the descriptor is certainly open.
         if work.isLast, let layer = work.layer { _ = point.whileOpen { layer.close() } }
@@ -442,5 +443,375 @@ extension Connection {
     /// The deadline of a wait that begins now.
     func deadline(_ half: StreamHalf) -> Moment? {
         (half == .reader ? readerLimit.limit : writerLimit.limit).map { .now + $0 }
+    }
+}
+
+// MARK: - Making connections
+
+extension Connection {
+    /// A connection made by `open`.
+    convenience init(
+        _ kind: ConnectionKind, point: WaitPoint, only half: StreamHalf? = nil, to endpoint: Endpoint? = nil,
+        _ properties: StreamProperties = StreamProperties(),
+        open: @escaping @Sendable (Connection) throws(StreamError) -> Start
+    ) {
+        self.init(kind, point: point, only: half, to: endpoint, properties, opener: .work(open))
+        if properties.isEmpty { return }
+        setLimit(properties[.readLimit], .reader)
+        setLimit(properties[.writeLimit], .writer)
+        if let closes = properties[.closesDescriptor] { point.setOwnership(closes) }
+    }
+
+    /// A connection to an endpoint, established when it opens.
+    convenience init(to endpoint: Endpoint, _ properties: StreamProperties, loop: EventLoop) {
+        self.init(endpoint.kind, point: WaitPoint(loop: loop), to: endpoint, properties) {
+            (connection) throws(StreamError) in
+            let properties = connection.details.withLock { $0.properties }
+            if let routes = properties.proxyRoutes {
+                let opening = try ProxiedOpening(to: endpoint, through: routes, properties, loop: loop)
+                connection.details.withLock { $0.transport = opening }
+                return .continues(
+                    TransportOpening(transport: opening, half: .reader) { opening.engine ?? .other(opening) })
+            }
+            return .continues(StreamConnector(ConnectPlan(to: endpoint, properties)))
+        }
+    }
+
+    /// A connection on a descriptor that is already open.
+    convenience init(
+        adopting descriptor: CInt, as kind: ConnectionKind, ownership: DescriptorOwnership,
+        _ properties: StreamProperties = StreamProperties(), loop: EventLoop
+    ) {
+        let point = WaitPoint(descriptor: descriptor, ownership: ownership, loop: loop)
+        self.init(kind, point: point, properties) { (connection) throws(StreamError) in
+            guard let kind = Syscalls.socketType(descriptor) else {
+                guard fcntl(descriptor, F_GETFD) >= 0 else { throw StreamError(posix: errno) }
+                return .opened(.other(DescriptorTransport(point)))
+            }
+            guard kind == CInt(SOCK_STREAM.rawValue) else { throw StreamError(posix: EPROTOTYPE, .notAStreamSocket) }
+            let properties = connection.details.withLock { $0.properties }
+            if properties[.tls] != nil {
+                return .continues(StreamConnector(securing: ConnectPlan(to: .addresses([], name: nil), properties)))
+            }
+            if Syscalls.localAddress(descriptor)?.ipAddress != nil { connection.allowDraining() }
+            return .opened(.socket(point))
+        }
+    }
+
+    /// A connection over a user's own transport.
+    convenience init(transport: any StreamTransport, only half: StreamHalf?) {
+        let kind: ConnectionKind =
+            switch half {
+            case nil: .transport
+            case .reader?: .readTransport
+            case .writer?: .writtenTransport
+            }
+        let loop = transport.loop
+        let point = half.map { WaitPoint(loop: loop, only: $0) } ?? WaitPoint(loop: loop)
+        self.init(
+            kind, point: point, only: half,
+            opener: .transport(transport, waitingAt: half ?? .reader))
+    }
+}
+
+// MARK: - Clients of events
+
+extension Connection {
+    func setClient<Stream: AnyObject & Sendable>(
+        _ half: StreamHalf, wanted: StreamEvents, stream: Stream,
+        _ client: (@Sendable (Stream, StreamEvent) -> Void)?
+    ) {
+        let targets = details.withLock { $0.clients?[half].targets ?? [] }
+        guard let client, !wanted.isEmpty else { return setClient(nil, half) }
+        let new = StreamClient(self, half: half, wanted: wanted) { [weak stream] event in
+            if let stream { client(stream, event) }
+        }
+        setClient(new, half)
+        new.schedule(on: targets)
+        if status(half) != .notOpen { new.keepAlive(stream) }
+    }
+
+    func schedule<Stream: AnyObject & Sendable>(_ half: StreamHalf, on target: any DeliveryTarget, stream: Stream) {
+        if point.isClosed(half) { return }
+        let isNew = details.withLock { details -> Bool in
+            let clients = details.ensureClients()
+            if clients[half].targets.contains(where: { $0.isSame(as: target) }) { return false }
+            clients[half].targets.append(target)
+            return true
+        }
+        guard isNew, let client = client(half) else { return }
+        client.schedule(on: [target])
+        if status(half) != .notOpen { client.keepAlive(stream) }
+    }
+
+    func unschedule(_ half: StreamHalf, from target: any DeliveryTarget) {
+        details.withLock { $0.clients?[half].targets.removeAll { $0.isSame(as: target) } }
+        guard let client = client(half) else { return }
+        client.unschedule(from: target)
+        withdrawWatcher(half)
+    }
+
+    func client(_ half: StreamHalf) -> StreamClient? {
+        guard half == .reader ? reader.hasClient : writer.hasClient else { return nil }
+        return details.withLock { $0.clients?[half].client }
+    }
+
+    /// Replaces a half's client; nil removes it.
+    func setClient(_ client: StreamClient?, _ half: StreamHalf) {
+        let unwanted = details.withLock { details -> StreamClient? in
+            // Closing removes the client under this lock, once; a client set later would never be removed.
+            let isClosed = half == .reader ? details.isReaderClosed : details.isWriterClosed
+            if isClosed, client != nil { return client }
+            let clients = details.ensureClients()
+            if half == .reader { reader.hasClient = client != nil } else { writer.hasClient = client != nil }
+            return exchange(&clients[half].client, with: client)
+        }
+        unwanted?.invalidate()
+        if client == nil { withdrawWatcher(half) }
+    }
+
+    /// Notifies the client that bytes were transferred, so that it may report the next event.
+    func didTransfer(_ half: StreamHalf) {
+        client(half)?.didTransfer()
+    }
+
+    /// The observable state of a half, without waiting.
+    func facts(of half: StreamHalf) -> EventMachine.Facts {
+        switch settledStatus(half) {
+        case .notOpen, .opening, .closed:
+            return .init(hasOpened: false, hasFailed: false, readiness: .notYet)
+        case .error:
+            return .init(hasOpened: engine != nil, hasFailed: true, readiness: .notYet)
+        case .atEnd:
+            return .init(hasOpened: true, hasFailed: false, readiness: .ended)
+        case .open, .reading, .writing:
+            break
+        }
+        do throws(StreamError) {
+            switch try look(half) {
+            case .moved: return .init(hasOpened: true, hasFailed: false, readiness: .ready)
+            case .wouldBlock: return .init(hasOpened: true, hasFailed: false, readiness: .notYet)
+            case .ended:
+                noteEnd(half)
+                return .init(hasOpened: true, hasFailed: false, readiness: .ended)
+            }
+        } catch {
+            return .init(hasOpened: true, hasFailed: error != .busy, readiness: .notYet)
+        }
+    }
+
+    /// The result that a try would have now, without transferring anything. For calls and polling.
+    ///
+    /// Looking may move bytes from the descriptor into a layer such as TLS, so that the loop never sees their edge. A
+    /// client that waits for that edge is therefore armed again.
+    func poll(_ half: StreamHalf) throws(StreamError) -> Attempt {
+        // A call that is inside arms the client when it ends.
+        defer { if !point.isInside(half) { client(half)?.arm() } }
+        return try look(half)
+    }
+
+    /// The result that a try would have now, without transferring anything. For the client.
+    private func look(_ half: StreamHalf) throws(StreamError) -> Attempt {
+        guard isOpen(half), let engine = hasSocket ? .socket(point) : engine else {
+            return try attemptWhileNotOpen(half)
+        }
+        do throws(StreamError) {
+            let attempt: Attempt? = try point.whileOpen { () throws(StreamError) -> Attempt in
+                half == .reader ? try engine.peek() : try engine.writability()
+            }
+            guard let attempt else { throw .closed }
+            if case .wouldBlock = attempt { return attempt }
+            if case .ended = attempt, half == .reader { try verifyReadEnd() }
+            wakeCall(on: half, engine)
+            return attempt
+        } catch {
+            defer { wakeCall(on: half, engine) }
+            throw fail(error, half)
+        }
+    }
+
+    /// Wakes a call on this half. Looking moves bytes (or a failure) from the descriptor into a layer such as TLS,
+    /// perhaps before the loop has seen them; a call that found nothing just before would then wait forever.
+    private func wakeCall(on half: StreamHalf, _ engine: Engine) {
+        if case .socket = engine { return }
+        if point.isInside(half) { engine.waitPoint.signal(half == .reader ? .readable : .writable) }
+    }
+
+    /// Arranges a call of ``edgeArrived(_:)`` at the next edge. Nil if that succeeded; `.ready` to look again first;
+    /// `.busy` if it was arranged before.
+    func watch(_ half: StreamHalf) -> Wake? {
+        guard let waitPoint = pointToWait(half) else { return .ready }
+        let watcher = details.withLock { details -> ClientWatcher in
+            let clients = details.ensureClients()
+            let watcher = clients[half].watcher ?? ClientWatcher(self, half)
+            clients[half].watcher = watcher
+            return watcher
+        }
+        return watcher.park(at: waitPoint)
+    }
+
+    /// Withdraws the half's watcher from its wait point.
+    ///
+    /// This also arms the client that is set by then: it may have found the watcher parked just before,
+    /// and have relied on it.
+    func withdrawWatcher(_ half: StreamHalf) {
+        guard let watcher = details.withLock({ $0.clients?[half].watcher }) else { return }
+        watcher.remove()
+        client(half)?.arm()
+    }
+
+    /// Called at an edge. A call inside the half handles it, and arms the client when it ends.
+    func edgeArrived(_ half: StreamHalf) {
+        if !point.isInside(half) { client(half)?.signalTargets() }
+    }
+}
+
+// MARK: - Properties, shared by both halves
+
+extension Connection {
+    /// The value of a property: the transport's, otherwise the kernel's, otherwise the one that was set. Not generic,
+    /// so that it is compiled once.
+    func value(named name: String) -> (any Sendable)? {
+        let transport = details.withLock { $0.transport ?? ($0.opening == nil ? engine?.transport : nil) }
+        if let value = transport?.property(named: name) { return value }
+        if name == StreamProperty<ConnectionReport>.report.name { return details.withLock { $0.recorder.report } }
+        if point.descriptor >= 0, let value = point.whileOpen({ socketProperty(named: name) }) ?? nil { return value }
+        return details.withLock { $0.properties.value(named: name) } ?? endpointProperty(named: name)
+    }
+
+    /// The descriptor, or that of the connection to a proxy below; nil if there is none.
+    var nativeDescriptor: Int32? {
+        if point.descriptor >= 0 { return point.descriptor }
+        return value(named: StreamProperty<Int32>.nativeDescriptor.name) as? Int32
+    }
+
+    var report: ConnectionReport {
+        value(named: StreamProperty<ConnectionReport>.report.name) as? ConnectionReport ?? ConnectionReport()
+    }
+
+    /// Sets a property. Only properties with access `always` can be set once the stream has been opened.
+    ///
+    /// - Throws: if neither the kind nor the transport honours the property. The value is kept if the key is the
+    ///   caller's own.
+    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
+        if key.isReadOnly { throw .readOnly(key.name) }
+        let (transport, isClosed) = details.withLock { details in
+            (details.transport ?? engine?.transport, details.isReaderClosed && details.isWriterClosed)
+        }
+        if isClosed { throw .closed }
+        guard key.isAlways || (isUnopened(.reader) && isUnopened(.writer)) else {
+            throw isKept(key)
+                ? .refused(key.name, "the stream has already been opened; set it before open().")
+                : .notHonoured(key.name, by: kind)
+        }
+        let isTransports =
+            try point.whileOpen { () throws(StreamError) in
+                try transport?.setProperty(value, named: key.name)
+            } ?? nil
+        if isTransports != true {
+            guard isKept(key) else { throw .notHonoured(key.name, by: kind) }
+            details.withLock { $0.properties.set(value, for: key) }
+        }
+        guard key.isAlways else { return }
+        switch key.name {
+        case StreamProperty<Duration>.readLimit.name: setLimit(value as? Duration, .reader)
+        case StreamProperty<Duration>.writeLimit.name: setLimit(value as? Duration, .writer)
+        case StreamProperty<Bool>.closesDescriptor.name: point.setOwnership(value as? Bool)
+        default: break
+        }
+    }
+
+    /// Whether the stream honours the property itself, or keeps the value for the caller.
+    private func isKept(_ key: StreamPropertyKey) -> Bool {
+        key.isNote || kind.properties.honours(key.name)
+    }
+
+    private func isUnopened(_ half: StreamHalf) -> Bool {
+        let status = settledStatus(half)
+        return status == .notOpen || status == .closed
+    }
+
+    /// A property of the endpoint that the connection was made with.
+    private func endpointProperty(named name: String) -> (any Sendable)? {
+        switch name {
+        case StreamProperty<String>.remoteHostName.name: endpoint?.name
+        case StreamProperty<UInt16>.remotePort.name: endpoint?.port
+        default: nil
+        }
+    }
+
+    /// A property that the kernel knows, read from the connection's descriptor.
+    private func socketProperty(named name: String) -> (any Sendable)? {
+        guard point.descriptor >= 0 else { return nil }
+        switch name {
+        case StreamProperty<Int32>.nativeDescriptor.name: return point.descriptor
+        case StreamProperty<Bool>.closesDescriptor.name: return point.ownership == .owned
+        case StreamProperty<Bool>.isExpensive.name: return Syscalls.isConnected(point.descriptor) ? false : nil
+        case StreamProperty<SocketAddress>.remoteAddress.name: return Syscalls.peerAddress(point.descriptor)
+        case StreamProperty<SocketAddress>.localAddress.name: return Syscalls.localAddress(point.descriptor)
+        case StreamProperty<UInt16>.remotePort.name: return Syscalls.peerAddress(point.descriptor)?.port
+        default: return nil
+        }
+    }
+}
+
+extension Sentence {
+    fileprivate static let notAStreamSocket = Sentence(
+        "adopt.notAStream",
+        "The descriptor is not a stream socket (it may be a datagram socket); use Socket instead.")
+}
+
+extension StreamError {
+    static func refused(_ property: String, _ rule: String) -> StreamError {
+        StreamError(posix: 22, .propertyRefused(property, rule))  // EINVAL
+    }
+}
+
+// MARK: - One half
+
+/// The state of one half of a stream, in atomics: read on every call, from any thread.
+struct HalfState: ~Copyable, Sendable {
+    private let rawStatus = Atomic<UInt8>(UInt8(StreamStatus.notOpen.rawValue))
+    private let clientFlag = Atomic<Bool>(false)
+
+    /// The status, disregarding transfers in progress.
+    var status: StreamStatus {
+        get { StreamStatus(rawValue: Int(rawStatus.load(ordering: .acquiring))) ?? .error }
+        nonmutating set { rawStatus.store(UInt8(newValue.rawValue), ordering: .releasing) }
+    }
+
+    @inline(__always)
+    var isOpen: Bool { rawStatus.load(ordering: .acquiring) == UInt8(StreamStatus.open.rawValue) }
+
+    /// True if a client must be notified after each transfer.
+    var hasClient: Bool {
+        @inline(__always) get { clientFlag.load(ordering: .relaxed) }
+        nonmutating set { clientFlag.store(newValue, ordering: .relaxed) }
+    }
+}
+
+/// The time limit for transfers of one half, in an atomic. Separate from ``HalfState``: side by side, the small fields
+/// of both halves take one word, which matters for tens of thousands of streams.
+struct HalfLimit: ~Copyable, Sendable {
+    private let limitNanoseconds = Atomic<Int64>(0)
+
+    /// The longest time that one transfer may wait; nil for no limit.
+    var limit: Duration? {
+        get {
+            let nanoseconds = limitNanoseconds.load(ordering: .relaxed)
+            return nanoseconds == 0 ? nil : .nanoseconds(nanoseconds)
+        }
+        nonmutating set {
+            limitNanoseconds.store(newValue.map(HalfLimit.nanoseconds) ?? 0, ordering: .relaxed)
+        }
+    }
+
+    @inline(__always)
+    var hasLimit: Bool { limitNanoseconds.load(ordering: .relaxed) != 0 }
+
+    private static func nanoseconds(_ limit: Duration) -> Int64 {
+        guard limit > .zero else { return 0 }
+        let (seconds, attoseconds) = limit.components
+        return max(1, min(seconds, 1 << 33) * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 }

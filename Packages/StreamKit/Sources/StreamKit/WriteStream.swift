@@ -1,4 +1,5 @@
 public import EventLoops
+public import FoundationEssentials
 
 /// A stream of bytes that is written: to a file, memory, a connection, or a custom transport.
 ///
@@ -133,5 +134,162 @@ extension WriteStream {
     @usableFromInline
     func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
         try connection.setValue(value, for: key)
+    }
+}
+
+// MARK: - Destinations
+
+extension WriteStream {
+    /// Makes a stream that writes to a file. The file is created if necessary, and truncated unless `append` is true.
+    ///
+    /// If ``StreamProperty/fileOffset`` is set before opening, the file is not truncated, and writing begins at that
+    /// offset.
+    ///
+    /// Replaces `OutputStream(toFileAtPath:append:)`.
+    public convenience init(path: String, append: Bool = false, loop: EventLoop = .shared) {
+        let point = WaitPoint(loop: loop)
+        self.init(
+            Connection(.writtenFile, point: point, only: .writer) { (connection) throws(StreamError) in
+                let appends = connection.details.withLock { $0.properties[.appendToFile] } ?? false
+                let offset = connection.takeFileOffset()
+                let mode: FileTransport.Mode = appends ? .append : offset == nil ? .truncate : .overwrite
+                return .opened(.other(try FileTransport(path: path, mode: mode, from: offset, point: point)))
+            })
+        if append { connection.details.withLock { $0.properties[.appendToFile] = true } }
+    }
+
+    /// Makes a stream that writes to a file, from a `file:` URL; nil for any other URL. Replaces
+    /// `CFWriteStreamCreateWithFile`.
+    public convenience init?(url: URL, append: Bool = false, loop: EventLoop = .shared) {
+        guard url.isFileURL else { return nil }
+        self.init(path: url.path, append: append, loop: loop)
+    }
+
+    /// Makes a stream that writes to memory: without limit (nil), or up to `capacity` bytes, after which it is at its
+    /// end.
+    ///
+    /// ``StreamProperty/dataWritten`` returns the bytes written. Replaces `CFWriteStreamCreateWithAllocatedBuffers` and
+    /// `CFWriteStreamCreateWithBuffer`.
+    public convenience init(toMemoryOfCapacity capacity: Int?, loop: EventLoop = .shared) {
+        let point = WaitPoint(loop: loop)
+        self.init(
+            Connection(.writtenMemory, point: point, only: .writer) { _ in
+                .opened(.other(MemorySink(capacity: capacity, point: point)))
+            })
+    }
+
+    /// Makes a stream over a custom transport.
+    public convenience init(transport: any StreamTransport) {
+        self.init(Connection(transport: transport, only: .writer))
+    }
+}
+
+// MARK: - Writing
+
+// See ReadStream.swift for the names that blocking and async forms share.
+
+extension WriteStream {
+    /// Writes as many bytes as fit without waiting: nil if none fit now, 0 if none ever will (a full destination of
+    /// fixed size).
+    ///
+    /// - Throws: the failure of the stream; ``StreamError/notOpen``, ``StreamError/closed``, ``StreamError/busy``.
+    public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Int? {
+        try connection.tryWrite(bytes)
+    }
+
+    /// Writes as many bytes of an array as fit without waiting: nil if none fit now, 0 if none ever will.
+    public func tryWrite(_ bytes: [UInt8]) throws(StreamError) -> Int? {
+        try connection.tryWrite(bytes.span.bytes)
+    }
+
+    /// Passes down bytes that a layer, such as TLS, accepted in ``tryWrite(_:)-(RawSpan)`` but had no room for below.
+    ///
+    /// Writes that wait do this themselves. After the last `tryWrite`, call it until it returns true, waiting for room
+    /// in between. Another write and ``canAcceptBytes`` pass bytes down, too.
+    ///
+    /// - Returns: false if bytes are still held.
+    /// - Throws: as ``tryWrite(_:)-(RawSpan)``.
+    public func tryFlush() throws(StreamError) -> Bool {
+        try connection.tryFlush()
+    }
+}
+
+// MARK: - Async
+
+extension WriteStream {
+    /// Writes 1…n bytes from the front of `bytes` and returns their number; the caller must offer the rest again.
+    ///
+    /// Waits, without blocking a thread, until at least one byte is accepted, even while the stream is opening. Returns
+    /// 0 only if a destination of fixed size is full. Replaces `CFWriteStreamWrite`.
+    ///
+    /// - Throws: the failure of the stream; ``StreamError/cancelled`` and ``StreamError/timedOut``, after which the
+    ///   stream has failed; ``StreamError/closed``, ``StreamError/busy``.
+    public nonisolated(nonsending) func write(_ bytes: RawSpan) async throws(StreamError) -> Int {
+        try await connection.write(bytes)
+    }
+
+    /// Writes 1…n bytes from the front of an array and returns their number.
+    public nonisolated(nonsending) func write(_ bytes: [UInt8]) async throws(StreamError) -> Int {
+        try await connection.write(bytes.span.bytes)
+    }
+
+    /// Writes all bytes.
+    ///
+    /// - Throws: as `write(_:)`; an unknown part has been written then.
+    public nonisolated(nonsending) func writeAll(_ bytes: RawSpan) async throws(StreamError) {
+        try await connection.writeAll(bytes)
+    }
+
+    /// Writes all bytes of an array.
+    public nonisolated(nonsending) func writeAll(_ bytes: [UInt8]) async throws(StreamError) {
+        try await connection.writeAll(bytes.span.bytes)
+    }
+
+    /// Ends the sending direction: the peer sees the end after all written bytes (a FIN, a TLS close_notify).
+    ///
+    /// The stream is then at its end; the other half of a pair stays open.
+    public nonisolated(nonsending) func finish() async throws(StreamError) {
+        try await connection.finish()
+    }
+}
+
+// MARK: - Blocking
+
+extension WriteStream {
+    /// Writes 1…n bytes from the front of `bytes`, waiting on the calling thread, and returns their number.
+    ///
+    /// As the async form, but waits in the system call. Replaces `CFWriteStreamWrite`.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func write(_ bytes: RawSpan) throws(StreamError) -> Int {
+        try connection.blockingWrite(bytes)
+    }
+
+    /// Writes 1…n bytes from the front of an array, waiting on the calling thread, and returns their number.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func write(_ bytes: [UInt8]) throws(StreamError) -> Int {
+        try connection.blockingWrite(bytes.span.bytes)
+    }
+
+    /// Writes all bytes, waiting on the calling thread.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func writeAll(_ bytes: RawSpan) throws(StreamError) {
+        try connection.blockingWriteAll(bytes)
+    }
+
+    /// Writes all bytes of an array, waiting on the calling thread.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func writeAll(_ bytes: [UInt8]) throws(StreamError) {
+        try connection.blockingWriteAll(bytes.span.bytes)
+    }
+
+    /// Ends the sending direction, waiting on the calling thread.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func finish() throws(StreamError) {
+        try connection.blockingFinish()
+    }
+
+    /// Ends the sending direction if that does not wait; false if it would: try again later.
+    public func tryFinish() throws(StreamError) -> Bool {
+        try connection.tryFinish()
     }
 }

@@ -96,3 +96,120 @@ struct ContractTrial: Sendable {
     /// Waits until a write is in progress.
     func untilWriting() async { await until { output.status == .writing } }
 }
+
+/// Rules about bytes: order, short counts, the end, back-pressure.
+extension ContractTrial {
+    func everyByteArrivesInOrder() async throws {
+        try await open()
+        let bytes = ContractTrial.pattern(style == .polling ? 20_000 : 100_000)
+        let writing = reading { [self] () async throws(StreamError) in
+            try await style.writeAll(bytes, to: output, inPiecesOf: 7_919)
+            try await pipe.end()
+        }
+        let all = try await style.readAll(input, inPiecesOf: 4_099)
+        _ = try await writing.value.get()
+        try expect(all == bytes, "\(all.count) of \(bytes.count) bytes, or others, came out")
+    }
+
+    func readsMayBeShort() async throws {
+        try await open()
+        let bytes = Array("abc".utf8)
+        let writing = reading { [self] () async throws(StreamError) in try await style.writeAll(bytes, to: output) }
+        var all: [UInt8] = []
+        while all.count < 3 {
+            let piece = try await style.read(input, upTo: 100)
+            try expect(!piece.isEmpty, "a read gave the end before it")
+            all += piece
+        }
+        _ = try await writing.value.get()
+        try expect(all == bytes, "\(all) came out")
+    }
+
+    func zeroMeansTheEnd() async throws {
+        try await open()
+        let writing = reading { [self] () async throws(StreamError) in
+            try await style.writeAll(Array("abcde".utf8), to: output)
+            try await pipe.end()
+        }
+        let all = try await style.readAll(input, inPiecesOf: 2)
+        _ = try await writing.value.get()
+        try expect(all == Array("abcde".utf8), "\(all) came out")
+        try expect(input.status == .atEnd, "after the end the status is \(input.status)")
+        try expect(input.error == nil, "after the end there is an error: \(input.error!)")
+        for _ in 0..<2 {
+            let more = try await style.read(input)
+            try expect(more.isEmpty, "after the end a read gave \(more)")
+        }
+    }
+
+    func emptyBufferIsNoEnd() async throws {
+        try await open()
+        var nothing: [UInt8] = []
+        let count = try await input.read(into: &nothing)
+        let tried = try input.tryRead(into: &nothing)
+        let written = try await output.write(nothing)
+        try expect(count == 0 && tried == 0 && written == 0, "counts \(count), \(tried as Any), \(written)")
+        try expect(input.status == .open, "the status became \(input.status)")
+    }
+
+    func slowReaderHoldsBack() async throws {
+        if bound == nil { return }
+        try await open()
+        var all = try fill()
+        let more = Array("more".utf8)
+        let writing = reading { [self] () async throws(StreamError) in
+            try await style.writeAll(more, to: output)
+            try await pipe.end()
+        }
+        all += more
+        let seen = try await style.readAll(input)
+        _ = try await writing.value.get()
+        try expect(seen == all, "\(seen.count) of \(all.count) bytes, or others, came out")
+    }
+
+    func triesNeverWait() async throws {
+        if input.status == .notOpen { try expect(!input.hasBytesAvailable, "has bytes before open") }
+        if output.status == .notOpen { try expect(!output.canAcceptBytes, "accepts bytes before open") }
+        try await open()
+        var buffer = [UInt8](repeating: 0, count: 8)
+        try expect(!input.hasBytesAvailable, "an empty flow has bytes")
+        let early = try input.tryRead(into: &buffer)
+        try expect(early == nil, "an empty flow gave \(early as Any)")
+        if bound != nil {
+            _ = try fill()
+            _ = output.canAcceptBytes  // a kernel may have made room meanwhile
+            _ = try output.tryWrite([1])
+        }
+        input.close()
+        output.close()
+        try expect(!input.hasBytesAvailable && !output.canAcceptBytes, "a closed stream is ready")
+    }
+
+    func breakIsAnErrorAfterTheBytes() async throws {
+        guard let breakOff = pipe.breakOff else { return }
+        try await open()
+        try await style.writeAll(Array("abc".utf8), to: output)
+        var all: [UInt8] = []
+        while all.count < 3 { all += try await style.read(input, upTo: 1) }
+        breakOff()
+        guard case .failure(let first) = await outcome({ () async throws(StreamError) in try await style.read(input) })
+        else { return try expect(false, "after the break a read gave something") }
+        try expect(input.status == .error, "after the break the status is \(input.status)")
+        try expect(input.error == first, "the stream's error is \(input.error as Any), the read's \(first)")
+        try await expect(first, "a second read") { () async throws(StreamError) in try await style.read(input) }
+        input.close()
+        try expect(input.status == .error, "closing a failed stream made its status \(input.status)")
+    }
+
+    func writingWithoutReaderThrows() async throws {
+        try await open()
+        pipe.leave()
+        try await expect(nil, "writing without a reader") { () async throws(StreamError) in
+            for _ in 0..<100_000 where try await style.write(ContractTrial.pattern(4096), to: output) == 0 { break }
+        }
+        try expect(output.status == .error, "after the failure the status is \(output.status)")
+        try await expect(nil, "a write after the failure") { () async throws(StreamError) in
+            try await style.write([1], to: output)
+        }
+    }
+}

@@ -1,3 +1,5 @@
+internal import EventLoops
+
 /// An event that a scheduled stream delivers to its client. The numbers are CFNetwork's. Replaces `CFStreamEventType`.
 public enum StreamEvent: UInt, Sendable, Hashable, CaseIterable {
     /// The stream is open. Delivered once, before all others.
@@ -39,4 +41,77 @@ public struct StreamEvents: OptionSet, Sendable, Hashable {
     public static let endEncountered = StreamEvents(.endEncountered)
     /// Every event.
     public static let all = StreamEvents(rawValue: 31)
+}
+
+/// Decides which event to deliver next to a stream's client: facts in, one event out. It knows no threads and no
+/// descriptors.
+///
+/// The rules:
+/// - `openCompleted` comes first and once.
+/// - `hasBytesAvailable` or `canAcceptBytes` is repeated only after a transfer.
+/// - After the end, only an error can follow; after an error, nothing.
+/// - Events that are due together come in ascending order of their numbers.
+struct EventMachine {
+    /// The observable state of one half of a stream.
+    struct Facts: Equatable {
+        enum Readiness: Equatable {
+            case ready
+            case ended
+            case notYet
+        }
+
+        /// True once opening has succeeded.
+        var hasOpened: Bool
+        var hasFailed: Bool
+        var readiness: Readiness
+    }
+
+    /// The event that reports this half as ready.
+    let transfer: StreamEvent
+    let wanted: StreamEvents
+
+    private var hasReportedOpen = false
+    private var hasReportedEnd = false
+    private(set) var hasReportedError = false
+    private var awaitsTransfer = false
+
+    init(half: StreamHalf, wanted: StreamEvents) {
+        transfer = half == .reader ? .hasBytesAvailable : .canAcceptBytes
+        self.wanted = wanted
+    }
+
+    /// Records that the client has read or written, so that readiness may be reported again.
+    mutating func didTransfer() {
+        awaitsTransfer = false
+    }
+
+    /// True if the next event can come only from a transfer by the client or from an error, or not at all.
+    var isSettled: Bool {
+        hasReportedError || hasReportedEnd || awaitsTransfer
+    }
+
+    /// The next event to deliver; nil if there is none now.
+    mutating func next(_ facts: Facts) -> StreamEvent? {
+        if hasReportedError { return nil }
+        if facts.hasOpened, !hasReportedOpen {
+            hasReportedOpen = true
+            if wanted.contains(.openCompleted) { return .openCompleted }
+        }
+        if facts.hasFailed {
+            hasReportedError = true
+            return wanted.contains(.errorOccurred) ? .errorOccurred : nil
+        }
+        guard facts.hasOpened, !hasReportedEnd else { return nil }
+        switch facts.readiness {
+        case .ready:
+            if awaitsTransfer || !wanted.contains(StreamEvents(transfer)) { return nil }
+            awaitsTransfer = true
+            return transfer
+        case .ended:
+            hasReportedEnd = true
+            return wanted.contains(.endEncountered) ? .endEncountered : nil
+        case .notYet:
+            return nil
+        }
+    }
 }

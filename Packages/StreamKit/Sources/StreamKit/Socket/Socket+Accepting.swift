@@ -74,3 +74,94 @@ extension Socket {
         return nil
     }
 }
+
+/// The connections that a listening socket receives, as a sequence.
+///
+/// ```swift
+/// await withDiscardingTaskGroup { group in
+///     for try await client in listener.accepted { group.addTask { await serve(client) } }
+/// }
+/// ```
+///
+/// The sequence ends when the task is cancelled or the socket is invalidated. While the process has no descriptors
+/// left, it retries every ``retryPause``; connections wait in the listener's queue meanwhile.
+public struct AcceptedSockets: AsyncSequence, Sendable {
+    /// A connected socket.
+    public typealias Element = Socket
+    /// The error of the listener.
+    public typealias Failure = StreamError
+
+    /// The pause before the next attempt when no descriptors are left, in this sequence and for events.
+    public static let retryPause: Duration = .milliseconds(100)
+
+    /// Waits for ``retryPause`` with a timer of the loop, which needs no descriptor. The runtime's timers, behind
+    /// `Task.sleep`, need one: without it they end the process or never fire.
+    static func pause(on loop: EventLoop) async {
+        await withCheckedContinuation { continuation in
+            loop.schedule(at: .now + retryPause) { continuation.resume() }
+        }
+    }
+
+    let listener: Socket
+
+    /// Begins to accept; one iterator at a time.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(listener: listener)
+    }
+
+    /// Accepts one connection at a time.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let listener: Socket
+
+        /// The next connection; nil after the end.
+        public mutating func next() async throws(StreamError) -> Socket? {
+            try await next(isolation: nil)
+        }
+
+        /// The next connection; nil after the end.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(StreamError) -> Socket? {
+            while true {
+                do throws(StreamError) {
+                    return try await listener.accept()
+                } catch  where error == .cancelled || error == .closed {
+                    return nil
+                } catch  where AcceptFailure(Int32(truncatingIfNeeded: error.code)) == .scarcity {
+                    // If the task is cancelled during the pause, the next accept throws.
+                    await AcceptedSockets.pause(on: listener.point.loop)
+                }
+            }
+        }
+    }
+}
+
+/// The meaning of a failed `accept4(2)` for the caller. A table, because accept also reports failures of single
+/// connections.
+enum AcceptFailure: Equatable {
+    /// No connection is waiting.
+    case noConnection
+    /// That connection failed before it was accepted; the next one may succeed. Each call consumes a connection, so
+    /// retrying terminates.
+    case connectionFailed
+    /// No descriptor or memory is left. The connection stays in the queue, so an immediate retry would spin.
+    case scarcity
+    /// The listener itself has failed.
+    case fatal
+
+    /// The most failed connections that one call skips before the loop continues: a peer can make any number of them.
+    static let failuresPerTurn = 64
+
+    init(_ number: CInt) {
+        switch number {
+        case EAGAIN: self = .noConnection
+        // accept(2): "already-pending network errors on the new socket", and the errors that firewalls cause.
+        case EINTR, ECONNABORTED, ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
+            ENETUNREACH,
+            EPERM:
+            self = .connectionFailed
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: self = .scarcity
+        default: self = .fatal
+        }
+    }
+}

@@ -217,3 +217,105 @@ extension Socket {
         }
     }
 }
+
+/// Transfers of arrays.
+extension Socket {
+    /// Receives into an array, up to its length. See ``tryReceive(into:)-(MutableRawSpan)``.
+    public func tryReceive(into buffer: inout [UInt8]) throws(StreamError) -> SocketReception? {
+        var span = buffer.mutableSpan
+        var bytes = span.mutableBytes
+        return try tryReceive(into: &bytes)
+    }
+
+    /// Receives into an array, up to its length. See `receive(into:until:)`.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func receive(
+        into buffer: inout [UInt8], until deadline: ContinuousClock.Instant? = nil
+    ) throws(StreamError) -> SocketReception {
+        var span = buffer.mutableSpan
+        var bytes = span.mutableBytes
+        return try receive(into: &bytes, until: deadline)
+    }
+
+    /// Receives into an array, up to its length. See `receive(into:until:)`.
+    public nonisolated(nonsending) func receive(
+        into buffer: inout [UInt8], until deadline: ContinuousClock.Instant? = nil
+    ) async throws(StreamError) -> SocketReception {
+        var span = buffer.mutableSpan
+        var bytes = span.mutableBytes
+        return try await receive(into: &bytes, until: deadline)
+    }
+
+    /// Sends as many bytes as fit now; nil if none do. See ``trySend(_:to:)-(RawSpan,_)``.
+    public func trySend(_ bytes: [UInt8], to address: SocketAddress? = nil) throws(StreamError) -> Int? {
+        try trySend(bytes.span.bytes, to: address)
+    }
+
+    /// Sends a datagram or part of a stream. See `send(_:to:until:)`.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func send(
+        _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) throws(StreamError) -> Int {
+        try send(bytes.span.bytes, to: address, until: deadline)
+    }
+
+    /// Sends a datagram or part of a stream. See `send(_:to:until:)`.
+    public nonisolated(nonsending) func send(
+        _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) async throws(StreamError) -> Int {
+        try await send(bytes.span.bytes, to: address, until: deadline)
+    }
+
+    /// Sends all bytes. See `sendAll(_:to:until:)`.
+    @available(*, noasync, message: "blocks the thread; write 'await'")
+    public func sendAll(
+        _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) throws(StreamError) {
+        try sendAll(bytes.span.bytes, to: address, until: deadline)
+    }
+
+    /// Sends all bytes. See `sendAll(_:to:until:)`.
+    public nonisolated(nonsending) func sendAll(
+        _ bytes: [UInt8], to address: SocketAddress? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) async throws(StreamError) {
+        try await sendAll(bytes.span.bytes, to: address, until: deadline)
+    }
+}
+
+/// The result of a receive: the number of bytes, the sender, and whether all of it fitted.
+public struct SocketReception: Sendable, Hashable {
+    /// The number of bytes received into the front of the buffer.
+    ///
+    /// On a stream, 0 is the end: the peer sends no more. On a datagram socket, 0 is an empty datagram.
+    public let count: Int
+
+    /// The original length of the datagram; more than ``count`` if the buffer was too small. On a stream, ``count``.
+    public let fullLength: Int
+
+    /// The sender of the datagram; nil on connected streams and for a Unix socket without a name.
+    public let sender: SocketAddress?
+
+    /// True if the buffer was smaller than the datagram, the rest of which is lost. The C name is `MSG_TRUNC`.
+    public var isTruncated: Bool { fullLength > count }
+}
+
+/// A received datagram, or part of a stream, with its bytes.
+public struct SocketMessage: Sendable, Hashable {
+    /// The received bytes. On a stream, an empty array means the end.
+    public let bytes: [UInt8]
+
+    /// The original length of the datagram; more than `bytes.count` if the limit was too small.
+    public let fullLength: Int
+
+    /// The sender's address; nil on connected streams and for a Unix socket without a name.
+    public let sender: SocketAddress?
+
+    /// True if the datagram was longer than the limit; the rest is lost.
+    public var isTruncated: Bool { fullLength > bytes.count }
+
+    init(_ bytes: [UInt8], _ reception: SocketReception) {
+        self.bytes = bytes
+        fullLength = reception.fullLength
+        sender = reception.sender
+    }
+}

@@ -254,3 +254,187 @@ struct SocketState: Sendable {
     var peer: SocketAddress?
     var leavesErrors = false
 }
+
+extension Socket {
+    /// Makes a socket bound to `address`. Replaces `CFSocketCreateWithSocketSignature` for datagrams.
+    ///
+    /// - Throws: as ``bind(to:)``.
+    public convenience init(
+        boundTo address: SocketAddress, _ type: SocketType = .datagram, protocol number: SocketProtocol = .automatic,
+        loop: EventLoop = .shared
+    ) throws(StreamError) {
+        try self.init(SocketFamily(rawValue: address.family), type, protocol: number, loop: loop)
+        try bind(to: address)
+    }
+
+    /// Makes a socket that listens at `address`. Replaces `CFSocketCreateWithSocketSignature` for connections.
+    ///
+    /// Unlike CFSocket's, it can reuse an address whose previous connections are in TIME_WAIT (`SO_REUSEADDR`). On
+    /// Linux that never lets two listeners share a port.
+    ///
+    /// - Parameters:
+    ///   - address: where to listen; port 0 selects a free one, which ``localAddress`` then returns.
+    ///   - type: ``SocketType/stream`` or ``SocketType/sequencedPacket``.
+    ///   - backlog: the most connections that wait to be accepted.
+    ///   - isIPv6Only: whether an IPv6 listener refuses IPv4.
+    ///   - loop: the loop that watches the socket for tasks and events.
+    /// - Throws: as ``bind(to:)``.
+    public convenience init(
+        listeningAt address: SocketAddress, _ type: SocketType = .stream, backlog: Int32 = defaultBacklog,
+        isIPv6Only: Bool = false, loop: EventLoop = .shared
+    ) throws(StreamError) {
+        try self.init(SocketFamily(rawValue: address.family), type, loop: loop)
+        if address.ipAddress != nil { try set(.reusesAddress, to: true) }
+        if isIPv6Only { try set(.isIPv6Only, to: true) }
+        try bind(to: address)
+        try listen(backlog: backlog)
+    }
+
+    /// Makes two listeners, IPv6 and IPv4, that share a port, as a published service needs; one if the machine has only
+    /// one family.
+    ///
+    /// ```swift
+    /// let listeners = try Socket.listeners(onPort: 0)
+    /// let port = listeners[0].localAddress?.port
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - port: the port; 0 selects one that is free for both families.
+    ///   - isLocal: whether to listen on the loopback addresses only.
+    ///   - backlog: the most connections that wait to be accepted, for each listener.
+    ///   - loop: the loop that watches the sockets for tasks and events.
+    /// - Throws: as ``bind(to:)``; `EADDRINUSE` if ``sharedPortTries`` ports that were free for one family were in use
+    ///   for the other.
+    public static func listeners(
+        onPort port: UInt16, isLocal: Bool = false, backlog: Int32 = defaultBacklog, loop: EventLoop = .shared
+    ) throws(StreamError) -> [Socket] {
+        let v4 = IPAddress.v4(isLocal ? .loopback : .any)
+        let v6 = IPAddress.v6(isLocal ? .loopback : .any)
+        for _ in 0..<sharedPortTries {
+            let first: Socket
+            do throws(StreamError) {
+                first = try Socket(listeningAt: .ip(v6, port: port), backlog: backlog, isIPv6Only: true, loop: loop)
+            } catch  where error.isPOSIX(EAFNOSUPPORT) || error.isPOSIX(EADDRNOTAVAIL) {
+                return [try Socket(listeningAt: .ip(v4, port: port), backlog: backlog, loop: loop)]
+            }
+            do throws(StreamError) {
+                let shared = first.localAddress?.port ?? port
+                return [first, try Socket(listeningAt: .ip(v4, port: shared), backlog: backlog, loop: loop)]
+            } catch  where error.isPOSIX(EAFNOSUPPORT) {
+                return [first]
+            } catch  where error.isPOSIX(EADDRINUSE) && port == 0 {
+                continue
+            }
+        }
+        throw StreamError(posix: EADDRINUSE, .portNotShared)
+    }
+
+    /// The number of free ports that ``listeners(onPort:isLocal:backlog:loop:)`` tries.
+    public static let sharedPortTries = 16
+
+    /// Binds the socket to a local address. The C name is `bind(2)`; `CFSocketSetAddress` binds and listens.
+    ///
+    /// A Unix path creates a file, which remains when the socket is closed; the caller removes it.
+    ///
+    /// - Throws: `EADDRINUSE`; `EACCES` for a port below 1024; `EADDRNOTAVAIL`; `EINVAL` if the socket is already
+    ///   bound.
+    public func bind(to address: SocketAddress) throws(StreamError) {
+        try using { (descriptor) throws(StreamError) in try Syscalls.bind(descriptor, to: address) }
+    }
+
+    /// Begins to accept connections into the queue. The C name is `listen(2)`.
+    ///
+    /// An owned descriptor becomes O_NONBLOCK, since `accept4` has no flag for a single call.
+    ///
+    /// - Throws: `EOPNOTSUPP` if the type has no connections; `EINVAL` if the socket is connected.
+    public func listen(backlog: Int32 = defaultBacklog) throws(StreamError) {
+        try using { (descriptor) throws(StreamError) in
+            try Syscalls.listen(descriptor, backlog: backlog)
+            if point.ownership == .owned { Syscalls.setNonBlocking(descriptor, true) }
+            state.withLock { $0.phase = .listening }
+        }
+        if pump.isActive { pump.arm(self) }
+    }
+}
+
+extension Socket {
+    /// Converts the connected socket to a pair of streams, which must still be opened. The socket object is invalid
+    /// afterwards.
+    ///
+    /// ```swift
+    /// for try await client in listener.accepted {
+    ///     let pair = try client.makeStreams()
+    ///     try pair.open()
+    ///     …
+    /// }
+    /// ```
+    ///
+    /// The streams close the descriptor if this socket would have. Replaces `CFStreamCreatePairWithSocket` on an
+    /// accepted descriptor.
+    ///
+    /// - Throws: `EINVAL` unless this is a connected stream socket; ``StreamError/busy`` while a call is in progress.
+    ///   The socket is unchanged then.
+    public func makeStreams() throws(StreamError) -> StreamPair {
+        guard type == .stream, state.withLock({ $0.phase }) == .connected else {
+            throw StreamError(posix: EINVAL, .notAStream)
+        }
+        try enter(.reader)
+        defer { leave(.reader) }
+        try enter(.writer)
+        // No other call is inside the halves, and leaving the closed point makes the loop forget the descriptor.
+        let ownership = point.ownership
+        pump.end()
+        let descriptor = point.detach()
+        point.leave(.writer)
+        if descriptor < 0 { throw .closed }
+        return StreamPair(descriptor: descriptor, ownership: ownership, loop: point.loop)
+    }
+}
+
+extension Socket {
+    /// Joins a multicast group: the socket receives what is sent to it. The C name is `MCAST_JOIN_GROUP`.
+    ///
+    /// ```swift
+    /// let socket = try Socket(.ipv4, .datagram)
+    /// try socket.set(.reusesAddress, to: true)            // other processes of this machine may listen to the group
+    /// try socket.bind(to: .ip(.v4(.any), port: 5353))
+    /// try socket.joinGroup(IPAddress("224.0.0.251")!, interface: "eth0")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - group: the address of the group, of the socket's family.
+    ///   - interface: the interface to receive on; nil lets the routing table decide.
+    /// - Throws: `EINVAL` if `group` is not a multicast address; `EADDRINUSE` if the socket has joined already;
+    ///   `ENODEV` if there is no such interface.
+    public func joinGroup(_ group: IPAddress, interface: String? = nil) throws(StreamError) {
+        try changeGroup(group, interface, MCAST_JOIN_GROUP, "MCAST_JOIN_GROUP")
+    }
+
+    /// Leaves a multicast group. The C name is `MCAST_LEAVE_GROUP`.
+    ///
+    /// - Throws: `EADDRNOTAVAIL` if the socket has not joined on that interface.
+    public func leaveGroup(_ group: IPAddress, interface: String? = nil) throws(StreamError) {
+        try changeGroup(group, interface, MCAST_LEAVE_GROUP, "MCAST_LEAVE_GROUP")
+    }
+
+    private func changeGroup(
+        _ group: IPAddress, _ interface: String?, _ option: CInt, _ name: String
+    ) throws(StreamError) {
+        var request = group_req()
+        if let interface {
+            request.gr_interface = if_nametoindex(interface)
+            if request.gr_interface == 0 { throw StreamError(posix: ENODEV, .noInterface(interface)) }
+        }
+        SocketAddress.ip(group, port: 0).withSockAddr { address, length in
+            withUnsafeMutableBytes(of: &request.gr_group) {
+                $0.copyMemory(from: UnsafeRawBufferPointer(start: UnsafeRawPointer(address), count: Int(length)))
+            }
+        }
+        let level = group.family == .v6 ? CInt(IPPROTO_IPV6) : CInt(IPPROTO_IP)
+        let value = request
+        let failure = try using { (descriptor) throws(StreamError) in
+            Syscalls.setOption(descriptor, level, option, value)
+        }
+        if let failure { throw StreamError(posix: failure.value, .optionFailed(name, failure.value)) }
+    }
+}

@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import Glibc
 
 /// The source of a stream that reads bytes from memory.
 final class MemorySource: StreamTransport {
@@ -67,5 +68,122 @@ final class MemorySink: StreamTransport {
 
     func property(named name: String) -> (any Sendable)? {
         name == StreamProperty<[UInt8]>.dataWritten.name ? written.withLock { $0 } : nil
+    }
+}
+
+/// One end of a bound pair: bytes written at one end are read at the other, through a buffer of fixed size.
+///
+/// Both ends share one ``Buffer``. Each end waits at a wait point of its own, and the other end signals it. There is no
+/// descriptor.
+final class PipeTransport: StreamTransport {
+    enum End: Sendable {
+        case reading
+        case writing
+    }
+
+    /// The ring buffer between the two ends.
+    final class Buffer: Sendable {
+        struct State {
+            var ring: [UInt8]
+            var start = 0
+            var count = 0
+            var isWriterClosed = false
+            var isReaderClosed = false
+        }
+
+        let state: Locked<State>
+        let readingPoint: WaitPoint
+        let writingPoint: WaitPoint
+
+        init(size: Int, readingPoint: WaitPoint, writingPoint: WaitPoint) {
+            state = Locked(State(ring: [UInt8](repeating: 0, count: max(1, size))))
+            self.readingPoint = readingPoint
+            self.writingPoint = writingPoint
+        }
+    }
+
+    private let buffer: Buffer
+    private let end: End
+
+    init(_ buffer: Buffer, end: End) {
+        self.buffer = buffer
+        self.end = end
+    }
+
+    var waitPoint: WaitPoint { end == .reading ? buffer.readingPoint : buffer.writingPoint }
+
+    func tryRead(into target: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        guard end == .reading else { return .ended }
+        let attempt: Attempt = buffer.state.withLock { state in
+            let count = min(target.byteCount, state.count)
+            if count == 0 { return state.isWriterClosed ? .ended : .wouldBlock(.readable) }
+            target.withUnsafeMutableBytes { target in
+                state.ring.withUnsafeBytes { ring in
+                    let first = min(count, ring.count - state.start)
+                    target.copyMemory(from: UnsafeRawBufferPointer(rebasing: ring[state.start..<state.start + first]))
+                    UnsafeMutableRawBufferPointer(rebasing: target[first...])
+                        .copyMemory(from: UnsafeRawBufferPointer(rebasing: ring[..<(count - first)]))
+                }
+            }
+            state.start = (state.start + count) % state.ring.count
+            state.count -= count
+            return .moved(count)
+        }
+        if case .moved = attempt { buffer.writingPoint.signal(.writable) }
+        return attempt
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+        guard end == .writing else { return .ended }
+        let attempt: Attempt = try buffer.state.withLock { (state) throws(StreamError) in
+            if state.isReaderClosed { throw StreamError(posix: EPIPE, .connectionLost(EPIPE)) }
+            let count = min(bytes.byteCount, state.ring.count - state.count)
+            if count == 0 { return .wouldBlock(.writable) }
+            bytes.withUnsafeBytes { bytes in
+                state.ring.withUnsafeMutableBytes { ring in
+                    let end = (state.start + state.count) % ring.count
+                    let first = min(count, ring.count - end)
+                    UnsafeMutableRawBufferPointer(rebasing: ring[end...])
+                        .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<first]))
+                    ring.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[first..<count]))
+                }
+            }
+            state.count += count
+            return .moved(count)
+        }
+        if case .moved = attempt { buffer.readingPoint.signal(.readable) }
+        return attempt
+    }
+
+    func peek() throws(StreamError) -> Attempt {
+        guard end == .reading else { return .ended }
+        return buffer.state.withLock { state in
+            if state.count > 0 { return .moved(state.count) }
+            return state.isWriterClosed ? .ended : .wouldBlock(.readable)
+        }
+    }
+
+    func writability() throws(StreamError) -> Attempt {
+        guard end == .writing else { return .ended }
+        return try buffer.state.withLock { (state) throws(StreamError) in
+            if state.isReaderClosed { throw StreamError(posix: EPIPE, .connectionLost(EPIPE)) }
+            let room = state.ring.count - state.count
+            return room == 0 ? .wouldBlock(.writable) : .moved(room)
+        }
+    }
+
+    func tryFinish() throws(StreamError) -> Attempt {
+        close()
+        return .ended
+    }
+
+    func close() {
+        if end == .reading {
+            buffer.state.withLock { $0.isReaderClosed = true }
+            buffer.writingPoint.signal(.writable)
+        } else {
+            buffer.state.withLock { $0.isWriterClosed = true }
+            buffer.readingPoint.signal(.readable)
+        }
     }
 }
