@@ -146,14 +146,11 @@ extension HostLookupCore {
             EventLoop.shared.execute { answer.provide(Self.reachability(known ?? [], isNew: false)) }
             return LookupToken { answer.provide(nil) }
         case .addresses, .reachability:
-            let gathering = AddressGathering()
-            return resolver.start(AddressRequest(host, until: deadline)) { event in
-                gathering.receive(event) { result in
-                    switch result {
-                    case .failure(let error): handler(.failure(error))
-                    case .success(let found) where kind == .addresses: handler(.success(HostFinding(addresses: found)))
-                    case .success(let found): handler(Self.reachability(found, isNew: true))
-                    }
+            return resolver.startAddresses(AddressRequest(host, until: deadline)) { result in
+                switch result {
+                case .failure(let error): handler(.failure(error))
+                case .success(let found) where kind == .addresses: handler(.success(HostFinding(addresses: found)))
+                case .success(let found): handler(Self.reachability(found, isNew: true))
                 }
             }
         }

@@ -1,3 +1,5 @@
+internal import EventLoops
+
 /// A type that finds the addresses of hosts, such as ``SystemResolver``, ``WireResolver``, or a table in a test.
 ///
 /// ```swift
@@ -50,10 +52,7 @@ extension Resolver {
     /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task is cancelled.
     public nonisolated(nonsending) func addresses(_ request: AddressRequest) async throws(ResolverError) -> [IPAddress]
     {
-        let gathering = AddressGathering()
-        return try await waitForLookup(name: request.name.description) { finish in
-            start(request) { event in gathering.receive(event, finish) }
-        }
+        try await waitForLookup(name: request.name.description) { startAddresses(request, $0) }
     }
 
     /// Finds all addresses of `name`, best first, and blocks the calling thread.
@@ -88,9 +87,23 @@ extension Resolver {
     /// The default implementation, built on ``start(_:_:)``.
     @available(*, noasync, message: "blocks the thread; write 'await'")
     public func blockingAddresses(_ request: AddressRequest) throws(ResolverError) -> [IPAddress] {
-        let gathering = AddressGathering()
-        return try waitForLookup(name: request.name.description) { finish in
-            start(request) { event in gathering.receive(event, finish) }
+        try waitForLookup(name: request.name.description) { startAddresses(request, $0) }
+    }
+
+    /// Starts a lookup of all addresses. `handler` is called once, by the rules of ``start(_:_:)``.
+    func startAddresses(
+        _ request: AddressRequest, _ handler: @escaping @Sendable (Result<[IPAddress], ResolverError>) -> Void
+    ) -> LookupToken {
+        let found = Locked<[IPAddress]>([])
+        return start(request) { event in
+            switch event {
+            case .batch(let batch):
+                found.withLock { found in
+                    for address in batch.addresses where !found.contains(address) { found.append(address) }
+                }
+            case .finished(let error):
+                handler(error.map(Result.failure) ?? .success(found.withLock { $0 }))
+            }
         }
     }
 }
@@ -229,4 +242,43 @@ public struct LookupToken: Sendable {
     public func cancel() -> Bool {
         end()
     }
+}
+
+// MARK: - Waiting for a lookup
+
+/// Starts a lookup with `begin` and suspends until its answer. Cancelling the task cancels the lookup.
+///
+/// `begin` gets a function to call with the answer, and returns the token that cancels the lookup.
+nonisolated(nonsending) func waitForLookup<Value: Sendable>(
+    name: String, _ begin: (@escaping @Sendable (Result<Value, ResolverError>) -> Void) -> LookupToken
+) async throws(ResolverError) -> Value {
+    // A cancelled task starts no lookup.
+    guard !Task.isCancelled else { throw ResolverError(.cancelled, name: name) }
+    let answer = OneShot<Result<Value, ResolverError>>()
+    let token = begin { answer.provide($0) }
+    let result: Result<Value, ResolverError>
+    do throws(WaitError) {
+        result = try await answer.value()
+    } catch {
+        token.cancel()
+        throw ResolverError(wait: error, name: name)
+    }
+    return try result.get()
+}
+
+/// Starts a lookup with `begin` and blocks the calling thread until its answer.
+@available(*, noasync, message: "blocks the thread; write 'await'")
+func waitForLookup<Value: Sendable>(
+    name: String, _ begin: (@escaping @Sendable (Result<Value, ResolverError>) -> Void) -> LookupToken
+) throws(ResolverError) -> Value {
+    let answer = OneShot<Result<Value, ResolverError>>()
+    let token = begin { answer.provide($0) }
+    let result: Result<Value, ResolverError>
+    do throws(WaitError) {
+        result = try answer.value()
+    } catch {
+        token.cancel()
+        throw ResolverError(wait: error, name: name)
+    }
+    return try result.get()
 }
