@@ -16,86 +16,57 @@ public struct AddressBatches: AsyncSequence, Sendable {
 
     /// Starts the lookup.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(queue: AddressBatchQueue(resolver: resolver, request: request))
+        Iterator(resolver: resolver, request: request)
     }
 
     /// An iterator over the batches of one lookup. Releasing it cancels the lookup.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let queue: AddressBatchQueue
+        private let batches = Mailbox<AddressBatch>(limit: .max)
+        /// The error of the lookup, nil if it succeeded; provided before the batches end.
+        private let failure = OneShot<ResolverError?>()
+        private let lookup: Subscription
+        private let name: String
+
+        fileprivate init(resolver: any Resolver, request: AddressRequest) {
+            name = request.name.description
+            let token = resolver.start(request) { [batches, failure] event in
+                switch event {
+                case .batch(let batch):
+                    batches.put(batch)
+                case .finished(let error):
+                    failure.provide(error)
+                    batches.finish()
+                }
+            }
+            lookup = Subscription { token.cancel() }
+        }
 
         /// Returns the next batch; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(ResolverError) -> AddressBatch? {
-            try await queue.next()
+            try await nextBatch()
         }
 
         /// Returns the next batch; nil at the end.
         public mutating func next() async throws(ResolverError) -> AddressBatch? {
-            try await queue.next()
+            try await nextBatch()
         }
-    }
-}
 
-/// A queue of the events of one lookup, from which one task reads. Releasing the queue cancels the lookup.
-private final class AddressBatchQueue: Sendable {
-    private struct State {
-        var events: [AddressEvent] = []
-        var waiting: (@Sendable (Result<AddressBatch?, ResolverError>) -> Void)?
-
-        /// Whether the lookup has ended. Its final event stays in the queue, so that reading past the end returns it
-        /// again.
-        var isOver: Bool {
-            if case .finished = events.last { true } else { false }
-        }
-    }
-
-    private let state: SharedState
-    private let token: LookupToken
-    private let name: String
-
-    /// The state, separate from the queue so that the resolver's handler does not keep the queue alive.
-    private final class SharedState: Sendable {
-        let locked = Locked(State())
-    }
-
-    init(resolver: any Resolver, request: AddressRequest) {
-        let state = SharedState()
-        self.state = state
-        name = request.name.description
-        token = resolver.start(request) { event in
-            Self.update(state) { if !$0.isOver { $0.events.append(event) } }
-        }
-    }
-
-    deinit { token.cancel() }
-
-    nonisolated(nonsending) func next() async throws(ResolverError) -> AddressBatch? {
-        try await waitForLookup(name: name) { finish in
-            Self.update(state) { $0.waiting = finish }
-            return LookupToken { [state, token, name] in
-                state.locked.withLock { state in
-                    state.waiting = nil
-                    state.events = [.finished(ResolverError(.cancelled, name: name))]
-                }
-                return token.cancel()
+        private nonisolated(nonsending) func nextBatch() async throws(ResolverError) -> AddressBatch? {
+            do throws(WaitError) {
+                // Batches that have arrived do not delay a cancellation.
+                guard !Task.isCancelled else { throw .cancelled }
+                if let batch = try await batches.next() { return batch }
+            } catch {
+                let error = ResolverError(wait: error, name: name)
+                lookup.cancel()
+                failure.provide(error)
+                batches.finish()
+                throw error
             }
+            if let error = failure.value ?? nil { throw error }
+            return nil
         }
-    }
-
-    private static func update(_ shared: SharedState, _ change: (inout State) -> Void) {
-        let ready = shared.locked.withLock { state -> (() -> Void)? in
-            change(&state)
-            guard let event = state.events.first, let finish = state.waiting else { return nil }
-            state.waiting = nil
-            switch event {
-            case .batch(let batch):
-                state.events.removeFirst()
-                return { finish(.success(batch)) }
-            case .finished(let error):
-                return { finish(error.map(Result.failure) ?? .success(nil)) }
-            }
-        }
-        ready?()
     }
 }
