@@ -345,7 +345,7 @@ import Testing
     @Test func forgedDatagramsDoNotDisplaceTheAnswer() throws {
         let rig = Rig()
         let sent = try #require(rig.sent())
-        let mailbox = DNSMailbox()
+        let mailbox = DNSExchange.makeMailbox()
         let exchange = DNSExchange(transmission: sent, mailbox: mailbox)
         let genuine = Self.reply(to: sent) { _ in }
         let other = DNSQuestion(DNSName("evil.example.org")!, .a)
@@ -354,11 +354,11 @@ import Testing
             Self.reply(to: sent) { $0.questions = [other] }, Self.reply(to: sent) { $0.questions = [] },
             Self.reply(to: sent) { $0.questions.append(other) }, Array(genuine.prefix(11)), [],
         ]
-        for _ in 0...DNSMailbox.limit {
+        for _ in 0...DNSExchange.mailboxLimit {
             for bytes in forged { #expect(!exchange.deliver(bytes)) }
         }
         #expect(exchange.deliver(genuine))
-        let events = mailbox.take()
+        let events = mailbox.takeAll()
         try #require(events.count == 1)
         guard case .received(genuine, number: sent.number) = events[0] else {
             Issue.record("\(events)")
@@ -367,10 +367,17 @@ import Testing
     }
 
     /// A server that repeats its answer fills the mailbox, which still accepts the failure of a transmission.
-    @Test func failuresReachAFullMailbox() {
-        let mailbox = DNSMailbox()
-        for _ in 0..<2 * DNSMailbox.limit { mailbox.post(.received([], number: 0)) }
-        mailbox.post(.failed(.unreachable, number: 1))
-        #expect(mailbox.take().count == DNSMailbox.limit + 1)
+    @Test func failuresReachAFullMailbox() throws {
+        let sent = try #require(Rig().sent())
+        let exchange = DNSExchange(transmission: sent, mailbox: DNSExchange.makeMailbox())
+        let genuine = Self.reply(to: sent) { _ in }
+        for _ in 0..<2 * DNSExchange.mailboxLimit { #expect(exchange.deliver(genuine)) }
+        exchange.fail(.unreachable)
+        let events = exchange.mailbox.takeAll()
+        #expect(events.count == DNSExchange.mailboxLimit + 1)
+        guard case .failed(.unreachable, number: sent.number) = events.last else {
+            Issue.record("\(events)")
+            return
+        }
     }
 }

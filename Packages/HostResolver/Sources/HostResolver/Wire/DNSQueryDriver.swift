@@ -9,25 +9,18 @@ enum DNSQueryDriver {
     ) async -> (result: Result<DNSMessage, ResolverError>, servers: [ServerOutcome]) {
         var machine = DNSQueryMachine(question, configuration: configuration, firstServer: firstServer)
         var random = SystemRandomNumberGenerator()
-        let mailbox = DNSMailbox()
+        let mailbox = DNSExchange.makeMailbox()
         return await withTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             while !Task.isCancelled {
-                for event in mailbox.take() {
-                    switch event {
-                    case .received(let bytes, let number):
-                        // The sockets are connected, so the kernel passes on datagrams from the queried server only.
-                        machine.received(bytes, for: number, from: nil, now: .now)
-                    case .failed(let result, let number):
-                        machine.failed(number, result, now: .now)
-                    }
-                }
+                for event in mailbox.takeAll() { machine.accept(event) }
                 switch machine.next(now: .now, using: &random) {
                 case .send(let transmission):
                     let exchange = DNSExchange(transmission: transmission, mailbox: mailbox)
                     group.addTask { await exchange.run() }
                 case .wait(let time):
-                    await mailbox.wait(until: time)
+                    // Ends with an event, at that time, or with a cancellation.
+                    if let event = try? await mailbox.next(until: Moment(time)) { machine.accept(event) }
                 case .finish(let result):
                     return (result, machine.outcomes)
                 }
@@ -38,14 +31,40 @@ enum DNSQueryDriver {
     }
 }
 
+extension DNSQueryMachine {
+    fileprivate mutating func accept(_ event: DNSExchange.Event) {
+        switch event {
+        case .received(let bytes, let number):
+            // The sockets are connected, so the kernel passes on datagrams from the queried server only.
+            received(bytes, for: number, from: nil, now: .now)
+        case .failed(let result, let number):
+            failed(number, result, now: .now)
+        }
+    }
+}
+
 /// One transmission to a server and its answers. Each uses a new socket, so that the kernel chooses a new random port
 /// (RFC 5452 §9.2).
 struct DNSExchange {
+    /// A result of a transmission.
+    enum Event: Sendable {
+        case received([UInt8], number: Int)
+        case failed(ServerOutcome.Result, number: Int)
+    }
+
+    /// The number of events in the mailbox from which on answers are dropped, as the kernel drops datagrams. Unrelated
+    /// datagrams are dropped before, so forged ones cannot displace an answer.
+    static let mailboxLimit = 64
+
     /// The largest datagram that is received, in bytes. Queries allow servers ``DNSQueryMachine/payloadSize`` at most.
     private static let largestDatagram = 4096
 
     let transmission: DNSQueryMachine.Transmission
-    let mailbox: DNSMailbox
+    let mailbox: Mailbox<Event>
+
+    /// Creates the mailbox for the events of one question's transmissions. It has no limit of its own, because each
+    /// failure must arrive; there is at most one per transmission.
+    static func makeMailbox() -> Mailbox<Event> { Mailbox(limit: .max) }
 
     /// Sends the query, and posts its answers or its failure to the mailbox, until the task is cancelled or the
     /// exchange ends.
@@ -114,12 +133,11 @@ struct DNSExchange {
         }
     }
 
-    /// Posts received bytes if they are an answer to the transmission; drops them otherwise. Returns whether it posted
-    /// them.
+    /// Posts received bytes if they are an answer to the transmission; drops them otherwise. Returns whether they are.
     @discardableResult
     func deliver(_ bytes: [UInt8]) -> Bool {
         guard transmission.answer(in: bytes) != nil else { return false }
-        mailbox.post(.received(bytes, number: transmission.number))
+        if mailbox.count < Self.mailboxLimit { mailbox.put(.received(bytes, number: transmission.number)) }
         return true
     }
 
@@ -156,8 +174,9 @@ struct DNSExchange {
         return bytes
     }
 
-    private func fail(_ result: ServerOutcome.Result) {
-        mailbox.post(.failed(result, number: transmission.number))
+    /// Posts a failure of the transmission.
+    func fail(_ result: ServerOutcome.Result) {
+        mailbox.put(.failed(result, number: transmission.number))
     }
 
     private static func send(_ bytes: ArraySlice<UInt8>, on descriptor: CInt) -> Int {
@@ -169,45 +188,5 @@ struct DNSExchange {
             } while count < 0 && errno == EINTR
             return count
         }
-    }
-}
-
-/// The results of one question's transmissions, buffered until the question's task reads them.
-final class DNSMailbox: Sendable {
-    /// A result of a transmission.
-    enum Event: Sendable {
-        case received([UInt8], number: Int)
-        case failed(ServerOutcome.Result, number: Int)
-    }
-
-    /// The maximum number of buffered answers. More are dropped, as the kernel drops datagrams. Unrelated datagrams are
-    /// dropped before, so forged ones cannot displace an answer.
-    static let limit = 64
-
-    private let events = Locked<[Event]>([])
-    private let point = WaitPoint()
-
-    func post(_ event: Event) {
-        events.withLock { events in
-            if case .received = event, events.count >= Self.limit { return }
-            events.append(event)  // failures need no limit: there is one per transmission
-        }
-        point.signal(.readable)
-    }
-
-    /// Returns the events since the last call.
-    func take() -> [Event] {
-        events.withLock { events in
-            defer { events = [] }
-            return events
-        }
-    }
-
-    /// Suspends until there is an event, or until the given instant.
-    nonisolated(nonsending) func wait(until time: ContinuousClock.Instant) async {
-        guard point.enter(.reader) == .entered else { return }
-        defer { point.leave(.reader) }
-        // The wait cannot fail, because there is no descriptor.
-        _ = await point.readerWait(for: .readable, until: Moment(time))
     }
 }
