@@ -55,34 +55,37 @@ import Testing
         _ = await task.value
     }
 
-    @Test func theHubReachesAllListenersAndCombinesChanges() async {
-        let hub = ChangeHub()
-        let (one, other) = (hub.listen(), hub.listen())
-        hub.publish(.links)
-        hub.publish(.routes)
+    @Test func allSequencesGetAllChangesCombined() async throws {
+        let monitor = try NetworkMonitor()
+        var (one, other) = (monitor.changes().makeAsyncIterator(), monitor.changes().makeAsyncIterator())
+        monitor.broadcast.send(.links)
+        monitor.broadcast.send(.routes)
         #expect(await one.next() == [.links, .routes])
         #expect(await other.next() == [.links, .routes])
-        hub.end()
+        monitor.close()
         #expect(await one.next() == nil)
-        #expect(await hub.listen().next() == nil)
     }
 
-    @Test func callsOnTheTarget() async {
-        let hub = ChangeHub()
-        let listener = hub.listen()
-        let signals = Locked<[any DeliverySignal]>([])
-        hub.publish(.addresses)
-        await withCheckedContinuation { done in
-            let signal = LoopTarget().makeSignal {
-                let change = listener.take()
-                #expect(change == .addresses && EventLoop.shared.isCurrent)
-                done.resume()
-            }
-            listener.notify(signal)
-            signals.withLock { $0.append(signal) }
+    @Test func callsOnTheTargetUntilTheSubscriptionEnds() async throws {
+        let changes = Locked<[NetworkChange]>([])
+        func waitForCalls(_ count: Int) async {
+            while changes.withLock({ $0.count }) < count { await Task.yield() }
         }
-        // The signal and the listener hold each other.
-        for signal in signals.withLock({ $0 }) { signal.cancel() }
+        let monitor = Locked<NetworkMonitor?>(try NetworkMonitor())
+        weak let weakMonitor = monitor.withLock { $0 }
+        let subscription = try #require(weakMonitor).onChange(on: .loop(.shared)) { change in
+            #expect(EventLoop.shared.isCurrent)
+            changes.withLock { $0.append(change) }
+        }
+        // The subscription keeps the monitor.
+        monitor.withLock { $0 = nil }
+        weakMonitor?.broadcast.send(.addresses)
+        await waitForCalls(1)
+        weakMonitor?.broadcast.send(.links)
+        await waitForCalls(2)
+        #expect(changes.withLock { $0 } == [.addresses, .links])
+        subscription.cancel()
+        #expect(weakMonitor == nil)
     }
 
     /// The kernel watches no more descriptors, or the event loop ends. Reading again at once would never end.

@@ -17,29 +17,28 @@ public final class NetworkMonitor: Sendable {
     public static let defaultQuietTime: Duration = .milliseconds(50)
 
     private let point: WaitPoint
-    private let hub: ChangeHub
+    /// The changes. Each subscriber's are combined into one until it takes them.
+    let broadcast = Broadcast<NetworkChange> { Mailbox(merging: { $0.formUnion($1) }) }
 
     /// Creates a monitor and starts it.
     ///
     /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel provides no netlink socket.
     public init(quietTime: Duration = defaultQuietTime) throws(ResolverError) {
         let point = WaitPoint(descriptor: try RouteSocket.open(groups: RouteNetlink.changeGroups), ownership: .owned)
-        let hub = ChangeHub()
         self.point = point
-        self.hub = hub
-        // The task refers to the descriptor and the listeners, but not to the monitor: releasing the monitor ends the
+        // The task refers to the descriptor and the broadcast, but not to the monitor: releasing the monitor ends the
         // task.
-        Task(executorPreference: EventLoop.shared) {
+        Task(executorPreference: EventLoop.shared) { [broadcast] in
             if point.enter(.reader) == .entered {
                 let watch = NetworkWatch(quietTime: quietTime) {
                     point.isClosed(.reader) ? .end : RouteSocket.reading(point.descriptor)
                 } wait: { deadline in
                     await point.readerWait(for: .readable, until: deadline.map(Moment.init))
                 }
-                await watch.run { hub.publish($0) }
+                await watch.run { broadcast.send($0) }
                 point.leave(.reader)
             }
-            hub.end()
+            broadcast.finish()
         }
     }
 
@@ -48,12 +47,12 @@ public final class NetworkMonitor: Sendable {
     /// Stops the monitor and ends all sequences. Idempotent.
     public func close() {
         point.close()
-        hub.end()
+        broadcast.finish()
     }
 
     /// Returns the changes from now on. A slow reader gets several changes combined into one.
     public func changes() -> NetworkChanges {
-        NetworkChanges(listener: hub.listen(), monitor: self)
+        NetworkChanges(mailbox: broadcast.subscribe(), monitor: self)
     }
 
     /// Returns the reachability of a host with the given addresses: the current value, and each new one.
@@ -66,8 +65,15 @@ public final class NetworkMonitor: Sendable {
     /// Calls `handler` on `target` at each change, until the subscription is cancelled or released.
     public func onChange(
         on target: any DeliveryTarget, _ handler: @escaping @Sendable (NetworkChange) -> Void
-    ) -> NetworkSubscription {
-        NetworkSubscription(listener: hub.listen(), monitor: self, target: target, handler: handler)
+    ) -> Subscription {
+        let mailbox = broadcast.subscribe()
+        let calls = mailbox.observe(on: target) {
+            if let change = mailbox.tryNext() { handler(change) }
+        }
+        return Subscription { [self] in
+            // The monitor lasts as long as the subscription.
+            withExtendedLifetime(self) { calls.cancel() }
+        }
     }
 }
 
@@ -113,7 +119,7 @@ public struct NetworkChanges: AsyncSequence, Sendable {
     /// The sequence never fails.
     public typealias Failure = Never
 
-    fileprivate let listener: ChangeListener
+    fileprivate let mailbox: Mailbox<NetworkChange>
     /// The monitor, kept alive as long as the sequence.
     fileprivate let monitor: NetworkMonitor
 
@@ -122,137 +128,26 @@ public struct NetworkChanges: AsyncSequence, Sendable {
         Iterator(changes: self)
     }
 
+    /// Returns the next change; nil at the end, or if the task is cancelled.
+    fileprivate nonisolated(nonsending) func next() async -> NetworkChange? {
+        try? await mailbox.next()
+    }
+
     /// An iterator over the changes.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let changes: NetworkChanges
 
         /// Returns the next change; nil at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkChange? {
-            await changes.listener.next()
+            await changes.next()
         }
 
         /// Returns the next change; nil at the end.
         public mutating func next() async -> NetworkChange? {
-            await changes.listener.next()
+            await changes.next()
         }
     }
 }
 
-/// A subscription to changes of the network, from ``NetworkMonitor/onChange(on:_:)``. Releasing it ends the calls.
-public final class NetworkSubscription: Sendable {
-    private let listener: ChangeListener
-    private let monitor: NetworkMonitor
-    private let signal: any DeliverySignal
-
-    init(
-        listener: ChangeListener, monitor: NetworkMonitor, target: any DeliveryTarget,
-        handler: @escaping @Sendable (NetworkChange) -> Void
-    ) {
-        self.listener = listener
-        self.monitor = monitor
-        signal = target.makeSignal {
-            let change = listener.take()
-            if !change.isEmpty { handler(change) }
-        }
-        listener.notify(signal)
-    }
-
-    deinit { cancel() }
-
-    /// Ends the calls. If this is called on the target itself, no call follows its return.
-    public func cancel() {
-        signal.cancel()
-        listener.end()
-    }
-}
-
-/// A broadcast of changes to all listeners.
-final class ChangeHub: Sendable {
-    private struct State {
-        var listeners: [ObjectIdentifier: WeakListener] = [:]
-        var hasEnded = false
-    }
-
-    private struct WeakListener {
-        weak var listener: ChangeListener?
-    }
-
-    private let state = Locked(State())
-
-    func listen() -> ChangeListener {
-        let listener = ChangeListener()
-        let hasEnded = state.withLock { state in
-            state.listeners = state.listeners.filter { $0.value.listener != nil }
-            state.listeners[ObjectIdentifier(listener)] = WeakListener(listener: listener)
-            return state.hasEnded
-        }
-        if hasEnded { listener.end() }
-        return listener
-    }
-
-    func publish(_ change: NetworkChange) {
-        for listener in state.withLock({ $0.listeners.values.compactMap(\.listener) }) { listener.put(change) }
-    }
-
-    func end() {
-        let listeners = state.withLock { state in
-            state.hasEnded = true
-            return state.listeners.values.compactMap(\.listener)
-        }
-        for listener in listeners { listener.end() }
-    }
-}
-
-/// One listener's pending changes, combined into one, with a notification when there are some.
-final class ChangeListener: Sendable {
-    private struct State {
-        var change: NetworkChange = []
-        var hasEnded = false
-        var signal: (any DeliverySignal)?
-    }
-
-    private let state = Locked(State())
-    private let point = WaitPoint()
-
-    func put(_ change: NetworkChange) {
-        let signal = state.withLock { state in
-            state.change.formUnion(change)
-            return state.signal
-        }
-        point.signal(.readable)
-        signal?.signal()
-    }
-
-    func end() {
-        state.withLock { $0.hasEnded = true }
-        point.close()
-    }
-
-    /// Signals `signal` at each change.
-    func notify(_ signal: any DeliverySignal) {
-        let hasChange = state.withLock { state in
-            state.signal = signal
-            return !state.change.isEmpty
-        }
-        if hasChange { signal.signal() }
-    }
-
-    /// Returns the changes since the last call; empty if there are none.
-    func take() -> NetworkChange {
-        state.withLock { state in
-            defer { state.change = [] }
-            return state.change
-        }
-    }
-
-    /// Returns the next change; nil at the end, or if the task is cancelled.
-    nonisolated(nonsending) func next() async -> NetworkChange? {
-        guard point.enter(.reader) == .entered else { return nil }
-        defer { point.leave(.reader) }
-        while true {
-            let change = take()
-            if !change.isEmpty { return change }
-            guard await point.readerWait(for: .readable, until: nil) == .ready else { return nil }
-        }
-    }
-}
+/// The type of a subscription from ``NetworkMonitor/onChange(on:_:)``. Releasing it ends the calls.
+public typealias NetworkSubscription = Subscription
