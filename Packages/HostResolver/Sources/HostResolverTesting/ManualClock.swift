@@ -73,42 +73,13 @@ public final class ManualClock: Clock, Sendable {
     ///
     /// - Throws: `CancellationError` if the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        let sleeper = Sleeper()
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                sleeper.begin(continuation)
-                let appointment = schedule(at: deadline) { sleeper.end(.success(())) }
-                if !sleeper.isAsleep { appointment.cancel() }
-            }
-        } onCancel: {
-            sleeper.end(.failure(CancellationError()))
-        }
-    }
-
-    /// Resumes a sleeping task with the first of its appointment and its cancellation.
-    private final class Sleeper: Sendable {
-        private let state = Locked<
-            (continuation: CheckedContinuation<Void, any Error>?, early: Result<Void, any Error>?)
-        >(
-            (nil, nil))
-
-        var isAsleep: Bool { state.withLock { $0.continuation != nil } }
-
-        func begin(_ continuation: CheckedContinuation<Void, any Error>) {
-            let early = state.withLock { state in
-                if state.early == nil { state.continuation = continuation }
-                return state.early
-            }
-            if let early { continuation.resume(with: early) }
-        }
-
-        func end(_ result: Result<Void, any Error>) {
-            let continuation = state.withLock { state in
-                if state.continuation == nil { state.early = state.early ?? result }
-                defer { state.continuation = nil }
-                return state.continuation
-            }
-            continuation?.resume(with: result)
+        let alarm = OneShot<Void>()
+        let appointment = schedule(at: deadline) { alarm.provide(()) }
+        do throws(WaitError) {
+            try await alarm.value()
+        } catch {
+            appointment.cancel()
+            throw CancellationError()
         }
     }
 
