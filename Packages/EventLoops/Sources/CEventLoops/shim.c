@@ -9,11 +9,11 @@
 
 void netkit_name_this_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
-int netkit_make_alarm(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
+int netkit_make_timer(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
 
-void netkit_set_alarm(int alarm, int milliseconds) {
+void netkit_set_timer(int timer, int milliseconds) {
     struct itimerspec time = {.it_value = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000L}};
-    timerfd_settime(alarm, 0, &time, NULL);
+    timerfd_settime(timer, 0, &time, NULL);
 }
 
 void netkit_wait_while(const void *word, uint32_t value) {

@@ -1,13 +1,13 @@
-/// Lets a number of tasks through at a time; the others wait for their turn, in order.
+/// A counting semaphore for tasks and threads. Waiters get their permits in the order of their calls.
 ///
 /// ```swift
-/// let turns = AsyncSemaphore(4)
-/// try await turns.wait(until: deadline)
-/// defer { turns.signal() }
+/// let downloads = AsyncSemaphore(4)          // at most four at once
+/// try await downloads.wait(until: deadline)
+/// defer { downloads.signal() }
 /// ```
 ///
-/// Invariant: the turns that are free and those that are held add up to the initial value, and one is free only if nothing
-/// waits. A turn that reaches a waiter that has just given up goes to the next.
+/// Invariant: the free permits and the held permits add up to the initial number, and a permit is free only if there are no
+/// waiters. A permit granted to a waiter that has just given up passes to the next one.
 public final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
@@ -16,13 +16,15 @@ public final class AsyncSemaphore: Sendable {
 
     private let state: Locked<State>
 
-    /// Makes a semaphore with so many turns.
-    public init(_ turns: Int) {
-        precondition(turns >= 0, "AsyncSemaphore: the number of turns is not negative")
-        state = Locked(State(free: turns))
+    /// Makes a semaphore with a number of permits.
+    public init(_ permits: Int) {
+        precondition(permits >= 0, "AsyncSemaphore: the number of permits must not be negative")
+        state = Locked(State(free: permits))
     }
 
-    /// Takes a turn if one is free; it is given back with ``signal()``.
+    /// Takes a permit if one is free. Return it with ``signal()``.
+    ///
+    /// - Returns: false if no permit is free.
     public func tryWait() -> Bool {
         state.withLock { state in
             guard state.free > 0 else { return false }
@@ -31,33 +33,33 @@ public final class AsyncSemaphore: Sendable {
         }
     }
 
-    /// Takes a turn; suspends until there is one. It is given back with ``signal()``.
+    /// Takes a permit, suspending until one is free. Return it with ``signal()``.
     ///
-    /// - Parameter deadline: when to give up; nil for never.
-    /// - Throws: ``WaitError``; no turn is held then.
+    /// - Parameter deadline: when to give up; nil for no limit.
+    /// - Throws: ``WaitError``; the caller then holds no permit.
     public nonisolated(nonsending) func wait(until deadline: Moment? = nil) async throws(WaitError) {
-        guard let turn = enter() else { return }
+        guard let permit = enter() else { return }
         do throws(WaitError) {
-            try await turn.value(until: deadline)
+            try await permit.value(until: deadline)
         } catch {
-            withdraw(turn)
+            withdraw(permit)
             throw error
         }
     }
 
-    /// Takes a turn; blocks the calling thread until there is one. As ``wait(until:)``.
+    /// Takes a permit, blocking the calling thread until one is free. As ``wait(until:)``.
     @available(*, noasync, message: "blocks the thread; use await")
     public func wait(until deadline: Moment? = nil) throws(WaitError) {
-        guard let turn = enter() else { return }
+        guard let permit = enter() else { return }
         do throws(WaitError) {
-            try turn.value(until: deadline)
+            try permit.value(until: deadline)
         } catch {
-            withdraw(turn)
+            withdraw(permit)
             throw error
         }
     }
 
-    /// Gives a turn back: to the first that waits, if any.
+    /// Returns a permit. If there are waiters, it passes to the first one.
     public func signal() {
         let next = state.withLock { state -> OneShot<Void>? in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
@@ -67,29 +69,29 @@ public final class AsyncSemaphore: Sendable {
         next?.provide(())
     }
 
-    /// How many tasks and threads wait, for tests.
+    /// The number of waiting tasks and threads. For tests.
     var waiterCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Takes a free turn, and returns nil; otherwise queues.
+    /// Takes a free permit and returns nil; without a free permit, queues the caller and returns the permit to wait for.
     private func enter() -> OneShot<Void>? {
         state.withLock { state in
             if state.free > 0 {
                 state.free -= 1
                 return nil
             }
-            let turn = OneShot<Void>()
-            state.waiting.append(turn)
-            return turn
+            let permit = OneShot<Void>()
+            state.waiting.append(permit)
+            return permit
         }
     }
 
-    private func withdraw(_ turn: OneShot<Void>) {
+    private func withdraw(_ permit: OneShot<Void>) {
         let wasWaiting = state.withLock { state in
-            guard let index = state.waiting.firstIndex(where: { $0 === turn }) else { return false }
+            guard let index = state.waiting.firstIndex(where: { $0 === permit }) else { return false }
             state.waiting.remove(at: index)
             return true
         }
-        // It had its turn, after all.
+        // The permit was granted just before: pass it on.
         if !wasWaiting { signal() }
     }
 }

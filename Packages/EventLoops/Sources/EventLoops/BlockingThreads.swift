@@ -9,37 +9,37 @@ internal import Glibc
 ///
 /// Theory of operation. A thread is created when work arrives and no thread is idle, up to a limit; an idle thread exits after
 /// a while. Queued work can be withdrawn. Work that runs cannot: its thread remains occupied, and counts toward the limit,
-/// until the call returns. The limits bound the damage of calls that never do.
+/// until the call returns. The limits bound the damage of calls that never return.
 ///
 /// Invariant: while work is queued, a thread runs or is being created. If the system fails to create the last such thread, all
 /// queued work is refused.
 public final class BlockingThreads: Sendable {
-    /// Why work did not run.
+    /// The reason why work did not run.
     @nonexhaustive
     public enum Refusal: Error, Hashable, Sendable {
-        /// As much work as ``BlockingThreads`` was made for is queued already.
+        /// The queue is full; see the queue limit of the initializer.
         case queueIsFull
-        /// There is no thread, and none can be created; the value is the system's error number.
+        /// There is no thread, and the system could not create one; the value is its `errno`.
         case noThread(CInt)
     }
 
-    /// One call to make.
+    /// A work item: one call to make.
     public final class Work: Sendable {
         fileprivate let perform: @Sendable () -> Void
         fileprivate let refuse: @Sendable (Refusal) -> Void
 
-        /// Makes work of a call.
+        /// Makes a work item.
         ///
         /// - Parameters:
         ///   - perform: makes the call; runs on one of the threads.
-        ///   - refuse: called in its place, on the shared event loop, if no thread is available.
+        ///   - refuse: called instead, on the shared event loop, if no thread is available.
         public init(perform: @escaping @Sendable () -> Void, refuse: @escaping @Sendable (Refusal) -> Void) {
             self.perform = perform
             self.refuse = refuse
         }
     }
 
-    /// Creates a thread that runs the closure; returns 0, or the system's error number.
+    /// Creates a thread that runs the closure; returns 0 or an error number.
     typealias Spawn = @Sendable (_ body: @escaping @Sendable () -> Void) -> CInt
 
     private struct State {
@@ -48,7 +48,7 @@ public final class BlockingThreads: Sendable {
         var idle: [OneShot<Work>] = []
         /// All threads: idle, running and being created.
         var threads = 0
-        /// The threads that are being created. Each is going to take one piece of the queued work.
+        /// The threads that are being created. Each will take one item of the queued work.
         var starting = 0
     }
 
@@ -58,32 +58,33 @@ public final class BlockingThreads: Sendable {
     private let idleTime: Duration
     private let spawn: Spawn
 
-    /// Makes a pool without a thread yet.
+    /// Makes a pool, initially without threads.
     ///
     /// - Parameters:
-    ///   - limit: how many threads run at once.
-    ///   - queueLimit: how much work waits for a thread, beside the work of threads that are being created. More is refused.
-    ///   - idleTime: how long a thread without work is kept.
+    ///   - limit: the maximum number of threads.
+    ///   - queueLimit: how many work items may wait for a thread, in addition to those for which a thread is being created.
+    ///     Further items are refused.
+    ///   - idleTime: how long an idle thread is kept.
     public convenience init(limit: Int, queueLimit: Int = .max, idleTime: Duration = .seconds(10)) {
         self.init(limit: limit, queueLimit: queueLimit, idleTime: idleTime, spawn: BlockingThreads.spawn)
     }
 
     init(limit: Int, queueLimit: Int, idleTime: Duration, spawn: @escaping Spawn) {
-        precondition(limit > 0, "BlockingThreads: there is at least one thread")
+        precondition(limit > 0, "BlockingThreads: the limit must be positive")
         self.limit = limit
         self.queueLimit = queueLimit
         self.idleTime = idleTime
         self.spawn = spawn
     }
 
-    /// How many threads there are: idle, running and being created.
+    /// The number of threads: idle, running and being created.
     public var threadCount: Int { state.withLock { $0.threads } }
 
-    /// For tests.
+    // For tests.
     var idleCount: Int { state.withLock { $0.idle.count } }
     var queueCount: Int { state.withLock { $0.queue.count } }
 
-    /// Runs `work` on a thread, as soon as one is free. Neither of its closures is called from inside this call.
+    /// Runs `work` on a thread as soon as one is free. Neither of its closures is called from inside this call.
     public func run(_ work: Work) {
         enum Next {
             case wake(OneShot<Work>)
@@ -111,7 +112,7 @@ public final class BlockingThreads: Sendable {
         }
     }
 
-    /// Takes work out of the queue; false if it is running, or has run or been refused.
+    /// Removes work from the queue; false if it is running, has run or was refused.
     @discardableResult
     public func withdraw(_ work: Work) -> Bool {
         state.withLock { state in
@@ -124,9 +125,9 @@ public final class BlockingThreads: Sendable {
     /// Runs `call` on a thread and suspends until it has returned.
     ///
     /// - Parameters:
-    ///   - deadline: when to give up; nil for never.
-    ///   - call: the call; its value is dropped if the wait has ended by then.
-    /// - Throws: ``WaitError``. A call that has not begun is withdrawn; one that runs goes on.
+    ///   - deadline: when to give up; nil for no limit.
+    ///   - call: the call. Its result is discarded if the wait has ended by then.
+    /// - Throws: ``WaitError``. A call that has not begun is withdrawn; a running call continues.
     public nonisolated(nonsending) func value<Value: Sendable>(
         until deadline: Moment? = nil, of call: @escaping @Sendable () -> Value
     ) async throws(WaitError) -> Value {
@@ -216,14 +217,14 @@ public final class BlockingThreads: Sendable {
                 return true
             }
             if exits { return nil }
-            // The work came as the time was over: the thread was taken off the list, and gets it in an instant.
+            // Work arrived as the idle time ended: this thread was removed from the list, and is about to receive it.
             while true { if let work = try? idle.value() { return work } }
         }
     }
 
     /// Runs a closure on a new detached thread.
     static func spawn(_ body: @escaping @Sendable () -> Void) -> CInt {
-        // Signals are for the program's own threads; a new thread inherits the mask of its creator.
+        // Block all signals, which the program's own threads handle. A new thread inherits the mask of its creator.
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)

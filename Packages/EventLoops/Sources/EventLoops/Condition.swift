@@ -1,7 +1,7 @@
-/// Waiting for a change of state that is guarded elsewhere: as a task, as a blocked thread, or with a callback.
+/// A condition variable for tasks, blocked threads and callbacks.
 ///
-/// It is a condition variable for all the ways in which Swift programs wait. The state has a lock of its own; whoever changes
-/// it calls ``notify()`` afterwards, and a waiter looks at the state again.
+/// The state is guarded by a lock of the caller's. After each change, the caller calls ``notify()``, and the waiter checks the
+/// state again.
 ///
 /// ```swift
 /// let answers = Locked<[String]>([])
@@ -16,63 +16,65 @@
 /// ```
 ///
 /// ``OneShot``, ``Mailbox`` and ``Broadcast`` are built on it and need no lock from their users. One task or thread waits at a
-/// time; a second one gets ``WaitError/busy``. A callback does not count.
+/// time; for a second one the wait throws ``WaitError/busy``. A callback does not count as a waiter.
 public final class Condition: Sendable {
-    /// Signalled as readable by each ``notify()``: to wait at several points at once.
+    /// Signalled as readable by each ``notify()``. Use it to wait at several points at once.
     public let point: WaitPoint
     private let signal = Locked<(any DeliverySignal)?>(nil)
 
-    /// Makes a condition whose time limits and tasks `loop` serves.
+    /// Makes a condition.
+    ///
+    /// - Parameter loop: the loop whose timers end waits at their deadlines.
     public init(loop: EventLoop = .shared) {
         point = WaitPoint(loop: loop)
     }
 
-    /// Has the waiter look at the state again. From any thread, with no lock held that a waiter's closure takes.
+    /// Makes the waiter check the state again. May be called from any thread, but not while holding a lock that the waiter's
+    /// closure takes.
     public func notify() {
         point.signal(.readable)
         signal.withLock { $0 }?.signal()
     }
 
-    /// Suspends until `look` returns a value, which it may do at once.
+    /// Suspends until `check` returns a value. Returns at once if it already does.
     ///
     /// - Parameters:
-    ///   - deadline: when to give up; nil for never.
-    ///   - look: looks at the state. Called once at the beginning and once after each notification, and never concurrently.
-    /// - Throws: ``WaitError``. `look` is asked once more before, so nothing is lost that was there in time.
+    ///   - deadline: when to give up; nil for no limit.
+    ///   - check: checks the state. Called once at the beginning and once after each notification, never concurrently.
+    /// - Throws: ``WaitError``. `check` is called once more before, so a value that was available in time is not lost.
     public nonisolated(nonsending) func wait<Value>(
-        until deadline: Moment? = nil, for look: () -> Value?
+        until deadline: Moment? = nil, for check: () -> Value?
     ) async throws(WaitError) -> Value {
         guard point.enter(.reader) == .entered else { throw .busy }
         defer { point.leave(.reader) }
         while true {
-            if let value = look() { return value }
+            if let value = check() { return value }
             let wake = await point.readerWait(for: .readable, until: deadline)
             if let error = WaitError(wake) {
-                if let value = look() { return value }
+                if let value = check() { return value }
                 throw error
             }
         }
     }
 
-    /// Blocks the calling thread until `look` returns a value. As ``wait(until:for:)``.
+    /// Blocks the calling thread until `check` returns a value. As ``wait(until:for:)``.
     @available(*, noasync, message: "blocks the thread; use await")
-    public func wait<Value>(until deadline: Moment? = nil, for look: () -> Value?) throws(WaitError) -> Value {
+    public func wait<Value>(until deadline: Moment? = nil, for check: () -> Value?) throws(WaitError) -> Value {
         guard point.enter(.reader) == .entered else { throw .busy }
         defer { point.leave(.reader) }
         while true {
-            if let value = look() { return value }
+            if let value = check() { return value }
             if let error = WaitError(point.block(.reader, for: .readable, until: deadline)) {
-                if let value = look() { return value }
+                if let value = check() { return value }
                 throw error
             }
         }
     }
 
-    /// Calls `handler` on `target` after each notification, and once at first, since the state may have changed before.
-    /// Notifications in quick succession are answered by one call.
+    /// Calls `handler` on `target` after each notification, and once at the beginning, since the state may have changed before.
+    /// Several notifications in quick succession result in one call. A second observer replaces the first one.
     ///
-    /// - Returns: what keeps the calls coming; cancel or release it to end them. A second call replaces the first one's
-    ///   handler.
+    /// - Returns: a subscription; cancelling or releasing it ends the calls.
     public func observe(on target: any DeliveryTarget, _ handler: @escaping @Sendable () -> Void) -> Subscription {
         let signal = target.makeSignal(handler)
         let replaced = self.signal.withLock { current in
@@ -88,19 +90,19 @@ public final class Condition: Sendable {
     }
 }
 
-/// Why a wait ended without what was waited for.
+/// The reason why a wait failed.
 @nonexhaustive
 public enum WaitError: Error, Hashable, Sendable {
     /// The task was cancelled.
     case cancelled
     /// The deadline passed.
     case timedOut
-    /// Another task or thread waits there already.
+    /// Another task or thread is already waiting.
     case busy
-    /// The kernel refused the wait, such as for lack of descriptors; the value is its `errno`.
+    /// The kernel refused the wait, for example for lack of descriptors; the value is its `errno`.
     case failed(CInt)
 
-    /// The reason in `wake`; nil if it is one to look again.
+    /// Converts the end of a wait at a ``WaitPoint``; nil if it is a reason to check the state again.
     public init?(_ wake: Wake) {
         switch wake {
         case .ready, .closed: return nil
@@ -112,18 +114,18 @@ public enum WaitError: Error, Hashable, Sendable {
     }
 }
 
-/// Keeps something going, such as the calls of a handler, until it is cancelled or released.
+/// A subscription, for example to the calls of a handler. It ends when it is cancelled or released.
 public final class Subscription: Sendable {
     private let end: Locked<(@Sendable () -> Void)?>
 
-    /// Makes a subscription that is ended by calling `end`, once.
+    /// Makes a subscription. Its end calls `end`, once.
     public init(_ end: @escaping @Sendable () -> Void) {
         self.end = Locked(end)
     }
 
     deinit { cancel() }
 
-    /// Ends it now. Idempotent; from any thread.
+    /// Ends the subscription. Idempotent; may be called from any thread.
     public func cancel() {
         let end = end.withLock { end in
             defer { end = nil }

@@ -1,23 +1,107 @@
-/// A place where callbacks run: a dispatch queue, an ``EventLoop``, or (product `RunLoopDelivery`) a run loop and mode.
+public import Dispatch
+internal import Synchronization
+
+/// A target that runs callbacks: a dispatch queue, an ``EventLoop``, or (product `RunLoopDelivery`) a run loop in a mode.
 ///
 /// ```swift
 /// stream.schedule(on: .queue(.main))
 /// ```
 public protocol DeliveryTarget: Sendable {
-    /// Makes something to ring: each ``DeliverySignal/signal()`` is followed by one later call of `perform` on the target;
-    /// rings that come before that call are answered by it together.
+    /// Makes a signal. After each ``DeliverySignal/signal()``, `perform` is called once on the target, later; further signals
+    /// before that call are combined with it.
     func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal
 
-    /// True if both name the same place, so that what was scheduled there can be found again.
+    /// True if both are the same target, so that a schedule can be found and removed again.
     func isSame(as other: any DeliveryTarget) -> Bool
 }
 
-/// A bell on a ``DeliveryTarget``. It keeps the target's loop from being empty until cancelled.
+/// A signal on a ``DeliveryTarget``. Until it is cancelled, the target's run loop is not empty.
 public protocol DeliverySignal: AnyObject, Sendable {
-    /// Has `perform` called once, soon, on the target; never from inside this call. From any thread.
+    /// Requests one call of `perform` on the target, soon, and never from inside this call. May be called from any thread.
     func signal()
 
-    /// Ends the deliveries and lets go of what was to be performed. On the target itself none comes after this returns;
-    /// elsewhere one may be under way.
+    /// Ends the deliveries and releases `perform`. If this is called on the target, no call follows after it returns; called
+    /// elsewhere, one may be in progress.
     func cancel()
+}
+
+/// Delivery on a dispatch queue. Use a serial queue, so that callbacks do not overlap.
+public struct QueueTarget: DeliveryTarget {
+    /// The queue that runs the callbacks.
+    public let queue: DispatchQueue
+
+    /// Delivers on `queue`.
+    public init(_ queue: DispatchQueue) {
+        self.queue = queue
+    }
+
+    /// See ``DeliveryTarget/makeSignal(_:)``.
+    public func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
+        PostedSignal(perform) { [queue] in queue.async(execute: $0) }
+    }
+
+    /// See ``DeliveryTarget/isSame(as:)``.
+    public func isSame(as other: any DeliveryTarget) -> Bool {
+        (other as? QueueTarget)?.queue === queue
+    }
+}
+
+/// Delivery on an event loop's own thread: the cheapest target, for short callbacks.
+public struct LoopTarget: DeliveryTarget {
+    /// The loop that runs the callbacks.
+    public let loop: EventLoop
+
+    /// Delivers on `loop`.
+    public init(_ loop: EventLoop = .shared) {
+        self.loop = loop
+    }
+
+    /// See ``DeliveryTarget/makeSignal(_:)``.
+    public func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
+        PostedSignal(perform) { [loop] in loop.execute($0) }
+    }
+
+    /// See ``DeliveryTarget/isSame(as:)``.
+    public func isSame(as other: any DeliveryTarget) -> Bool {
+        (other as? LoopTarget)?.loop === loop
+    }
+}
+
+extension DeliveryTarget where Self == QueueTarget {
+    /// Delivery on a dispatch queue.
+    public static func queue(_ queue: DispatchQueue) -> QueueTarget { QueueTarget(queue) }
+}
+
+extension DeliveryTarget where Self == LoopTarget {
+    /// Delivery on an event loop's own thread.
+    public static func loop(_ loop: EventLoop) -> LoopTarget { LoopTarget(loop) }
+}
+
+/// A signal for targets that accept closures. At most one closure is pending.
+private final class PostedSignal: DeliverySignal {
+    private let perform: Locked<(@Sendable () -> Void)?>
+    private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let isPosted = Atomic<Bool>(false)
+
+    init(
+        _ perform: @escaping @Sendable () -> Void,
+        post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+    ) {
+        self.perform = Locked(perform)
+        self.post = post
+    }
+
+    func signal() {
+        if isPosted.exchange(true, ordering: .acquiringAndReleasing) { return }
+        post {
+            self.isPosted.store(false, ordering: .sequentiallyConsistent)
+            self.perform.withLock { $0 }?()
+        }
+    }
+
+    func cancel() {
+        // Released after the lock, because the closure often holds the owner of this signal.
+        let cancelled = perform.withLock { $0.take() }
+        withExtendedLifetime(cancelled) {}
+    }
 }

@@ -9,15 +9,15 @@ internal import Synchronization
 /// names.withLock { $0.append("a") }
 /// ```
 ///
-/// Built on an atomic word, which ThreadSanitizer understands; it reports each access under `Synchronization.Mutex` on
-/// Linux as a race. One allocation holds the lock and the value. All of it can be inlined: in other modules an
-/// unspecialized `withLock` would cost a thousand instructions and more.
+/// The lock is an atomic word, which ThreadSanitizer understands; on Linux it reports each access under `Synchronization.Mutex`
+/// as a race. One allocation holds the lock and the value. Everything can be inlined: an unspecialized `withLock` in another
+/// module would cost more than a thousand instructions.
 ///
-/// Never hold the lock while calling out (continuations, callbacks, `deinit` of values you do not know).
+/// Never call unknown code while holding the lock: continuations, callbacks, or the `deinit` of values of unknown types.
 public struct Locked<State: ~Copyable>: ~Copyable {
     @usableFromInline let address: LockAddress
 
-    /// Puts `state` behind a new lock.
+    /// Puts a value behind a new lock.
     @inlinable
     public init(_ state: consuming sending State) {
         let offset = Self.offset
@@ -33,9 +33,9 @@ public struct Locked<State: ~Copyable>: ~Copyable {
         address.deallocate()
     }
 
-    /// Runs `body` alone with the value and returns its result.
+    /// Runs `body` with exclusive access to the value and returns its result.
     ///
-    /// - Throws: what `body` throws; the lock is released.
+    /// - Throws: the error of `body`; the lock is released.
     @inlinable
     public borrowing func withLock<Result, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result
@@ -45,7 +45,7 @@ public struct Locked<State: ~Copyable>: ~Copyable {
         return try body(&state.pointee)
     }
 
-    /// Where the value begins, behind the lock.
+    /// The offset of the value, which follows the lock.
     @inlinable
     static var offset: Int {
         let alignment = MemoryLayout<State>.alignment
@@ -58,15 +58,15 @@ public struct Locked<State: ~Copyable>: ~Copyable {
     }
 }
 
-// The state is reachable only inside `withLock`, one thread at a time; a non-Sendable state came in as `sending`, so
-// nobody else holds it.
+// The state is accessible only inside `withLock`, to one thread at a time. A state that is not Sendable was passed as
+// `sending`, so no other reference to it exists.
 extension Locked: @unchecked Sendable where State: ~Copyable {}
 
 /// The address of a lock. It hides the lock's type from code that is inlined into other modules.
 ///
 /// Theory of operation. The lock is one word: unlocked, locked, or locked with threads that may wait in `futex(2)`. Without
 /// contention, locking and unlocking are one atomic operation each, a third of the instructions of a `pthread_mutex_t`. A thread
-/// that had to wait locks with ``contended``, because it cannot know whether other threads still wait.
+/// that had to wait locks with ``contended``, because it cannot know whether other threads are still waiting.
 @usableFromInline
 struct LockAddress {
     private static let unlocked: UInt32 = 0
@@ -77,13 +77,13 @@ struct LockAddress {
 
     @usableFromInline let memory: UnsafeMutableRawPointer
 
-    /// `malloc` aligns to 16 bytes. Swift's own allocation asks `posix_memalign` for as much, which costs ten times as much
-    /// and leaves holes behind.
+    /// `malloc` aligns to 16 bytes. Swift's own allocation calls `posix_memalign` for the same alignment, which costs ten times
+    /// as much and fragments the heap.
     @usableFromInline
     init(byteCount: Int, alignment: Int) {
         let rounded = (byteCount + alignment - 1) & ~(alignment - 1)
         guard let memory = alignment <= 16 ? malloc(byteCount) : aligned_alloc(alignment, rounded) else {
-            fatalError("Locked: there is no memory")
+            fatalError("Locked: out of memory")
         }
         self.memory = memory
         assert(MemoryLayout<Atomic<UInt32>>.size == LockAddress.size)
@@ -107,7 +107,7 @@ struct LockAddress {
 
     @usableFromInline
     func unlock() {
-        // Another thread can lock and deallocate at once; waking an address that is no lock any more is harmless.
+        // Another thread can lock and deallocate at once; waking an address that is no longer a lock is harmless.
         if word.pointee.exchange(LockAddress.unlocked, ordering: .releasing) == LockAddress.contended {
             netkit_wake(memory)
         }

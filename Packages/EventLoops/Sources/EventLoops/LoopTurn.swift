@@ -1,26 +1,28 @@
-/// A task's job, and for which of the loop's two executors it came.
+/// A task's job, and which of the loop's two executors it was enqueued on.
 ///
-/// The job itself does not tell, and running a plain task's job isolated to the serial executor would send each hop to
-/// "no isolation" round the queue again: an eighth more time for a round trip.
+/// The job itself does not contain this. If a plain task's job ran isolated to the serial executor, each hop to "no isolation"
+/// would pass through the queue again, which makes a round trip an eighth slower.
 struct LoopJob {
     var job: UnownedJob
     var isSerial: Bool
 }
 
-/// What other threads hand in to a loop, under its lock.
+/// The work that other threads submit to a loop. Guarded by the loop's lock.
 struct LoopInbox {
     var jobs: [LoopJob] = []
     var bodies: [@Sendable () -> Void] = []
     var newTimers: [LoopTimer] = []
     var oldTimers: [LoopTimer] = []
     var retired: [WaitPoint] = []
-    /// A thread has rung the bell, or is about to, and the loop has not heard it yet. Invariant: only hearing that ring clears it, so
-    /// while it is false no thread is about to write to the bell's descriptor.
-    var isRung = false
-    /// It will be rung before long, for what can wait until then.
-    var isAlarmSet = false
+    /// A thread has written to the loop's eventfd, or is about to, and the loop has not seen it yet.
+    ///
+    /// Invariant: only the wakeup caused by that write clears the flag. While it is false, no thread is about to write to the
+    /// eventfd.
+    var isSignalled = false
+    /// The timerfd is set and will wake the loop soon, for work that can wait until then.
+    var isTimerSet = false
     var isStopping = false
-    /// The thread has gone; nobody empties this any more.
+    /// The thread has ended; the inbox is not emptied any more.
     var hasEnded = false
 
     var isEmpty: Bool {
@@ -34,9 +36,9 @@ struct LoopInbox {
     }
 }
 
-/// What only the loop's own thread touches.
+/// The state of a loop that only its own thread uses.
 ///
-/// The state lies behind a raw pointer, which spares an exclusivity check at each access to a class's stored property.
+/// The state is behind a raw pointer, which avoids an exclusivity check at each access to a stored property of a class.
 struct LoopTurn: ~Copyable {
     // Not private: a non-copyable type with a private stored type breaks the 6.3.1 compiler when its deinit is inlined.
     struct State {
@@ -78,13 +80,13 @@ struct LoopTurn: ~Copyable {
         nonmutating _modify { yield &state.pointee.retired }
     }
 
-    /// True if the next look at the descriptors must not wait.
+    /// True if work is queued, so that the next `epoll_wait` must not wait.
     var hasWork: Bool { !state.pointee.jobs.isEmpty || !state.pointee.bodies.isEmpty }
 
     /// Moves everything out of the inbox.
-    borrowing func take(_ inbox: inout LoopInbox, after rings: EpollSet.Rings) {
-        if rings.contains(.bell) { inbox.isRung = false }
-        if rings.contains(.alarm) { inbox.isAlarmSet = false }
+    borrowing func take(_ inbox: inout LoopInbox, after wakeups: EpollSet.Wakeups) {
+        if wakeups.contains(.event) { inbox.isSignalled = false }
+        if wakeups.contains(.timer) { inbox.isTimerSet = false }
         if jobs.isEmpty {
             swap(&state.pointee.jobs, &inbox.jobs)
         } else {
@@ -94,7 +96,7 @@ struct LoopTurn: ~Copyable {
         if inbox.isEmpty { return }
         bodies.append(contentsOf: inbox.bodies)
         retired.append(contentsOf: inbox.retired)
-        // One that the loop's own thread cancelled meanwhile was not in the queue to be removed from it.
+        // A timer that the loop's own thread has cancelled meanwhile was not in the queue, so it could not be removed.
         for timer in inbox.newTimers where !timer.isSpent { timers.insert(timer) }
         for timer in inbox.oldTimers { timers.remove(timer) }
         inbox.bodies.removeAll()
@@ -121,5 +123,5 @@ struct LoopTurn: ~Copyable {
     }
 }
 
-// Only the loop's own thread uses it (`EventLoop` asks `isCurrent` first), so it never is in two threads at once.
+// Only the loop's own thread uses it, because `EventLoop` checks `isCurrent` first.
 extension LoopTurn: @unchecked Sendable {}

@@ -1,15 +1,15 @@
-/// Elements on their way from any thread to one reader: a task, a blocked thread, a callback, or one that looks now and then.
+/// A queue of elements from any thread to one reader: a task, a blocked thread, a callback, or a reader that polls.
 ///
 /// ```swift
-/// let changes = Mailbox<Change>(limit: 64)                  // more are dropped until some are taken
-/// let latest = Mailbox<Change>(merging: { $0.formUnion($1) })  // holds one, into which the others are merged
+/// let changes = Mailbox<Change>(limit: 64)                  // further elements are dropped while it is full
+/// let latest = Mailbox<Change>(merging: { $0.formUnion($1) })  // holds one element; further ones are merged into it
 ///
 /// changes.put(change)
 /// changes.finish()
 /// while let change = try await changes.next() { … }         // nil at the end
 /// ```
 public final class Mailbox<Element: Sendable>: Sendable {
-    /// How an element is added to those that wait; false if it is dropped.
+    /// How an element is added to those in the mailbox.
     private enum Policy: Sendable {
         case bounded(Int)
         case merging(@Sendable (inout Element, Element) -> Void)
@@ -17,7 +17,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
 
     private struct State {
         var elements: [Element] = []
-        /// How many of the elements were taken already. They are removed together, so that taking is cheap.
+        /// The number of elements that have been taken. They are removed together, so that taking is cheap.
         var taken = 0
         var isFinished = false
 
@@ -41,31 +41,31 @@ public final class Mailbox<Element: Sendable>: Sendable {
     private let state = Locked(State())
     private let condition: Condition
 
-    /// Makes a mailbox that holds at most `limit` elements. What comes when it is full is dropped.
+    /// Makes a mailbox of at most `limit` elements. Elements that arrive while it is full are dropped.
     public init(limit: Int, loop: EventLoop = .shared) {
-        precondition(limit > 0, "Mailbox: a limit is positive")
+        precondition(limit > 0, "Mailbox: the limit must be positive")
         policy = .bounded(limit)
         condition = Condition(loop: loop)
     }
 
-    /// Makes a mailbox that holds one element: what comes before that is taken is merged into it.
+    /// Makes a mailbox of one element. Elements that arrive before it is taken are merged into it.
     public init(merging: @escaping @Sendable (inout Element, Element) -> Void, loop: EventLoop = .shared) {
         policy = .merging(merging)
         condition = Condition(loop: loop)
     }
 
-    /// Signalled as readable when there may be something to take: to wait at several points at once.
+    /// Signalled as readable when there may be an element or the end. Use it to wait at several points at once.
     public var point: WaitPoint { condition.point }
 
-    /// How many elements can be taken.
+    /// The number of elements that can be taken.
     public var count: Int { state.withLock { $0.elements.count - $0.taken } }
 
-    /// Whether ``finish()`` was called and everything has been taken.
+    /// Whether ``finish()`` was called and all elements have been taken.
     public var isOver: Bool { state.withLock { $0.isFinished && $0.elements.isEmpty } }
 
-    /// Adds an element. From any thread.
+    /// Adds an element. May be called from any thread.
     ///
-    /// - Returns: false if it was dropped: the mailbox is full, or finished.
+    /// - Returns: false if it was dropped because the mailbox is full or finished.
     @discardableResult
     public func put(_ element: Element) -> Bool {
         let isTaken = state.withLock { state in
@@ -83,16 +83,16 @@ public final class Mailbox<Element: Sendable>: Sendable {
         return isTaken
     }
 
-    /// Ends the elements. What was put before can still be taken. Idempotent.
+    /// Ends the sequence of elements. Those in the mailbox can still be taken. Idempotent.
     public func finish() {
         state.withLock { $0.isFinished = true }
         condition.notify()
     }
 
-    /// Takes an element that is there; nil if there is none. Never waits.
+    /// Takes the next element; nil if there is none. Never waits.
     public func tryNext() -> Element? { state.withLock { $0.take() } }
 
-    /// Takes all elements that are there.
+    /// Takes all elements. Never waits.
     public func takeAll() -> [Element] {
         state.withLock { state in
             defer { (state.elements, state.taken) = ([], 0) }
@@ -100,28 +100,28 @@ public final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// Takes the next element; suspends until there is one. Nil at the end.
+    /// Takes the next element, suspending until there is one; nil at the end.
     ///
-    /// - Parameter deadline: when to give up; nil for never.
-    /// - Throws: ``WaitError``. Nothing is lost.
+    /// - Parameter deadline: when to give up; nil for no limit.
+    /// - Throws: ``WaitError``; no element is lost.
     public nonisolated(nonsending) func next(until deadline: Moment? = nil) async throws(WaitError) -> Element? {
-        try await condition.wait(until: deadline, for: look)
+        try await condition.wait(until: deadline, for: nextOrEnd)
     }
 
-    /// Takes the next element; blocks the calling thread until there is one. As ``next(until:)``.
+    /// Takes the next element, blocking the calling thread until there is one. As ``next(until:)``.
     @available(*, noasync, message: "blocks the thread; use await")
     public func next(until deadline: Moment? = nil) throws(WaitError) -> Element? {
-        try condition.wait(until: deadline, for: look)
+        try condition.wait(until: deadline, for: nextOrEnd)
     }
 
-    /// Calls `handler` on `target` when there may be something to take with ``tryNext()``. Cancel or release the subscription
-    /// to end that.
+    /// Calls `handler` on `target` when there may be an element to take with ``tryNext()``. Cancelling or releasing the
+    /// subscription ends the calls.
     public func observe(on target: any DeliveryTarget, _ handler: @escaping @Sendable () -> Void) -> Subscription {
         condition.observe(on: target, handler)
     }
 
-    /// An element, or nil for the end; nothing while the reader must wait.
-    private func look() -> Element?? {
+    /// An element, or `.some(nil)` for the end; nil while the reader must wait.
+    private func nextOrEnd() -> Element?? {
         state.withLock { state -> Element?? in
             if let element = state.take() { return .some(element) }
             return state.isFinished ? .some(nil) : nil
@@ -129,11 +129,11 @@ public final class Mailbox<Element: Sendable>: Sendable {
     }
 }
 
-/// Sends each element to all who subscribe, each with a ``Mailbox`` of its own.
+/// Sends each element to all subscribers, each of which has its own ``Mailbox``.
 ///
 /// ```swift
 /// let broadcast = Broadcast<Change> { Mailbox(merging: { $0.formUnion($1) }) }
-/// let changes = broadcast.subscribe()                       // keep it: releasing the mailbox ends the subscription
+/// let changes = broadcast.subscribe()                       // releasing the mailbox ends the subscription
 /// broadcast.send(change)
 /// ```
 public final class Broadcast<Element: Sendable>: Sendable {
@@ -149,17 +149,20 @@ public final class Broadcast<Element: Sendable>: Sendable {
     private let state = Locked(State())
     private let makeMailbox: @Sendable () -> Mailbox<Element>
 
-    /// Makes a broadcast whose subscribers get mailboxes of this kind.
+    /// Makes a broadcast.
+    ///
+    /// - Parameter makeMailbox: makes the mailbox of a subscriber.
     public init(_ makeMailbox: @escaping @Sendable () -> Mailbox<Element>) {
         self.makeMailbox = makeMailbox
     }
 
-    /// Whether somebody is subscribed.
+    /// Whether there are subscribers.
     public var hasSubscribers: Bool {
         state.withLock { state in state.subscribers.contains { $0.mailbox != nil } }
     }
 
-    /// Makes a mailbox that gets what is sent from now on, as long as it is kept. Finished already if the broadcast is.
+    /// Makes a mailbox that receives all elements sent from now on, for as long as the caller keeps it. It is finished at once if
+    /// the broadcast is finished.
     public func subscribe() -> Mailbox<Element> {
         let mailbox = makeMailbox()
         let isFinished = state.withLock { state in
@@ -176,7 +179,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
         for mailbox in mailboxes() { mailbox.put(element) }
     }
 
-    /// Finishes all mailboxes, now and to come. Idempotent.
+    /// Finishes all mailboxes, including those of later subscribers. Idempotent.
     public func finish() {
         state.withLock { $0.isFinished = true }
         for mailbox in mailboxes() { mailbox.finish() }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A moment, as a plain number: of the clock that goes on while the machine sleeps, which is `ContinuousClock`'s.
+/// An instant of `ContinuousClock`, which continues while the machine sleeps, as a plain number.
 ///
 /// ```swift
 /// let start = Moment.now
@@ -9,10 +9,10 @@ internal import Glibc
 /// await point.readerWait(for: .readable, until: .now + .seconds(5))
 /// ```
 ///
-/// A `ContinuousClock.Instant` is laid out only when the program runs, so every struct that stores one, and every struct
-/// around that, is copied and destroyed by the runtime field by field, and an async function that holds one takes more
-/// memory: hundreds of instructions each time, which a structure on a hot path cannot afford. So this package counts in
-/// moments, and converts at its edges (``init(_:)``, ``instant``).
+/// The layout of a `ContinuousClock.Instant` is known only at run time. Every struct that contains one is therefore copied and
+/// destroyed by the runtime field by field, which takes hundreds of instructions, and an async function that holds one needs
+/// more memory. A hot path cannot afford that, so this package uses moments and converts at its interfaces (``init(_:)``,
+/// ``instant``).
 public struct Moment: Hashable, Comparable, Sendable {
     private let nanoseconds: Int64
 
@@ -20,31 +20,31 @@ public struct Moment: Hashable, Comparable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// The moment of a `ContinuousClock`'s instant; at most some hundred nanoseconds later, never before it.
+    /// Converts an instant of `ContinuousClock`. The result may be a few hundred nanoseconds late and is never early.
     public init(_ instant: ContinuousClock.Instant) {
         let ahead = ContinuousClock.now.duration(to: instant)
         self = .now + ahead
     }
 
-    /// This moment.
+    /// The present instant.
     public static var now: Moment {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
         return Moment(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// The same moment for a `ContinuousClock`; at most some hundred nanoseconds later, never before it.
+    /// The same instant of `ContinuousClock`. It may be a few hundred nanoseconds late and is never early.
     public var instant: ContinuousClock.Instant {
         let ahead = Moment.now.duration(to: self)
         return .now + ahead
     }
 
-    /// The time from this moment to `other`; negative if that came before.
+    /// The time from this moment to `other`; negative if `other` is earlier.
     public func duration(to other: Moment) -> Duration {
         .nanoseconds(nanoseconds(to: other))
     }
 
-    /// The same in nanoseconds; at most what 64 bits hold.
+    /// The same in nanoseconds, limited to 64 bits.
     func nanoseconds(to other: Moment) -> Int64 {
         let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
         return overflow ? (other < self ? .min : .max) : difference
@@ -55,7 +55,7 @@ public struct Moment: Hashable, Comparable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// The moment that comes `duration` later, to the nanosecond; at most what 64 bits hold, 292 years after the start.
+    /// The moment `duration` later, to the nanosecond, limited to the range of 64 bits (292 years after the start).
     public static func + (moment: Moment, duration: Duration) -> Moment {
         let (seconds, attoseconds) = duration.components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -64,7 +64,7 @@ public struct Moment: Hashable, Comparable, Sendable {
         return Moment(nanoseconds: sum &+ attoseconds / 1_000_000_000)
     }
 
-    /// The moment that was `duration` before, to the nanosecond.
+    /// The moment `duration` earlier, to the nanosecond.
     public static func - (moment: Moment, duration: Duration) -> Moment {
         moment + (Duration.zero - duration)
     }

@@ -1,12 +1,12 @@
-/// A value that is provided once and waited for: as a task, as a blocked thread, with a callback, or by looking.
+/// A value that is provided once: for a task, a blocked thread, a callback, or a reader that polls.
 ///
 /// ```swift
 /// let answer = OneShot<String>()
-/// lookUp("example.com") { answer.provide($0) }             // from any thread; a second value is dropped
+/// lookUp("example.com") { answer.provide($0) }             // on any thread; a second value is dropped
 /// let text = try await answer.value(until: .now + .seconds(5))
 /// ```
 ///
-/// For an operation that can fail, `Value` is a `Result`. The value stays and can be read again.
+/// For an operation that can fail, let `Value` be a `Result`. The value remains and can be read any number of times.
 public final class OneShot<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -16,20 +16,22 @@ public final class OneShot<Value: Sendable>: Sendable {
     private let state = Locked(State())
     private let condition: Condition
 
-    /// Makes a one-shot whose time limits and tasks `loop` serves.
+    /// Makes a one-shot without a value.
+    ///
+    /// - Parameter loop: the loop whose timers end waits at their deadlines.
     public init(loop: EventLoop = .shared) {
         condition = Condition(loop: loop)
     }
 
-    /// Signalled as readable when the value is provided: to wait at several points at once.
+    /// Signalled as readable when the value is provided. Use it to wait at several points at once.
     public var point: WaitPoint { condition.point }
 
     /// The value; nil before it is provided.
     public var value: Value? { state.withLock { $0.value } }
 
-    /// Provides the value, unless there is one. From any thread.
+    /// Provides the value. May be called from any thread.
     ///
-    /// - Returns: whether this value is the one that counts.
+    /// - Returns: false if there was a value already; this one is dropped.
     @discardableResult
     public func provide(_ value: Value) -> Bool {
         let (counts, handler) = state.withLock { state in
@@ -44,22 +46,22 @@ public final class OneShot<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Suspends until the value is there.
+    /// Suspends until the value is provided.
     ///
-    /// - Parameter deadline: when to give up; nil for never.
-    /// - Throws: ``WaitError``; the value may still come.
+    /// - Parameter deadline: when to give up; nil for no limit.
+    /// - Throws: ``WaitError``; the value may still be provided later.
     public nonisolated(nonsending) func value(until deadline: Moment? = nil) async throws(WaitError) -> Value {
         try await condition.wait(until: deadline) { value }
     }
 
-    /// Blocks the calling thread until the value is there. As ``value(until:)``.
+    /// Blocks the calling thread until the value is provided. As ``value(until:)``.
     @available(*, noasync, message: "blocks the thread; use await")
     public func value(until deadline: Moment? = nil) throws(WaitError) -> Value {
         try condition.wait(until: deadline) { value }
     }
 
-    /// Calls `handler` with the value, once: at once if it is there, otherwise on the thread that provides it. A second handler
-    /// replaces the first.
+    /// Calls `handler` with the value, once: immediately if there is a value, otherwise on the thread that provides it. A second
+    /// handler replaces the first.
     public func onValue(_ handler: @escaping @Sendable (Value) -> Void) {
         let value = state.withLock { state in
             if state.value == nil { state.handler = handler }

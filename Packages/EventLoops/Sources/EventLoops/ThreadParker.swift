@@ -1,28 +1,28 @@
 internal import CEventLoops
 internal import Glibc
 
-/// What wakes a thread that blocks in `poll(2)`: an eventfd that stands in the poll set beside the descriptor.
+/// The watcher of a thread that blocks in `poll(2)`: an eventfd in the poll set, beside the descriptors.
 ///
-/// Parkers are pooled, since a blocking call needs one only while it really waits.
+/// Parkers are pooled, since a blocking call needs one only while it waits.
 final class ThreadParker: Watcher, @unchecked Sendable {
     // The only state is an immutable descriptor number, closed in deinit.
 
-    /// How many idle parkers (each an eventfd) the process keeps.
+    /// The maximum number of idle parkers, each with an eventfd, that the process keeps.
     private static let poolLimit = 32
     private static let pool = Locked<[ThreadParker]>([])
 
     private let event: CInt
 
-    /// Lends a parker for one wait. Nil when the process is out of descriptors.
+    /// Takes a parker from the pool for one wait, or makes one. Nil if the process has no descriptors left.
     static func take() -> ThreadParker? {
         if let idle = pool.withLock({ $0.popLast() }) { return idle }
         let event = eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC))
         return event < 0 ? nil : ThreadParker(event: event)
     }
 
-    /// Gives the parker back; it must be parked nowhere. If it is fired only now, its next wait ends at once, without a
-    /// cause, which is allowed.
-    func giveBack() {
+    /// Returns the parker to the pool. It must not be parked anywhere. If it is fired only now, its next wait ends at once, a
+    /// spurious wake, which is allowed.
+    func returnToPool() {
         ThreadParker.pool.withLock { if $0.count < ThreadParker.poolLimit { $0.append(self) } }
     }
 
@@ -42,24 +42,25 @@ final class ThreadParker: Watcher, @unchecked Sendable {
         eventfd_read(event, &count)
     }
 
-    /// Waits at all these places at once, until one of them has news or the deadline has come.
+    /// Waits at all these places at once, until one of them is signalled or the deadline passes.
     ///
-    /// Which one it was is told; any other that was signalled as well keeps a latch, so that its next wait ends at once.
-    func block(at places: [WaitPoint.Place], until deadline: Moment?) -> (wake: Wake, place: Int) {
-        var news: (Wake, Int)?
+    /// Returns the index of one place that was signalled. Any other place that was signalled, too, keeps a latch, so that its
+    /// next wait ends at once.
+    func block(at places: [WaitPoint.Place], until deadline: Moment?) -> (wake: Wake, index: Int) {
+        var result: (Wake, Int)?
         var parked = 0
-        while news == nil, parked < places.count {
-            if let wake = places[parked].park(self) { news = (wake, parked) } else { parked += 1 }
+        while result == nil, parked < places.count {
+            if let wake = places[parked].park(self) { result = (wake, parked) } else { parked += 1 }
         }
-        let (wake, ready) = news == nil ? poll(places, until: deadline) : (.ready, nil)
+        let (wake, ready) = result == nil ? poll(places, until: deadline) : (.ready, nil)
         for index in 0..<parked where !places[index].unpark(self) {
-            if news == nil { news = (places[index].wake, index) } else { places[index].latch() }
+            if result == nil { result = (places[index].wake, index) } else { places[index].latch() }
         }
-        // By default a wake without a cause: a parker can be rung that was given back a moment before.
-        return news ?? (wake, ready ?? 0)
+        // Otherwise a spurious wake: the parker may be fired by a wait that ended before it was returned to the pool.
+        return result ?? (wake, ready ?? 0)
     }
 
-    /// Waits until fired, until the descriptor of a place has news (which is told), or until the deadline.
+    /// Waits until fired, until the descriptor of a place is ready, or until the deadline. Returns the index of a ready place.
     private func poll(_ places: [WaitPoint.Place], until deadline: Moment?) -> (Wake, Int?) {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: places.count + 1) { sets in
             for (index, place) in places.enumerated() { sets.initializeElement(at: index, to: place.pollSet) }
@@ -81,26 +82,26 @@ final class ThreadParker: Watcher, @unchecked Sendable {
 }
 
 extension WaitPoint.Place {
-    /// Nil once the parker is parked here; else why it is not.
+    /// Parks the parker here. Returns nil, or the reason why it is not parked.
     fileprivate func park(_ parker: ThreadParker) -> Wake? {
         switch point.park(parker, half, for: interest) {
         case .busy: return .busy
         case .ready: return wake
         case .parked: break
         }
-        // Closed before: the signal was for nobody, and the latch may be used up. So look once.
+        // If the half was closed before, no further signal comes, and the latch may have been consumed.
         guard point.isClosed(half) else { return nil }
         unpark(parker)
         return .closed
     }
 
-    /// False if the parker has been fired from here.
+    /// Withdraws the parker; false if it has been fired from here.
     @discardableResult
     fileprivate func unpark(_ parker: ThreadParker) -> Bool {
         point.unpark(parker, half)
     }
 
-    /// What a signal here means.
+    /// The meaning of a signal here.
     fileprivate var wake: Wake { point.isClosed(half) ? .closed : .ready }
 
     fileprivate func latch() {
@@ -115,7 +116,7 @@ extension WaitPoint.Place {
     }
 }
 
-/// The milliseconds to give to `poll` or `epoll_wait`: rounded up, so that one wait is enough; -1 for no deadline.
+/// The timeout for `poll` or `epoll_wait` in milliseconds, rounded up so that one wait is enough; -1 for no deadline.
 func pollTimeout(until deadline: Moment?) -> CInt {
     guard let deadline else { return -1 }
     let left = max(0, Moment.now.nanoseconds(to: deadline))

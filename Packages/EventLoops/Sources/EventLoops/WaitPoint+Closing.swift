@@ -1,22 +1,23 @@
 internal import Glibc
 internal import Synchronization
 
-/// Entering, leaving, closing.
+// MARK: - Entering, leaving, closing
+
 extension WaitPoint {
     enum Bits {
         static let readerInside: UInt32 = 1
         static let writerInside: UInt32 = 2
         static let readerClosed: UInt32 = 4
         static let writerClosed: UInt32 = 8
-        /// The descriptor has been let go.
+        /// The descriptor has been released: closed, or returned to the caller.
         static let finished: UInt32 = 16
         static let owned: UInt32 = 32
         static let attachedOwned: UInt32 = 64
         static let attached: UInt32 = 128
-        /// Users that are neither reader nor writer are counted from here up.
+        /// The bits from here up count the users that are neither reader nor writer.
         static let oneUse: UInt32 = 256
         static let bothClosed = readerClosed | writerClosed
-        static let anyoneInside = readerInside | writerInside | ~(oneUse - 1)
+        static let inside = readerInside | writerInside | ~(oneUse - 1)
 
         static func attached(_ ownership: DescriptorOwnership) -> UInt32 {
             ownership == .owned ? attached | attachedOwned | owned : attached
@@ -39,7 +40,7 @@ extension WaitPoint {
         }
     }
 
-    /// Ends the call begun by ``enter(_:)``. The last one out of a closed point closes its descriptor.
+    /// Ends the call begun by ``enter(_:)``. The last call to leave a closed point closes its descriptor.
     @inline(__always)
     public func leave(_ half: Half) {
         let inside = half == .reader ? Bits.readerInside : Bits.writerInside
@@ -47,18 +48,19 @@ extension WaitPoint {
         if now & Bits.bothClosed == Bits.bothClosed { finishIfLast(now) }
     }
 
-    /// True if a call is under way on the half.
+    /// True if a call is in progress on the half.
     public func isInside(_ half: Half) -> Bool {
         state.load(ordering: .relaxed) & (half == .reader ? Bits.readerInside : Bits.writerInside) != 0
     }
 
-    /// True once the half was closed.
+    /// True if the half has been closed.
     @inline(__always)
     public func isClosed(_ half: Half) -> Bool {
         state.load(ordering: .acquiring) & (half == .reader ? Bits.readerClosed : Bits.writerClosed) != 0
     }
 
-    /// Uses the descriptor beside reader and writer (`getsockname`, `setsockopt`, …); nil if there is none any more or yet.
+    /// Uses the descriptor independently of reader and writer (`getsockname`, `setsockopt`, …). Nil if there is none, not yet or
+    /// no longer.
     @inlinable
     public func withDescriptor<Result, Failure: Error>(
         _ body: (CInt) throws(Failure) -> Result
@@ -69,7 +71,8 @@ extension WaitPoint {
         return descriptor < 0 ? nil : try body(descriptor)
     }
 
-    /// Runs `body` beside reader and writer while the descriptor, if there is one, stays open; nil if the point is closed.
+    /// Runs `body` independently of reader and writer. The descriptor, if there is one, stays open meanwhile. Nil if the point is
+    /// closed.
     @inlinable
     public func whileOpen<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result? {
         guard enterForUse() else { return nil }
@@ -77,8 +80,8 @@ extension WaitPoint {
         return try body()
     }
 
-    /// Gives the descriptor up: the point is closed without closing or shutting down the descriptor, which is the
-    /// caller's from now on. -1 if there is none, or if the point was closed before. Nobody may be inside.
+    /// Closes the point without closing or shutting down its descriptor, which is returned and belongs to the caller from now on;
+    /// -1 if there is no descriptor or the point was already closed. No call may be in progress.
     public func detach() -> CInt {
         guard enterForUse() else { return -1 }
         defer { leaveUse() }
@@ -87,10 +90,10 @@ extension WaitPoint {
         return descriptor
     }
 
-    /// Closes one half: its waits and blocked calls end at once. Idempotent, from any thread.
+    /// Closes one half: its waits and blocked calls end at once. Idempotent; may be called from any thread.
     ///
-    /// The descriptor goes when both halves are closed and nobody is inside. If a call is blocked in the kernel on an owned
-    /// socket, that direction is shut down, which is the only thing that wakes it.
+    /// The descriptor is closed when both halves are closed and no call is inside. If a call is blocked in the kernel on an owned
+    /// socket, that direction is shut down, which is the only way to wake it.
     public func close(_ half: Half) {
         close(half == .reader ? Bits.readerClosed : Bits.writerClosed)
     }
@@ -101,7 +104,7 @@ extension WaitPoint {
     }
 
     private func close(_ bits: UInt32) {
-        // Counted as a user meanwhile, so that the descriptor cannot go before it has been shut down.
+        // Counts as a user meanwhile, so that the descriptor cannot be closed before it has been shut down.
         var seen = state.load(ordering: .relaxed)
         while true {
             if seen & bits == bits || seen & Bits.finished != 0 { return }
@@ -112,24 +115,24 @@ extension WaitPoint {
             seen = now
         }
         shutDown(for: bits, seen: seen)
-        // A borrowed descriptor is the lender's again when this returns, who may close it; so the loop forgets it now, even if
-        // somebody is still inside. Its number may be another's by the time the last one leaves.
+        // When this returns, the caller may close a borrowed descriptor. The loop therefore stops watching it now, even if a call
+        // is still inside: by the time the last call leaves, the number may belong to another descriptor.
         if (seen | bits) & Bits.bothClosed == Bits.bothClosed, seen & Bits.owned == 0 { stopWatching() }
-        let alarms = alarmSlot.alarms
+        let deadlines = deadlineSlot.deadlines
         if bits & Bits.readerClosed != 0 {
-            alarms?.cancel(.reader)
+            deadlines?.cancel(.reader)
             reader.signal([.readable, .writable])
             readerWatch.signal([.readable, .writable])
         }
         if bits & Bits.writerClosed != 0 {
-            alarms?.cancel(.writer)
+            deadlines?.cancel(.writer)
             writer.signal([.readable, .writable])
             writerWatch.signal([.readable, .writable])
         }
         leaveUse()
     }
 
-    /// Ends calls that block in the kernel on halves that are closed now. A borrowed descriptor is left alone.
+    /// Ends calls that are blocked in the kernel on halves that are closed now. Does nothing with a borrowed descriptor.
     func shutDown(for closed: UInt32, seen: UInt32) {
         guard seen & Bits.owned != 0 else { return }
         let wakesReader = closed & Bits.readerClosed != 0 && seen & Bits.readerInside != 0
@@ -156,16 +159,17 @@ extension WaitPoint {
         if now & Bits.bothClosed == Bits.bothClosed { finishIfLast(now) }
     }
 
-    /// Lets the descriptor go, exactly once, when nobody is inside a point that is closed on both halves.
+    /// Releases the descriptor, exactly once, when both halves are closed and no call is inside.
     ///
-    /// A user that came too late is "last out" a second time; the bit sees to it that only one of them finishes.
+    /// A user that enters too late is the last one to leave, a second time; the bit ensures that only one of them finishes.
     private func finishIfLast(_ seen: UInt32) {
-        guard seen & (Bits.anyoneInside | Bits.finished) == 0 else { return }
+        guard seen & (Bits.inside | Bits.finished) == 0 else { return }
         let last = state.bitwiseOr(Bits.finished, ordering: .acquiringAndReleasing).oldValue
         guard last & Bits.finished == 0 else { return }
         let descriptor = self.descriptor
         guard descriptor >= 0 else { return }
-        if watched.load(ordering: .acquiring) >= 0 { stopWatching() }  // no registration is under way: none is inside
+        // No registration is in progress, because no call is inside.
+        if watched.load(ordering: .acquiring) >= 0 { stopWatching() }
         if last & Bits.owned != 0 { Glibc.close(descriptor) }
     }
 }

@@ -1,20 +1,20 @@
 internal import Glibc
 internal import Synchronization
 
-/// Waiting: as a task, as a blocked thread, with a callback.
-///
-/// A half has one slot for a task or a blocked thread, and one for a callback; a second one in the same slot is `busy`.
+// MARK: - Waiting
+
+// A half has one slot for a task or a blocked thread, and one for a callback. A second waiter in the same slot is `busy`.
 extension WaitPoint {
-    /// What ``WaitPoint/watched`` says when it is not a descriptor.
+    /// The values of ``WaitPoint/watched`` that are not descriptors.
     enum Watching {
         static let notYet: CInt = -1
-        /// Epoll refuses it because it never blocks (a plain file).
+        /// Epoll refuses the descriptor because it never blocks (a regular file).
         static let isAlwaysReady: CInt = -2
     }
 
     /// Suspends the reader until a matching edge, the deadline, cancellation or ``close(_:)``.
     ///
-    /// Consumes nothing and leaves nothing behind, whatever ends it. Call only while inside the reader half.
+    /// Consumes nothing and leaves nothing to clean up, however the wait ends. Call only while inside the reader half.
     @inline(__always)
     public nonisolated(nonsending) func readerWait(
         for interest: Interest, until deadline: Moment?
@@ -25,7 +25,7 @@ extension WaitPoint {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 switch reader.park(continuation, for: interest) {
-                // Closed before, and the latch is used up: nothing else would wake it.
+                // If the half was closed before and the latch was consumed, nothing else would wake the task.
                 case .parked: if isClosed(.reader) { reader.signal([.readable, .writable]) }
                 case .ready: continuation.resume()
                 case .busy:
@@ -62,9 +62,9 @@ extension WaitPoint {
         return isBusy ? .busy : outcome(.writer, until: deadline)
     }
 
-    /// Waits on the calling thread, in `poll(2)`; never touches the loop.
+    /// Waits on the calling thread, in `poll(2)`, without the loop.
     ///
-    /// Woken by the descriptor, by ``signal(_:)`` and by ``close(_:)``. Call only while inside the half.
+    /// The descriptor, ``signal(_:)`` and ``close(_:)`` end the wait. Call only while inside the half.
     @available(*, noasync, message: "blocks the thread; use readerWait or writerWait")
     public func block(_ half: Half, for interest: Interest, until deadline: Moment?) -> Wake {
         switch block(half, for: interest, until: deadline, minding: []) {
@@ -72,12 +72,12 @@ extension WaitPoint {
         }
     }
 
-    /// Has `watcher` fired, once, at the next matching edge or at close.
+    /// Fires `watcher` once, at the next matching edge or at close.
     ///
-    /// Does not disturb a call that waits on the same half, and takes no edge away from it. One watcher at a time.
+    /// A call that waits on the same half is not affected and loses no edge. One watcher at a time.
     ///
-    /// - Returns: `.ready` when an edge had been latched (it will not fire: look now), `.closed` or `.busy` likewise, and
-    ///   nil when it waits.
+    /// - Returns: nil if the watcher waits. Otherwise it will not fire: `.ready` if an edge was latched, so that the caller should
+    ///   check now; `.closed`; `.busy`.
     public func watch(_ half: Half, for interest: Interest, with watcher: Watcher) -> Wake? {
         guard enterForUse() else { return .closed }
         defer { leaveUse() }
@@ -93,37 +93,37 @@ extension WaitPoint {
         return unwatch(half, watcher) ? .closed : nil
     }
 
-    /// Takes a watcher back; true if it had not fired and now never will.
+    /// Withdraws a watcher; true if it has not fired and never will.
     @discardableResult
     public func unwatch(_ half: Half, _ watcher: Watcher) -> Bool {
         half == .reader ? readerWatch.unpark(watcher) : writerWatch.unpark(watcher)
     }
 
-    /// What comes before parking. Like ``outcome(_:until:)`` a function of its own, so that what it needs does not count
-    /// towards the memory of a parked task.
+    /// Prepares for parking. Like ``outcome(_:until:)``, it is a separate function, so that its variables do not add to the
+    /// memory of a parked task.
     @inline(never)
     private func beginWait(_ half: Half, until deadline: Moment?) -> Wake? {
         if let wake = prepareToWait(half, until: deadline) { return wake }
-        if let deadline { alarm(half, at: deadline) }
+        if let deadline { setDeadline(deadline, half) }
         return nil
     }
 
-    /// Registers with the loop at the first wait. Nil: go on and park.
+    /// Registers with the loop at the first wait. Nil if the caller should park.
     @inline(__always)
     private func prepareToWait(_ half: Half, until deadline: Moment?) -> Wake? {
         watched.load(ordering: .acquiring) >= 0 ? nil : register(half, until: deadline)
     }
 
-    /// Stops the loop from watching the descriptor until somebody waits again. Nobody may be waiting.
+    /// Stops the loop from watching the descriptor until the next wait. No wait may be in progress.
     ///
-    /// A descriptor that is read by blocking calls would else wake the loop's thread with each packet.
+    /// Otherwise a descriptor that is read by blocking calls would wake the loop's thread with each packet.
     public func rest() {
-        alarmSlot.alarms?.cancelAll()
+        deadlineSlot.deadlines?.cancelAll()
         _ = whileOpen { stopWatching() }
     }
 
-    /// Takes the descriptor from the loop, if it is there. When this returns, no registration is under way either, unless a
-    /// half is still open.
+    /// Removes the descriptor from the loop if it is registered. When this returns, no registration is in progress either, unless
+    /// a half is still open.
     func stopWatching() {
         let wasWatched = loop.registering.withLock { _ -> Bool in
             let number = watched.load(ordering: .acquiring)
@@ -160,9 +160,9 @@ extension WaitPoint {
 
     /// Registers the descriptor with the loop, unless the half is closed.
     ///
-    /// Invariant: a point that is closed is not registered. A borrowed descriptor is the lender's again as soon as the point is
-    /// closed, and its number may soon be another's, so looking whether the half is closed and registering are one step
-    /// under the loop's lock, and closing withdraws the registration under the same lock.
+    /// Invariant: a closed point is not registered. As soon as a point is closed, the caller may close a borrowed descriptor, and
+    /// its number may be reused. Checking whether the half is closed and registering are therefore one step under the loop's
+    /// lock, and closing removes the registration under the same lock.
     private func beginWatching(_ descriptor: CInt, unless half: Half) -> Registration {
         loop.registering.withLock { _ in
             if isClosed(half) { return .isClosed }
@@ -174,7 +174,8 @@ extension WaitPoint {
             var number = descriptor
             var failure = loop.register(self, descriptor: number)
             if failure == EEXIST {
-                // Another point watches this very descriptor (both borrow it, say). Epoll tells them apart by number.
+                // Another point watches the same descriptor, for example because both borrow it. Epoll distinguishes
+                // registrations by number, so register a duplicate.
                 number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
                 failure = number < 0 ? errno : loop.register(self, descriptor: number)
                 if failure != nil, number >= 0 { Glibc.close(number) }
@@ -197,8 +198,8 @@ extension WaitPoint {
     }
 
     @inline(never)
-    private func alarm(_ half: Half, at deadline: Moment) {
-        alarmSlot.make().set(deadline, on: self, half: half)
+    private func setDeadline(_ deadline: Moment, _ half: Half) {
+        deadlineSlot.make().set(deadline, on: self, half: half)
     }
 
     func park(_ watcher: Watcher, _ half: Half, for interest: Interest) -> Waiter.Parking {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// The point where a connection's reader and writer wait, however they wait: a task, a blocked thread or a callback.
+/// The point where the reader and the writer of a connection wait: as a task, as a blocked thread or with a callback.
 ///
 /// ```swift
 /// let point = WaitPoint(descriptor: fd, ownership: .owned)
@@ -12,26 +12,26 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// It usually has a descriptor, given at once or later (``attach(_:ownership:)``); without one it is woken by
-/// ``signal(_:)`` alone, as in-memory pairs are.
+/// A point usually has a descriptor, from the start or later (``attach(_:ownership:)``). Without one, only ``signal(_:)`` ends a
+/// wait, as for pairs in memory.
 ///
-/// Once a task or a callback has waited on its descriptor, the loop keeps the point until both halves are closed: whoever
-/// owns a point closes it, in its own `deinit` at the latest. A point that was never watched closes an owned descriptor
-/// when it goes.
+/// Once a task or a callback has waited for its descriptor, the loop keeps the point alive until both halves are closed. The
+/// owner of a point must therefore close it, at the latest in its own `deinit`. A point that was never watched closes an owned
+/// descriptor in `deinit`.
 ///
-/// A call (a task or a blocked thread) and an observer (a ``Watcher``) wait in slots of their own, and an edge goes to both. So an
-/// observer never stands in the way of a call, and neither takes an edge that the other needs.
+/// A call (a task or a blocked thread) and an observer (a ``Watcher``) wait in separate slots, and an edge reaches both. An
+/// observer therefore does not disturb a call, and neither consumes an edge that the other needs.
 ///
-/// Theory of operation. Each half is *entered* for the length of one call, which makes a second reader `busy` and keeps the
-/// descriptor's number from being reused under the call: the descriptor is closed by whoever is last out after both
-/// halves are closed. Closing sets a bit, shuts an owned descriptor down if somebody is inside (that is what wakes a
-/// thread in `recv`) and signals both waiters. All state is in one atomic word; the waiters are words of their own.
+/// Theory of operation. A call *enters* its half and leaves it at its end. Meanwhile a second call on that half is `busy`, and
+/// the descriptor stays open, so that its number is not reused during the call: the last call to leave after both halves have
+/// been closed closes the descriptor. Closing sets a bit, shuts an owned descriptor down if a call is inside (to wake a thread
+/// in `recv`) and signals both waiters. All state is in one atomic word; each waiter is another word.
 ///
-/// A subclass stands for work whose end is waited for. A thread that blocks there can do the work itself meanwhile
-/// (``block(_:for:until:minding:)``); for a task or a callback somebody else must do it (``isAwaited()``).
+/// A subclass can represent work whose end callers wait for. A thread that blocks at the point can do the work itself meanwhile
+/// (``block(_:for:until:minding:)``); for a task or a callback, another thread must do it (``isAwaited()``).
 open class WaitPoint: @unchecked Sendable {
-    // Unchecked only because an open class cannot be checked: all state here is atomic or immutable, and subclasses answer
-    // for theirs.
+    // Unchecked only because an open class cannot be checked: all state here is atomic or immutable, and subclasses must
+    // ensure that theirs is safe.
 
     /// One direction of a connection.
     public enum Half: Sendable, Hashable {
@@ -41,26 +41,26 @@ open class WaitPoint: @unchecked Sendable {
         case writer
     }
 
-    /// What ``enter(_:)`` answers.
+    /// The result of ``enter(_:)``.
     public enum Entry: Sendable, Hashable {
-        /// Go ahead, and ``WaitPoint/leave(_:)`` afterwards.
+        /// The call may proceed, and must end with ``WaitPoint/leave(_:)``.
         case entered
-        /// A call is under way on this half; do not leave.
+        /// Another call is in progress on this half. Do not call `leave`.
         case busy
-        /// The half is closed; do not leave.
+        /// The half is closed. Do not call `leave`.
         case closed
     }
 
-    /// One half of a point, and what is waited for there.
+    /// One half of a point, with the readiness to wait for.
     public struct Place: Sendable {
-        /// Where.
+        /// The point.
         public let point: WaitPoint
-        /// On which half.
+        /// The half of the point.
         public let half: Half
-        /// For what.
+        /// The readiness to wait for.
         public let interest: Interest
 
-        /// Names a place.
+        /// Makes a value from its parts.
         public init(_ point: WaitPoint, _ half: Half, for interest: Interest) {
             self.point = point
             self.half = half
@@ -72,24 +72,24 @@ open class WaitPoint: @unchecked Sendable {
     public final let loop: EventLoop
 
     final let number = Atomic<CInt>(-1)
-    /// The number that the loop watches, or one of ``Watching``.
+    /// The descriptor that the loop watches, or a value of ``Watching``.
     final let watched = Atomic<CInt>(Watching.notYet)
     final let state = Atomic<UInt32>(0)
-    /// What epoll has reported once and for all: bits of ``Report``.
+    /// The lasting conditions that epoll has reported: bits of ``Report``.
     private final let reports = Atomic<UInt8>(0)
-    /// How many transfers in a row did not wait.
+    /// The number of consecutive transfers that did not wait.
     private final let readerTransfers = Atomic<UInt8>(0)
     private final let writerTransfers = Atomic<UInt8>(0)
-    /// Where the calls wait.
+    /// The slots of calls.
     final let reader = Waiter()
     final let writer = Waiter()
-    /// Where the observers wait.
+    /// The slots of observers.
     final let readerWatch = Waiter()
     final let writerWatch = Waiter()
-    /// Made by the first wait that has a deadline; most points never have one.
-    final let alarmSlot = AlarmSlot()
+    /// Filled by the first wait with a deadline, which most points never have.
+    final let deadlineSlot = WaitDeadlineSlot()
 
-    /// A point without a descriptor, yet or for ever.
+    /// Creates a point without a descriptor, which can be attached later.
     public init(loop: EventLoop = .shared) {
         self.loop = loop
     }
@@ -100,41 +100,41 @@ open class WaitPoint: @unchecked Sendable {
         state.store(half == .reader ? Bits.writerClosed : Bits.readerClosed, ordering: .releasing)
     }
 
-    /// A point for a descriptor. An owned one is closed when both halves are closed.
+    /// Creates a point for a descriptor. An owned descriptor is closed when both halves are closed.
     public convenience init(descriptor: CInt, ownership: DescriptorOwnership, loop: EventLoop = .shared) {
         self.init(loop: loop)
         number.store(descriptor, ordering: .relaxed)
         state.store(Bits.attached(ownership), ordering: .releasing)
     }
 
-    /// Waits on the calling thread as ``block(_:for:until:)`` does, and minds other places meanwhile.
+    /// Waits on the calling thread, as ``block(_:for:until:)`` does, at this point and at others.
     ///
-    /// A subclass that stands for work overrides it to have the thread do that work. Call only while inside the half, and
-    /// as the only one who waits at those places.
+    /// A subclass that represents work overrides it, so that the thread does the work. Call only while inside the half, and only
+    /// if no other thread waits at those places.
     @available(*, noasync, message: "blocks the thread; use readerWait or writerWait")
     open func block(
         _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
     ) -> BlockedWake {
         guard let parker = ThreadParker.take() else { return .here(.failed(EMFILE)) }
-        defer { parker.giveBack() }
-        let (wake, place) = parker.block(at: [Place(self, half, for: interest)] + others, until: deadline)
-        return place == 0 ? .here(wake) : .elsewhere(place - 1, wake)
+        defer { parker.returnToPool() }
+        let (wake, index) = parker.block(at: [Place(self, half, for: interest)] + others, until: deadline)
+        return index == 0 ? .here(wake) : .elsewhere(index - 1, wake)
     }
 
-    /// Called each time before a task or a callback waits at a point that has no descriptor. Does nothing, but a subclass that
-    /// stands for work sees to it that the work is done.
+    /// Called each time before a task or a callback waits at a point without a descriptor. Does nothing by default; a subclass
+    /// that represents work ensures that the work is done.
     open func isAwaited() {}
 
     deinit {
-        // Nobody is inside and no task or thread waits: each of them holds a reference.
-        alarmSlot.alarms?.cancelAll()
+        // No call is inside and no task or thread waits, because each of them would hold a reference.
+        deadlineSlot.deadlines?.cancelAll()
         let last = state.load(ordering: .acquiring)
         if last & (Bits.finished | Bits.owned) == Bits.owned { Glibc.close(descriptor) }
     }
 
-    /// Gives the point its descriptor, once; whoever waits already is woken to use it.
+    /// Sets the point's descriptor, once, and wakes the calls that are waiting, so that they use it.
     ///
-    /// If both halves are closed by then, an owned descriptor is closed at once.
+    /// If both halves are already closed, an owned descriptor is closed at once.
     public final func attach(_ descriptor: CInt, ownership: DescriptorOwnership) {
         guard enterForUse() else {
             if ownership == .owned { Glibc.close(descriptor) }
@@ -143,22 +143,22 @@ open class WaitPoint: @unchecked Sendable {
         defer { leaveUse() }
         number.store(descriptor, ordering: .releasing)
         let seen = state.bitwiseOr(Bits.attached(ownership), ordering: .acquiringAndReleasing)
-        precondition(seen.oldValue & Bits.attached == 0, "WaitPoint: a descriptor is attached once")
-        // A half closed before this found nothing to shut down, but whoever is still inside may block in it from now on.
+        precondition(seen.oldValue & Bits.attached == 0, "WaitPoint: a descriptor can be attached only once")
+        // A half that was closed before this had no descriptor to shut down, but a call that is still inside could now block.
         shutDown(for: seen.newValue & Bits.bothClosed, seen: seen.newValue)
         signal([.readable, .writable])
     }
 
-    /// The descriptor, -1 if there is none yet. Stable only while inside (``enter(_:)``, ``withDescriptor(_:)``).
+    /// The descriptor; -1 if there is none yet. Stable only while inside (``enter(_:)``, ``withDescriptor(_:)``).
     @inline(__always)
     public final var descriptor: CInt { number.load(ordering: .acquiring) }
 
-    /// Who closes the descriptor.
+    /// Whether the point closes the descriptor.
     public final var ownership: DescriptorOwnership {
         state.load(ordering: .acquiring) & Bits.owned != 0 ? .owned : .borrowed
     }
 
-    /// Changes who closes the descriptor; nil goes back to what was said when it was attached.
+    /// Sets whether the point closes the descriptor; nil restores the ownership with which it was attached.
     public final func setOwnership(_ owns: Bool?) {
         var seen = state.load(ordering: .relaxed)
         while true {
@@ -169,23 +169,23 @@ open class WaitPoint: @unchecked Sendable {
         }
     }
 
-    /// Bits of what epoll reports beside edges.
+    /// The conditions, other than edges, that epoll reports.
     private enum Report {
         static let ending: UInt8 = 1
         static let urgent: UInt8 = 2
     }
 
-    /// True once the peer ended or failed the connection, as far as epoll has said.
+    /// True once epoll has reported that the peer has ended the connection or that it has failed.
     @inline(__always)
     public final var isEnding: Bool { reports.load(ordering: .acquiring) & Report.ending != 0 }
 
-    /// Notes that epoll has reported the end or a failure of the connection, or urgent data.
+    /// Records that epoll has reported the end or a failure of the connection, or urgent data.
     final func note(isEnding: Bool, isUrgent: Bool) {
         reports.bitwiseOr(
             (isEnding ? Report.ending : 0) | (isUrgent ? Report.urgent : 0), ordering: .acquiringAndReleasing)
     }
 
-    /// Wakes the calls and the observers that wait for any of these, on both halves; latched where none does.
+    /// Wakes the calls and observers that wait for any of `interest`, on both halves. A slot without a waiter latches the edge.
     @inline(__always)
     public final func signal(_ interest: Interest) {
         reader.signal(interest)
@@ -194,10 +194,10 @@ open class WaitPoint: @unchecked Sendable {
         if writerWatch.hasRoom(for: interest) { writerWatch.signal(interest) }
     }
 
-    /// Signals in the loop's next turn, after the loop has looked at its descriptors and timers, and not before: for a call that
-    /// has done its share of work for this turn though there may be more.
+    /// Signals in the loop's next turn, after the loop has checked its descriptors and timers, and not before. For a call that has
+    /// used up its share of the turn although more work may be possible.
     ///
-    /// An edge that is latched would end the wait at once. It is taken back, as the signal stands for it, too.
+    /// A latched edge would end the wait at once. It is withdrawn, since the later signal replaces it.
     public final func signalNextTurn(_ interest: Interest) {
         reader.withdraw(interest)
         writer.withdraw(interest)
@@ -205,20 +205,20 @@ open class WaitPoint: @unchecked Sendable {
     }
 }
 
-// MARK: - Sparing a read that is bound to find nothing
+// MARK: - Skipping reads that cannot succeed
 
 extension WaitPoint {
-    /// Notes that a read by the caller, who is inside the reader half, has just emptied the descriptor.
+    /// Records that a read has just emptied the descriptor. Call only while inside the reader half.
     ///
-    /// Only for descriptors of which that can be known: a TCP socket that gave less than was asked for.
+    /// Only for descriptors where that can be known: a TCP socket that returned fewer bytes than requested.
     @inline(__always)
     public final func noteDrained() { reader.noteDrained() }
 
-    /// True if a read now is bound to find nothing: no edge and no end has been seen since ``noteDrained()``, and the reader
-    /// has not waited since. An edge that is still to come ends a wait.
+    /// True if a read cannot yield anything now: no edge and no end has been seen since ``noteDrained()``, and the reader has not
+    /// waited since. A later edge ends a wait.
     ///
-    /// False for good once urgent data were seen: a read stops in front of them (RFC 9293 §3.8.5), so a short read does not mean
-    /// that nothing follows.
+    /// Permanently false once urgent data have been seen: a read stops in front of them (RFC 9293 §3.8.5), so a short read does
+    /// not show that the socket is empty.
     @inline(__always)
     public final var isDrained: Bool { reader.isDrained && reports.load(ordering: .acquiring) == 0 }
 }
@@ -226,12 +226,12 @@ extension WaitPoint {
 // MARK: - The budget of a turn
 
 extension WaitPoint {
-    /// How many transfers a half may make in a row, on the loop's own thread, without waiting: a peer that sends (or receives)
-    /// as fast as it can must not keep the loop from everything else.
+    /// The number of consecutive transfers that a half may make on the loop's own thread without waiting. A peer that sends or
+    /// receives as fast as it can must not monopolize the loop.
     public static let transfersPerTurn = Int(UInt8.max) + 1  // the counters wrap around there
 
-    /// Counts a transfer that is about to be tried inside a half. True once ``transfersPerTurn`` were made in a row without
-    /// waiting, and the calling thread is the loop's: then wait at a point of ``nextTurn(of:)``, which lets the loop go on.
+    /// Counts a transfer that is about to be tried inside a half. True after ``transfersPerTurn`` consecutive transfers without a
+    /// wait on the loop's thread: the caller should then wait at the point of ``nextTurn(of:)``, so that the loop continues.
     @inline(__always)
     public final func isTurnSpent(_ half: Half) -> Bool {
         let transfers =
@@ -241,7 +241,7 @@ extension WaitPoint {
         return next == 0 && spendTurn()
     }
 
-    /// Ends the turn of the loop's own thread, so that both halves count from zero again. Returns false on other threads.
+    /// Ends the turn on the loop's own thread: both halves count from zero again. Returns false on other threads.
     @inline(never)
     private final func spendTurn() -> Bool {
         guard loop.isCurrent else { return false }
@@ -250,9 +250,10 @@ extension WaitPoint {
         return true
     }
 
-    /// Counts what a transfer moved, beside the transfer itself: for layers, which work on each byte (decrypting, decoding).
+    /// Counts the bytes of a transfer, in addition to the transfer itself: for layers that process each byte (decrypting,
+    /// decoding).
     ///
-    /// The turn is spent after about 1 MiB: each ``bytesPerTransfer`` count as one of ``transfersPerTurn``.
+    /// Each ``bytesPerTransfer`` bytes count as one of ``transfersPerTurn``, so a turn is spent after about 1 MiB.
     @inline(__always)
     public final func countBytes(_ count: Int, _ half: Half) {
         let transfers =
@@ -260,20 +261,20 @@ extension WaitPoint {
         setTransfers(UInt8(clamping: Int(transfers) + count / WaitPoint.bytesPerTransfer), half)
     }
 
-    /// How many bytes of a layer count as one of ``transfersPerTurn``.
+    /// The number of a layer's bytes that count as one of ``transfersPerTurn``.
     public static let bytesPerTransfer = 4096
 
-    /// A point that is signalled in the loop's next turn, once. A task on the loop that waits there suspends in any case.
+    /// Makes a point that is signalled once, in the loop's next turn. A task on the loop that waits there always suspends.
     ///
-    /// Waiting at the stream's own point instead would not be enough: an edge may be latched there, or the work that it stands
-    /// for may be able to go on, and such a wait ends before it has begun.
+    /// Waiting at the stream's own point would not suffice: if an edge is latched there, or the work that the point represents can
+    /// continue, the wait ends before it has begun.
     public static func nextTurn(of loop: EventLoop) -> WaitPoint {
         let point = WaitPoint(loop: loop)
         point.signalNextTurn([.readable, .writable])
         return point
     }
 
-    /// Begins to count anew, since the half is about to wait.
+    /// Restarts the count, because the half is about to wait.
     @inline(__always)
     public final func beginTurn(_ half: Half) {
         setTransfers(0, half)
@@ -281,11 +282,90 @@ extension WaitPoint {
 
     @inline(__always)
     private final func setTransfers(_ count: UInt8, _ half: Half) {
-        // Only the call that is inside the half counts.
+        // Only the call inside the half writes its counter.
         if half == .reader {
             readerTransfers.store(count, ordering: .relaxed)
         } else {
             writerTransfers.store(count, ordering: .relaxed)
         }
     }
+}
+
+/// The readiness that a wait is for: reading, writing or both would not block.
+///
+/// Either half of a connection may wait for either readiness: a TLS read may need the socket to be *writable*. An empty set
+/// waits for both.
+public struct Interest: OptionSet, Sendable, Hashable {
+    /// The bits, as stored in the word of a `Waiter`.
+    public let rawValue: UInt
+
+    /// Makes a set from its bits, of which only the two lowest have a meaning.
+    @inlinable
+    public init(rawValue: UInt) {
+        self.rawValue = rawValue
+    }
+
+    /// Bytes, an end or an error can be read.
+    public static let readable = Interest(rawValue: 1)
+
+    /// There is room to write, or a write would fail at once.
+    public static let writable = Interest(rawValue: 2)
+}
+
+/// The reason why a wait at a ``WaitPoint`` ended.
+///
+/// It is a hint: the caller tries its system call again and relies on that result. A spurious wake is allowed; a missing wake
+/// is not.
+public enum Wake: Sendable, Hashable {
+    /// The readiness may have changed: try again.
+    case ready
+
+    /// The task was cancelled.
+    case cancelled
+
+    /// The deadline passed.
+    case timedOut
+
+    /// The half was closed, before or while waiting.
+    case closed
+
+    /// Another task or thread is already waiting on this half; the wait did not take place.
+    case busy
+
+    /// The kernel refused to watch the descriptor; the value is its `errno`.
+    case failed(CInt)
+}
+
+/// Which wait ended, of a thread that waited at several points, and why: ``WaitPoint/block(_:for:until:minding:)``.
+public enum BlockedWake: Sendable, Hashable {
+    /// The wait at the point itself ended.
+    case here(Wake)
+
+    /// The wait at another point ended: its index among the others, and the reason.
+    case elsewhere(Int, Wake)
+}
+
+/// Whether an adopted descriptor is closed by the object that adopts it or by the caller.
+public enum DescriptorOwnership: Sendable, Hashable {
+    /// The descriptor belongs to the adopting object: shut down to wake blocked calls, and closed at the end.
+    case owned
+
+    /// The descriptor remains the caller's: never shut down, reconfigured or closed here. The caller must keep it open until
+    /// the point is closed.
+    case borrowed
+}
+
+/// An observer of one half of a ``WaitPoint``, called once at the next edge: the basis of callbacks and blocked threads.
+///
+/// ``fire()`` is called on the thread where the edge occurs (a loop's thread, or the thread that closes the point), with no
+/// lock held. It must return soon and must not wait. A watcher fires once per ``WaitPoint/watch(_:for:with:)``.
+open class Watcher: @unchecked Sendable {
+    // Unchecked only because an open class cannot be checked. This class has no state, and subclasses must ensure that
+    // theirs is safe.
+
+    /// Makes a watcher. Subclasses add the state that ``fire()`` needs.
+    public init() {}
+
+    /// Called once, when the half may be ready.
+    open func fire() {}
 }

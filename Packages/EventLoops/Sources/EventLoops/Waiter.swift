@@ -4,26 +4,26 @@ internal import Synchronization
 ///
 /// Theory of operation. Everything is in one atomic word, so any thread may touch it and no lock is ever held:
 ///
-///     0…3                     nobody waits; the bits are the edges seen since the last wait (latched)
-///     8 | 0…3                 likewise, and nothing has become readable since a read emptied the source (drained)
+///     0…3                     no waiter; the bits are the edges seen since the last wait (latched)
+///     8 | 0…3                 the same, and nothing has become readable since a read emptied the source (drained)
 ///     pointer | kind | bits   a task, thread or callback waits for these bits
 ///                             kind 0: an UnsafeContinuation, kind 4: a retained Watcher
 ///
-/// Invariant: *drained* and an edge that says "readable" exclude each other. Latching such an edge, parking, and waking
-/// replace the whole word, so no edge can be consumed while a stale *drained* stays behind, in whatever order the calls come.
+/// Invariant: *drained* and a latched readable edge exclude each other. Latching such an edge, parking and waking replace the
+/// whole word, so no edge can be consumed while a stale *drained* remains, in whatever order the calls come.
 ///
-/// An edge that arrives between a system call's EAGAIN and the parking is latched, so that nothing is lost; a stale
-/// latch costs one spare system call. Cancelling, closing and deadlines are nothing but spurious wakes: who wakes looks
-/// at the world again, so there is nothing to undo and nothing to be left behind.
+/// An edge that arrives between a system call's EAGAIN and the parking is latched, so that it is not lost; a stale latch costs
+/// one unnecessary system call. Cancelling, closing and deadlines are only spurious wakes: the waiter checks the state again, so
+/// there is nothing to undo.
 ///
-/// Tasks and Swift objects are aligned to 16 bytes, which leaves the four low bits of their addresses to us.
+/// Tasks and Swift objects are aligned to 16 bytes, so the four low bits of their addresses are free.
 struct Waiter: ~Copyable {
     enum Parking {
-        /// In the word now; the next matching signal takes it out.
+        /// The waiter is in the word; the next matching signal removes it.
         case parked
         /// An edge was latched: try again instead of waiting.
         case ready
-        /// Somebody else waits here.
+        /// There is another waiter.
         case busy
     }
 
@@ -36,7 +36,7 @@ struct Waiter: ~Copyable {
 
     deinit {
         let entry = word.load(ordering: .acquiring)
-        // No task waits here any more: it would hold what holds this. A watcher may have been left behind.
+        // No task is waiting, because it would keep the owner of this alive. A watcher may remain.
         if entry & Waiter.watcherKind != 0, let pointer = UnsafeRawPointer(bitPattern: entry & ~Waiter.tags) {
             Unmanaged<Watcher>.fromOpaque(pointer).release()
         }
@@ -59,13 +59,13 @@ struct Waiter: ~Copyable {
         return seen & Waiter.drained != 0 && seen <= Waiter.tags
     }
 
-    /// Notes that a read has just emptied the source. Has no effect if an edge came meanwhile: it may stand for bytes that
-    /// arrived after that read.
+    /// Records that a read has just emptied the source. Has no effect if an edge was latched meanwhile: it may announce bytes
+    /// that arrived after the read.
     @inline(__always)
     func noteDrained() {
         let seen = word.load(ordering: .acquiring)
         guard seen <= Waiter.tags, seen & (Waiter.drained | Interest.readable.rawValue) == 0 else { return }
-        // A word that has just changed has an edge in it.
+        // If the word has just changed, it contains an edge.
         _ = word.compareExchange(
             expected: seen, desired: seen | Waiter.drained, ordering: .acquiringAndReleasing)
     }
@@ -95,14 +95,14 @@ struct Waiter: ~Copyable {
         }
     }
 
-    /// Wakes who waits for any of these bits, else latches them.
+    /// Wakes the waiter if it waits for any of these bits; latches them if there is no waiter.
     @inline(__always)
     func signal(_ interest: Interest) {
         var seen = word.load(ordering: .acquiring)
         while true {
             if seen <= Waiter.tags {
                 let edges = interest.rawValue & Waiter.bits
-                // A readable edge, bit 0, takes away bit 3.
+                // A readable edge (bit 0) clears bit 3.
                 let latched = (seen | edges) & ~((edges & Interest.readable.rawValue) << 3)
                 if latched == seen { return }
                 let (done, now) = word.compareExchange(
@@ -110,7 +110,7 @@ struct Waiter: ~Copyable {
                 if done { return }
                 seen = now
             } else if seen & interest.rawValue == 0 {
-                return  // not what it waits for, and it tries again anyway when it wakes
+                return  // the waiter waits for another edge, and tries again anyway when it wakes
             } else {
                 let (done, now) = word.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing)
                 if done { return Waiter.wake(seen) }
@@ -119,7 +119,7 @@ struct Waiter: ~Copyable {
         }
     }
 
-    /// Takes latched edges back. A waiter that is parked is not affected.
+    /// Withdraws latched edges. A parked waiter is not affected.
     func withdraw(_ interest: Interest) {
         var seen = word.load(ordering: .acquiring)
         while seen <= Waiter.tags, seen & interest.rawValue & Waiter.bits != 0 {
@@ -130,7 +130,7 @@ struct Waiter: ~Copyable {
         }
     }
 
-    /// Takes a watcher back that has not been woken; true if it was still there.
+    /// Withdraws a watcher; true if it was parked and has not been fired.
     @discardableResult
     func unpark(_ watcher: Watcher) -> Bool {
         let reference = Unmanaged.passUnretained(watcher)
@@ -147,7 +147,7 @@ struct Waiter: ~Copyable {
         return false
     }
 
-    /// Who waits for nothing in particular is woken by everything, close and cancellation among it.
+    /// The bits to wait for. An empty interest waits for both, so that close and cancellation wake the waiter.
     @inline(__always)
     private static func wanted(_ interest: Interest) -> UInt {
         let wanted = interest.rawValue & bits

@@ -2,7 +2,7 @@
 public import EventLoops
 public import Foundation
 
-/// Delivery on a run loop, in one of its modes: where CFStream, CFHost and NetService call their clients.
+/// Delivery on a run loop, in one of its modes, as CFStream, CFHost and NetService call their clients.
 ///
 /// ```swift
 /// import RunLoopDelivery
@@ -11,19 +11,19 @@ public import Foundation
 /// RunLoop.current.run(mode: .default, before: .distantFuture)
 /// ```
 ///
-/// Theory of operation. Each signal is a version-0 source of its own on that loop and mode, signalled and then woken with
-/// `CFRunLoopWakeUp`: the one way that wakes a loop without delay and without losing anything (`RunLoop.perform` does not
-/// wake it at all). While the source is there the loop is not empty, so it does not return at once.
+/// Theory of operation. Each signal is a separate version-0 source on that loop and mode. Signalling the source and calling
+/// `CFRunLoopWakeUp` is the only way to wake a loop without delay and without losing a signal (`RunLoop.perform` does not wake
+/// it at all). While the source exists the loop is not empty, so it does not return at once.
 ///
-/// Under Swift concurrency nobody runs the main thread's run loop; use a queue or `async` there.
+/// In a program with an `async` main function, the main thread's run loop does not run; use a queue or `async` calls there.
 public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
-    // CFRunLoop and its sources may be used from any thread for what is done here: adding, removing and signalling
-    // sources, and waking. CoreFoundation locks inside; only *running* a loop belongs to its thread.
+    // Any thread may add, remove and signal sources of a CFRunLoop and wake it, because CoreFoundation takes its own locks.
+    // Only *running* a loop is restricted to its thread.
     private static let utf8: CFStringEncoding = 0x0800_0100  // kCFStringEncodingUTF8, which the importer leaves out
 
-    /// Who the loop is. Only compared, and asked to add a timer, which CoreFoundation locks for.
+    /// Identifies the loop. It is only compared, and a timer is added to it, which CoreFoundation protects with a lock.
     private let identity: RunLoop
-    /// CoreFoundation's name for it; nil for another thread's, which only that thread can tell.
+    /// The CoreFoundation loop; nil for the loop of another thread, which only that thread can obtain.
     private let loop: CFRunLoop?
     private let mode: RunLoop.Mode
 
@@ -33,15 +33,15 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
         RunLoopTarget(RunLoop.current, loop: CFRunLoopGetCurrent(), mode: mode)
     }
 
-    /// Delivers on the main thread's run loop, in `mode`. Somebody must run that loop.
+    /// Delivers on the main thread's run loop, in `mode`. The program must run that loop.
     public static func main(mode: RunLoop.Mode = .default) -> RunLoopTarget {
         RunLoopTarget(RunLoop.main, loop: CFRunLoopGetMain(), mode: mode)
     }
 
-    /// Delivers on `loop`, whichever thread's it is, in `mode`.
+    /// Delivers on `loop`, which may belong to any thread, in `mode`.
     ///
-    /// For the calling thread's loop this is ``current(mode:)``, for the main thread's ``main(mode:)``. On any other the
-    /// first delivery comes when that loop has run once.
+    /// For the calling thread's loop this is ``current(mode:)``, for the main thread's ``main(mode:)``. On any other loop, the
+    /// first delivery comes after that loop has run once.
     public init(_ loop: RunLoop, mode: RunLoop.Mode = .default) {
         if loop === RunLoop.main {
             self.init(loop, loop: CFRunLoopGetMain(), mode: mode)
@@ -56,8 +56,8 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
         self.mode = mode
     }
 
-    /// A mode as CoreFoundation names it.
-    static func name(of mode: RunLoop.Mode) -> CFRunLoopMode {
+    /// The CoreFoundation name of a mode.
+    fileprivate static func name(of mode: RunLoop.Mode) -> CFRunLoopMode {
         switch mode {
         case .default: kCFRunLoopDefaultMode
         case .common: kCFRunLoopCommonModes
@@ -67,7 +67,7 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
 
     /// See `DeliveryTarget.makeSignal(_:)`.
     public func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal {
-        guard let loop else { return DistantRunLoopSignal(perform, loop: identity, mode: mode) }
+        guard let loop else { return RemoteRunLoopSignal(perform, loop: identity, mode: mode) }
         return RunLoopSignal(perform, loop: loop, mode: RunLoopTarget.name(of: mode))
     }
 
@@ -89,4 +89,114 @@ extension DeliveryTarget where Self == RunLoopTarget {
 
     /// Delivery on the main thread's run loop in its default mode.
     public static var mainRunLoop: RunLoopTarget { RunLoopTarget.main() }
+}
+
+/// A version-0 source on one loop and mode. The loop holds the source, and the source holds the closure.
+private final class RunLoopSignal: DeliverySignal, @unchecked Sendable {
+    // The properties are set once. See RunLoopTarget for the reason why any thread may use CoreFoundation here.
+    private let loop: CFRunLoop
+    private let source: CFRunLoopSource
+
+    private let body: Body
+
+    /// Emptied by cancelling: the source holds its info until it is released, and the closure often holds the owner of this
+    /// signal.
+    private final class Body: Sendable {
+        private let perform: Locked<(@Sendable () -> Void)?>
+        init(_ perform: @escaping @Sendable () -> Void) { self.perform = Locked(perform) }
+
+        func run() { perform.withLock { $0 }?() }
+
+        func empty() {
+            let perform = perform.withLock { $0.take() }
+            withExtendedLifetime(perform) {}  // released after the lock
+        }
+    }
+
+    init(_ perform: @escaping @Sendable () -> Void, loop: CFRunLoop, mode: CFRunLoopMode) {
+        self.loop = loop
+        let body = Body(perform)
+        self.body = body
+        var context = CFRunLoopSourceContext()
+        context.info = Unmanaged.passUnretained(body).toOpaque()
+        context.retain = { info in
+            guard let info else { return nil }
+            return UnsafeRawPointer(Unmanaged<Body>.fromOpaque(info).retain().toOpaque())
+        }
+        context.release = { info in
+            if let info { Unmanaged<Body>.fromOpaque(info).release() }
+        }
+        context.perform = { info in
+            if let info { Unmanaged<Body>.fromOpaque(info).takeUnretainedValue().run() }
+        }
+        source = withExtendedLifetime(body) { CFRunLoopSourceCreate(nil, 0, &context) }
+        CFRunLoopAddSource(loop, source, mode)
+        CFRunLoopWakeUp(loop)  // a loop that is waiting checks its sources again
+    }
+
+    deinit { cancel() }
+
+    func signal() {
+        CFRunLoopSourceSignal(source)
+        CFRunLoopWakeUp(loop)
+    }
+
+    func cancel() {
+        body.empty()
+        CFRunLoopSourceInvalidate(source)
+        CFRunLoopWakeUp(loop)  // a loop that is empty now must return
+    }
+}
+
+/// A signal on the run loop of another thread.
+///
+/// Theory of operation. Foundation reveals the CoreFoundation loop of a `RunLoop` only to the thread that runs it. A timer is
+/// therefore added to the loop, which wakes the loop if it waits. When the timer fires, on that thread, it adds a
+/// ``RunLoopSignal`` there. A signal that comes before is remembered.
+private final class RemoteRunLoopSignal: DeliverySignal, @unchecked Sendable {
+    // All mutable state is behind the lock, except for the timer, which is set once and may be invalidated from any thread.
+    private struct State {
+        var signal: RunLoopSignal?
+        var isSignalled = false
+        var isCancelled = false
+    }
+
+    private let state = Locked(State())
+    private var timer: Timer?
+
+    init(_ perform: @escaping @Sendable () -> Void, loop: RunLoop, mode: RunLoop.Mode) {
+        let timer = Timer(timeInterval: 0, repeats: false) { [weak self] _ in
+            self?.attach(RunLoopSignal(perform, loop: CFRunLoopGetCurrent(), mode: RunLoopTarget.name(of: mode)))
+        }
+        self.timer = timer
+        loop.add(timer, forMode: mode)
+    }
+
+    deinit { cancel() }
+
+    /// Called on the loop's thread, with the signal that is on its loop now.
+    private func attach(_ signal: RunLoopSignal) {
+        let (isSignalled, isCancelled) = state.withLock { state in
+            if !state.isCancelled { state.signal = signal }
+            return (state.isSignalled, state.isCancelled)
+        }
+        if isCancelled { return signal.cancel() }
+        if isSignalled { signal.signal() }
+    }
+
+    func signal() {
+        state.withLock { state -> RunLoopSignal? in
+            state.isSignalled = state.signal == nil
+            return state.signal
+        }?.signal()
+    }
+
+    func cancel() {
+        let signal = state.withLock { state -> RunLoopSignal? in
+            state.isCancelled = true
+            return state.signal.take()
+        }
+        signal?.cancel()
+        timer?.invalidate()
+    }
 }

@@ -26,13 +26,13 @@ extension EventLoopsTests {
             let threads = BlockingThreads(limit: 8, idleTime: .zero)
             _ = try await threads.value { 0 }
             await until { threads.threadCount == 0 }
-            // And is replaced.
+            // Another one replaces it.
             #expect(try await threads.value { 1 } == 1)
         }
 
-        @Test func onlySoManyRunAtOnce() async throws {
+        @Test func theNumberOfThreadsIsLimited() async throws {
             let threads = BlockingThreads(limit: 2, idleTime: idleTime)
-            let gate = Gate()
+            let release = Flag()
             let running = Locked(0)
             let most = Locked(0)
             try await withThrowingTaskGroup { group in
@@ -44,24 +44,24 @@ extension EventLoopsTests {
                                 return running
                             }
                             most.withLock { $0 = max($0, count) }
-                            _ = gate.pass()
+                            _ = release.wait()
                             running.withLock { $0 -= 1 }
                         }
                     }
                 }
                 await until { threads.queueCount == 4 && running.withLock { $0 } == 2 }
-                gate.open()
+                release.set()
                 try await group.waitForAll()
             }
             #expect(most.withLock { $0 } == 2)
             #expect(threads.threadCount <= 2)
         }
 
-        @Test func queuedWorkIsWithdrawnWhenItsTaskGivesUp() async throws {
+        @Test func queuedWorkIsWithdrawnIfItsWaitEnds() async throws {
             let threads = BlockingThreads(limit: 1, idleTime: idleTime)
-            let gate = Gate()
+            let release = Flag()
             let hasRun = Locked(false)
-            let first = Task { try await threads.value { gate.pass() } }
+            let first = Task { try await threads.value { release.wait() } }
             await until { threads.threadCount == 1 && threads.queueCount == 0 }
             let second = Task { try await threads.value { hasRun.withLock { $0 = true } } }
             await until { threads.queueCount == 1 }
@@ -69,20 +69,20 @@ extension EventLoopsTests {
             await #expect(throws: WaitError.cancelled) { try await second.value }
             await #expect(throws: WaitError.timedOut) { try await threads.value(until: .now) { 0 } }
             #expect(threads.queueCount == 0)
-            gate.open()
+            release.set()
             #expect(try await first.value)
             #expect(try await threads.value { hasRun.withLock { $0 } } == false)
         }
 
         @Test func aFullQueueRefuses() async throws {
             let threads = BlockingThreads(limit: 1, queueLimit: 1, idleTime: idleTime)
-            let gate = Gate()
-            let first = Task { try await threads.value { gate.pass() } }
+            let release = Flag()
+            let first = Task { try await threads.value { release.wait() } }
             await until { threads.threadCount == 1 && threads.queueCount == 0 }
             let second = Task { try await threads.value { 2 } }
             await until { threads.queueCount == 1 }
             await #expect(throws: WaitError.busy) { try await threads.value { 3 } }
-            gate.open()
+            release.set()
             #expect(try await first.value)
             #expect(try await second.value == 2)
         }
@@ -95,7 +95,7 @@ extension EventLoopsTests {
         }
 
         /// Two creations fail together: the second one's work must not wait for the first one's thread.
-        @Test func whatIsQueuedBehindAFailedCreationIsRefusedToo() async throws {
+        @Test func workBehindAFailedCreationIsRefusedToo() async throws {
             let pool = Locked<BlockingThreads?>(nil)
             let refused = Locked<[String]>([])
             let work = { @Sendable (name: String) in
@@ -171,7 +171,7 @@ extension EventLoopsTests {
         }
 
         /// Work and the end of a thread's idle time race; whichever wins, the work runs.
-        @Test func workThatMeetsTheEndOfIdleTimeRuns() async throws {
+        @Test func workThatArrivesAsTheIdleTimeEndsRuns() async throws {
             let threads = BlockingThreads(limit: 1, idleTime: .zero)
             for number in 0..<500 { #expect(try await threads.value { number } == number) }
         }

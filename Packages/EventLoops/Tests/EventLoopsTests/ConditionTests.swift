@@ -4,9 +4,9 @@ import Testing
 @testable import EventLoops
 
 extension EventLoopsTests {
-    /// ``Condition`` and what is built on it: the ways to wait, and the ways in which a wait ends.
+    /// ``Condition`` and the types built on it: each style of waiting, and each end of a wait.
     @Suite struct ConditionTests {
-        @Test func aTaskGetsWhatComesLater() async throws {
+        @Test func aTaskGetsALaterValue() async throws {
             let shot = OneShot<Int>()
             async let value = shot.value()
             await until { shot.point.isReaderParked }
@@ -14,7 +14,7 @@ extension EventLoopsTests {
             #expect(try await value == 1)
         }
 
-        @Test func aThreadGetsWhatComesLater() async {
+        @Test func aThreadGetsALaterValue() async {
             let shot = OneShot<Int>()
             async let value = onThread { Result { () throws(WaitError) in try shot.value() } }
             await until { shot.point.isReaderParked }
@@ -22,7 +22,7 @@ extension EventLoopsTests {
             #expect(await value == .success(1))
         }
 
-        @Test func aHandlerGetsWhatComesBeforeAndLater() {
+        @Test func aHandlerGetsEarlierAndLaterValues() {
             let shot = OneShot<Int>()
             let seen = Locked<[Int]>([])
             shot.onValue { value in seen.withLock { $0.append(value) } }
@@ -62,7 +62,7 @@ extension EventLoopsTests {
             #expect(try await mailbox.next() == 1)
         }
 
-        @Test func whatIsThereComesBeforeACancellation() async throws {
+        @Test func anAvailableElementPrecedesACancellation() async throws {
             let mailbox = Mailbox<Int>(limit: 4)
             mailbox.put(1)
             let task = Task { @Sendable in
@@ -82,7 +82,7 @@ extension EventLoopsTests {
             #expect(try await first == 1)
         }
 
-        @Test func anObserverIsCalledForWhatCameBeforeAndForWhatComes() async {
+        @Test func anObserverIsCalledForEarlierAndLaterElements() async {
             let loop = EventLoop.forTest("observer")
             let mailbox = Mailbox<Int>(limit: 4)
             let seen = Locked<[Int]>([])
@@ -141,7 +141,7 @@ extension EventLoopsTests {
             #expect(mailbox.tryNext() == nil)
         }
 
-        @Test func aFullMailboxDropsWhatComes() {
+        @Test func aFullMailboxDropsElements() {
             let mailbox = Mailbox<Int>(limit: 2)
             #expect(mailbox.put(1))
             #expect(mailbox.put(2))
@@ -162,7 +162,7 @@ extension EventLoopsTests {
             #expect(mailbox.tryNext() == nil)
         }
 
-        @Test func theEndComesBehindTheElements() async throws {
+        @Test func theEndFollowsTheElements() async throws {
             let mailbox = Mailbox<Int>(limit: 4)
             mailbox.put(1)
             mailbox.finish()
@@ -198,7 +198,7 @@ extension EventLoopsTests {
             #expect(next == 10_000)
         }
 
-        @Test func aBroadcastReachesAllWhoAreSubscribed() async throws {
+        @Test func aBroadcastReachesAllSubscribers() async throws {
             let broadcast = Broadcast<Int> { Mailbox(limit: 4) }
             #expect(!broadcast.hasSubscribers)
             broadcast.send(0)
@@ -218,7 +218,7 @@ extension EventLoopsTests {
     }
 
     @Suite struct AsyncSemaphoreTests {
-        @Test func turnsAreGivenInOrder() async throws {
+        @Test func permitsAreGrantedInOrder() async throws {
             let semaphore = AsyncSemaphore(1)
             try await semaphore.wait()
             #expect(!semaphore.tryWait())
@@ -240,7 +240,7 @@ extension EventLoopsTests {
             #expect(!semaphore.tryWait())
         }
 
-        @Test func aThreadTakesItsTurnAsATaskDoes() async throws {
+        @Test func aThreadWaitsLikeATask() async throws {
             let semaphore = AsyncSemaphore(0)
             async let result = onThread { Result { () throws(WaitError) in try semaphore.wait() } }
             await until { semaphore.waiterCount == 1 }
@@ -249,7 +249,7 @@ extension EventLoopsTests {
             await #expect(throws: WaitError.timedOut) { try await semaphore.wait(until: .now) }
         }
 
-        @Test func whatGivesUpHoldsNoTurn() async throws {
+        @Test func aWaiterThatGivesUpHoldsNoPermit() async throws {
             let semaphore = AsyncSemaphore(1)
             try await semaphore.wait()
             let task = Task { try await semaphore.wait() }
@@ -262,8 +262,8 @@ extension EventLoopsTests {
             #expect(semaphore.tryWait())
         }
 
-        /// The turn and the cancellation race; whichever wins, one turn is left at the end.
-        @Test func aTurnThatMeetsACancellationIsNotLost() async throws {
+        /// The permit and the cancellation race. Whichever wins, one permit is left at the end.
+        @Test func aPermitThatRacesWithACancellationIsNotLost() async throws {
             for _ in 0..<200 {
                 let semaphore = AsyncSemaphore(1)
                 try await semaphore.wait()

@@ -7,7 +7,7 @@ import Testing
 
 extension EventLoopsTests {
     @Suite struct EventLoopTests {
-        @Test func runsWhatIsHandedInOnItsThread() async {
+        @Test func runsSubmittedBodiesOnItsThread() async {
             let loop = EventLoop.forTest("a-name-longer-than-the-kernel-keeps")
             defer { loop.shutdown() }
             #expect(!loop.isCurrent && loop.name == "a-name-longer-than-the-kernel-keeps")
@@ -22,7 +22,7 @@ extension EventLoopsTests {
             }
         }
 
-        @Test func lazyBodiesRunThoughNothingElseHappens() async {
+        @Test func lazyBodiesRunWithoutOtherWork() async {
             for loop in [EventLoop.shared, .forTest("lazy")] {
                 for _ in 0..<3 {
                     await withCheckedContinuation { continuation in
@@ -36,21 +36,21 @@ extension EventLoopsTests {
             }
         }
 
-        @Test func lazyBodiesComeAlongWithOthers() async {
+        @Test func lazyBodiesRunWithOthers() async {
             let loop = EventLoop.forTest("lazy")
             let order = Record<Int>()
             for number in 0..<100 { loop.executeLazily { order.append(number) } }
             await turns(1, of: loop)
             #expect(order.values == Array(0..<100))
             loop.executeLazily { order.append(100) }
-            loop.shutdown()  // ends after it
+            loop.shutdown()  // the loop ends after the body
             await until { loop.hasEnded }
             loop.executeLazily { order.append(101) }
             await turns(1, of: .shared)
             #expect(order.values == Array(0...101))
         }
 
-        @Test func executeKeepsTheOrderAndNeverRunsInside() async {
+        @Test func executeKeepsTheOrderAndNeverRunsABodyAtOnce() async {
             let order = Record<Int>()
             await withCheckedContinuation { continuation in
                 EventLoop.shared.execute {
@@ -62,7 +62,7 @@ extension EventLoopsTests {
             #expect(order.values == [-1] + Array(0..<100))
         }
 
-        @Test func everyThreadMayHandIn() async {
+        @Test func anyThreadMaySubmit() async {
             let count = Counter()
             await withTaskGroup { group in
                 for _ in 0..<4 {
@@ -79,7 +79,7 @@ extension EventLoopsTests {
             await until { count.value == 40_000 }
         }
 
-        @Test func timersComeInOrderAndNeverEarly() async {
+        @Test func timersFireInOrderAndNeverEarly() async {
             let start = Moment.now
             let order = Record<Int>()
             let early = Counter()
@@ -95,7 +95,7 @@ extension EventLoopsTests {
             #expect(early.value == 0)
         }
 
-        @Test func aCancelledTimerDoesNotRunAndLetsGoOfItsBody() async {
+        @Test func aCancelledTimerDoesNotFireAndReleasesItsBody() async {
             final class Held: Sendable {}
             let ran = Counter()
             weak var weakly: Held?
@@ -112,7 +112,7 @@ extension EventLoopsTests {
             #expect(weakly == nil && ran.value == 0)
         }
 
-        /// The first of two that are due in one turn takes the second back.
+        /// The first of two timers that are due in one turn cancels the second.
         @Test func aTimerMayCancelAnotherThatIsDue() async {
             let ran = Counter()
             let second = Locked<LoopTimer?>(nil)
@@ -128,8 +128,8 @@ extension EventLoopsTests {
             #expect(ran.value == 0)
         }
 
-        /// What the body holds cancels the same timer when it goes: not under the lock.
-        @Test(.timeLimit(.minutes(1))) func cancellingMayReleaseWhoCancelsAgain() {
+        /// The body holds an object whose deinit cancels the same timer: that must not happen under the lock.
+        @Test(.timeLimit(.minutes(1))) func cancellingMayReleaseAnObjectThatCancelsAgain() {
             final class Owner: Sendable {
                 let timer = Locked<LoopTimer?>(nil)
                 deinit { timer.withLock { $0 }?.cancel() }
@@ -143,22 +143,22 @@ extension EventLoopsTests {
             timer.cancel()
         }
 
-        /// Made by one thread, cancelled by the loop before it had looked: it must not stand there until its deadline.
-        @Test func aTimerCancelledBeforeTheLoopLookedDoesNotStay() async {
+        /// The loop cancels a timer of another thread before it has taken it from the inbox: it must not stay until its deadline.
+        @Test func aTimerCancelledBeforeTheLoopSawItDoesNotStay() async {
             let loop = EventLoop.forTest("cancel")
             defer { loop.shutdown() }
-            let isRunning = Gate()
-            let isMade = Gate()
+            let isRunning = Flag()
+            let isMade = Flag()
             let made = Locked<LoopTimer?>(nil)
             loop.execute {
-                isRunning.open()
-                _ = isMade.pass()
+                isRunning.set()
+                _ = isMade.wait()
                 made.withLock { $0 }?.cancel()
             }
-            await until { isRunning.isOpen }
+            await until { isRunning.isSet }
             let timer = loop.schedule(at: .now + .seconds(86400)) {}
             made.withLock { $0 = timer }
-            isMade.open()
+            isMade.set()
             await turns(of: loop)
             let count = await withCheckedContinuation { continuation in
                 loop.execute { continuation.resume(returning: loop.timerCount) }
@@ -166,20 +166,20 @@ extension EventLoopsTests {
             #expect(count == 0)
         }
 
-        /// It sets itself again for a time gone by, for ever; the loop must come round all the same.
-        @Test(.timeLimit(.minutes(1))) func aTimerThatIsAlwaysDueStarvesNobody() async {
+        /// A timer that always schedules itself again for the past must not stop the loop.
+        @Test(.timeLimit(.minutes(1))) func aTimerThatIsAlwaysDueDoesNotStopTheLoop() async {
             let loop = EventLoop.forTest("due")
             defer { loop.shutdown() }
-            let isDone = Gate()
+            let isDone = Flag()
             @Sendable func again() {
-                if !isDone.isOpen { loop.schedule(at: .now - .seconds(1)) { again() } }
+                if !isDone.isSet { loop.schedule(at: .now - .seconds(1)) { again() } }
             }
             again()
             await turns(10, of: loop)
-            isDone.open()
+            isDone.set()
         }
 
-        @Test(.timeLimit(.minutes(1))) func tasksThatYieldToEachOtherForEverDoNotStarveIO() async throws {
+        @Test(.timeLimit(.minutes(1))) func tasksThatAlwaysYieldDoNotStarveIO() async throws {
             let loop = EventLoop.forTest("yielding")
             defer { loop.shutdown() }
             let pair = try SocketPair()
@@ -219,7 +219,7 @@ extension EventLoopsTests {
             #expect(loop.onSlowTurn == nil)
         }
 
-        @Test func leavesSignalsToOtherThreads() async {
+        @Test func signalsAreBlockedOnItsThread() async {
             let (blocksTermination, blocksFaults) = await withCheckedContinuation { continuation in
                 EventLoop.shared.execute {
                     var set = sigset_t()
@@ -229,6 +229,231 @@ extension EventLoopsTests {
                 }
             }
             #expect(blocksTermination && !blocksFaults)
+        }
+    }
+}
+
+extension EventLoopsTests {
+    @Suite struct TimerQueueTests {
+        private func timer(_ milliseconds: Int, from start: Moment) -> LoopTimer {
+            LoopTimer(deadline: start + .milliseconds(milliseconds), loop: .shared) {}
+        }
+
+        @Test func returnsTimersInTheOrderOfTheirDeadlines() {
+            let start = Moment.now
+            var queue = TimerQueue()
+            for milliseconds in [5, 1, 9, 3, 3, 7, 0] { queue.insert(timer(milliseconds, from: start)) }
+            var order: [Moment] = []
+            while let due = queue.popDue(now: start + .milliseconds(7)) { order.append(due.deadline) }
+            #expect(order == [0, 1, 3, 3, 5, 7].map { start + .milliseconds($0) })
+            #expect(queue.nextDeadline == start + .milliseconds(9))
+        }
+
+        @Test func removesFromAnywhereAndKeepsTheOrder() {
+            let start = Moment.now
+            var random = SystemRandomNumberGenerator()
+            for _ in 0..<200 {
+                var queue = TimerQueue()
+                var timers = (0..<40).map { _ in timer(Int.random(in: 0..<100, using: &random), from: start) }
+                timers.forEach { queue.insert($0) }
+                for _ in 0..<20 {
+                    let removed = timers.remove(at: Int.random(in: 0..<timers.count, using: &random))
+                    queue.remove(removed)
+                    queue.remove(removed)  // a second time is harmless
+                }
+                var order: [Moment] = []
+                while let due = queue.popDue(now: start + .seconds(1)) { order.append(due.deadline) }
+                #expect(order == timers.map(\.deadline).sorted())
+                #expect(queue.isEmpty)
+            }
+        }
+    }
+}
+
+extension EventLoopsTests {
+    @Suite struct LoopSerialExecutorTests {
+        @Test func actorsRunOnTheLoopsThread() async {
+            let loop = EventLoop.forTest("actor")
+            defer { loop.shutdown() }
+            let counter = LoopCounter(loop)
+            await withTaskGroup { group in
+                for _ in 0..<4 { group.addTask { for _ in 0..<500 { _ = await counter.add() } } }
+            }
+            #expect(await counter.add() == 2001)
+            #expect(await counter.isOnLoop())
+        }
+
+        /// A callback on the loop's thread is isolated to the actor.
+        @Test func aCallbackOnTheLoopMayAssumeIsolation() async {
+            let counter = LoopCounter(.shared)
+            let count = await withCheckedContinuation { continuation in
+                EventLoop.shared.execute { continuation.resume(returning: counter.assumeIsolated { $0.add() }) }
+            }
+            #expect(count == 1)
+        }
+
+        /// A task that prefers the loop and an actor on it alternate on one thread.
+        @Test func tasksAndActorsShareTheThread() async {
+            let counter = LoopCounter(.shared)
+            let stayed = await withNetworkExecutor {
+                var stayed = EventLoop.shared.isCurrent
+                for _ in 0..<100 {
+                    _ = await counter.addTwice()
+                    stayed = stayed && EventLoop.shared.isCurrent
+                }
+                return stayed
+            }
+            #expect(stayed)
+            #expect(await counter.add() == 201)
+        }
+    }
+}
+
+/// An actor whose executor is a loop.
+actor LoopCounter {
+    nonisolated let loop: EventLoop
+    private var count = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.serial.asUnownedSerialExecutor() }
+
+    init(_ loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func add() -> Int {
+        count += 1
+        return assumeIsolated { $0.count }
+    }
+
+    func addTwice() async -> Int {
+        await Task.yield()
+        count += 1
+        await Task.yield()
+        return add()
+    }
+
+    func isOnLoop() -> Bool { loop.isCurrent }
+}
+
+extension EventLoopsTests {
+    @Suite struct NetworkExecutorTests {
+        private struct Refusal: Error, Equatable { let number: Int }
+
+        @Test func runsOnTheLoopAndReturns() async {
+            #expect(await withNetworkExecutor { EventLoop.shared.isCurrent })
+            #expect(!EventLoop.shared.isCurrent)
+        }
+
+        @MainActor @Test func runsOnTheLoopFromTheMainActor() async {
+            let isOnLoop = await withNetworkExecutor {
+                await Task.yield()
+                return EventLoop.shared.isCurrent
+            }
+            #expect(isOnLoop)
+            MainActor.assertIsolated()
+        }
+
+        @Test func runsOnAPrivateLoop() async {
+            let loop = EventLoop.forTest("private")
+            defer { loop.shutdown() }
+            #expect(await withNetworkExecutor(loop) { loop.isCurrent && !EventLoop.shared.isCurrent })
+        }
+
+        @Test func childTasksStayOnTheLoop() async {
+            let stayed = await withNetworkExecutor {
+                async let first = EventLoop.shared.isCurrent
+                let second = await withTaskGroup { group in
+                    group.addTask { EventLoop.shared.isCurrent }
+                    return await group.next()
+                }
+                return await [first, second == true]
+            }
+            #expect(stayed == [true, true])
+        }
+
+        @Test func throwsTheErrorOfTheBody() async {
+            do throws(Refusal) {
+                try await withNetworkExecutor { () async throws(Refusal) in throw Refusal(number: 4) }
+                Issue.record("did not throw")
+            } catch {
+                #expect(error.number == 4)  // typed: a Refusal, without a cast
+            }
+        }
+
+        @Test func cancellationReachesTheBody() async throws {
+            let pair = try SocketPair()
+            let point = WaitPoint(descriptor: pair.near, ownership: .owned)
+            let task = Task { await withNetworkExecutor { await point.readByte() } }
+            await until { point.isReaderParked }
+            task.cancel()
+            #expect(await task.value == .woken(.cancelled))
+            point.close()
+        }
+    }
+}
+
+extension EventLoopsTests {
+    @Suite struct LoopLatenessTests {
+        private let start = Moment.now
+
+        private func moments(_ milliseconds: [Int]) -> [Moment] {
+            milliseconds.map { start + .milliseconds($0) }
+        }
+
+        @Test(arguments: [
+            // Per turn: when timers were due and when the loop fired them. Then the worst lateness, and the number of timers.
+            ([(due: [5], now: 5)], 0, 1),
+            ([(due: [5], now: 6), (due: [7], now: 7)], 1, 2),
+            ([(due: [9, 2, 4], now: 10)], 8, 3),
+            ([(due: [0], now: 40), (due: [50, 60], now: 75), (due: [80], now: 81)], 40, 4),
+            ([(due: [], now: 90)], 0, 0),
+        ])
+        func theWorstLatenessIsThatOfTheMostDelayedTimer(turns: [(due: [Int], now: Int)], worst: Int, count: Int) {
+            var lateness = LoopLateness()
+            for turn in turns {
+                lateness.noteTimers(due: moments(turn.due), at: start + .milliseconds(turn.now))
+            }
+            #expect(lateness.worst == .milliseconds(worst))
+            #expect(lateness.timerCount == count)
+            #expect(lateness.longestTurn == nil)
+        }
+
+        @Test func theLongestTurnIsKept() {
+            var lateness = LoopLateness()
+            for milliseconds in [3, 120, 7] { lateness.noteTurn(lasting: .milliseconds(milliseconds)) }
+            #expect(lateness.longestTurn == .milliseconds(120))
+            #expect(lateness.timerCount == 0)
+        }
+
+        /// A job computes on the loop's thread until 30 ms after a timer's deadline: the loop is at least that late.
+        @Test func aJobThatComputesMakesTimersLate() async {
+            let loop = EventLoop.forTest("late")
+            defer { loop.shutdown() }
+            loop.onSlowTurn = { _ in }
+            await withCheckedContinuation { continuation in
+                loop.execute {
+                    let deadline = Moment.now + .milliseconds(1)
+                    loop.schedule(at: deadline) { continuation.resume() }
+                    while Moment.now < deadline + .milliseconds(30) {}
+                }
+            }
+            await turns(of: loop)
+            let lateness = loop.resetLateness()
+            #expect(lateness.worst >= .milliseconds(30))
+            #expect(lateness.timerCount == 1)
+            #expect(lateness.longestTurn ?? .zero >= .milliseconds(30))
+            #expect(loop.lateness.timerCount == 0 && loop.lateness.worst == .zero)
+        }
+
+        /// Its deadline was an hour ago, but the loop has not delayed it by an hour.
+        @Test func aTimerScheduledForThePastIsDueWhenScheduled() async {
+            let loop = EventLoop.forTest("past")
+            defer { loop.shutdown() }
+            await withCheckedContinuation { continuation in
+                loop.schedule(at: .now - .seconds(3600)) { continuation.resume() }
+            }
+            #expect(loop.lateness.timerCount == 1)
+            #expect(loop.lateness.worst < .seconds(3600))
         }
     }
 }

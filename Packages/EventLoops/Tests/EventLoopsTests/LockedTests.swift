@@ -38,13 +38,13 @@ extension EventLoopsTests {
             }
             let all = (0..<20).map { _ in Aligned(State()) }
             for holder in all {
-                let place = holder.state.withLock { state in withUnsafePointer(to: &state) { UInt(bitPattern: $0) } }
-                #expect(place % UInt(MemoryLayout<State>.alignment) == 0)
+                let address = holder.state.withLock { state in withUnsafePointer(to: &state) { UInt(bitPattern: $0) } }
+                #expect(address % UInt(MemoryLayout<State>.alignment) == 0)
                 #expect(holder.state.withLock { $0.values.sum() } == 64)
             }
         }
 
-        @Test func letsGoOfItsState() {
+        @Test func releasesItsState() {
             final class State: Sendable {}
             weak var weakly: State?
             do {

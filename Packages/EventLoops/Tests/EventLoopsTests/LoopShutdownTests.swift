@@ -10,7 +10,7 @@ extension EventLoopsTests {
         private func threadCount(named name: String) -> Int {
             let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
             return tasks.count { task in
-                // Not with Foundation, which leaks its buffer when the thread goes while it reads.
+                // Not with Foundation, which leaks its buffer if the thread ends during the read.
                 let descriptor = open("/proc/self/task/\(task)/comm", O_RDONLY | O_CLOEXEC)
                 defer { close(descriptor) }
                 var bytes = [UInt8](repeating: 0, count: 16)
@@ -32,7 +32,7 @@ extension EventLoopsTests {
             #expect(!loop.isCurrent)
         }
 
-        @Test func theLoopGoesWithItsThread() async {
+        @Test func theLoopIsReleasedWithItsThread() async {
             weak var weakly: EventLoop?
             do {
                 let loop = EventLoop(name: "goes")
@@ -42,7 +42,7 @@ extension EventLoopsTests {
             await until { weakly == nil }
         }
 
-        @Test func doesFirstWhatIsLeft() async throws {
+        @Test func finishesThePendingWorkFirst() async throws {
             let loop = EventLoop.forTest("left")
             let pair = try SocketPair()
             let point = WaitPoint(descriptor: pair.near, ownership: .owned, loop: loop)
@@ -62,7 +62,7 @@ extension EventLoopsTests {
             await until { threadCount(named: "left") == 0 }
         }
 
-        /// The last thing that held it is let go on its own thread, after which nothing wakes it.
+        /// The last point is closed on the loop's own thread, after which nothing wakes the loop.
         @Test func endsWhenItsOwnThreadClosesTheLastPoint() async throws {
             let loop = EventLoop.forTest("own")
             let pair = try SocketPair()
@@ -74,8 +74,8 @@ extension EventLoopsTests {
             await until { threadCount(named: "own") == 0 }
         }
 
-        /// The loop sees the count of a registration that then fails: nothing else would wake it to end.
-        @Test(.timeLimit(.minutes(1))) func looksAgainAfterARegistrationThatFailed() async {
+        /// The loop sees the reservation of a registration that then fails: nothing else would wake it to end.
+        @Test(.timeLimit(.minutes(1))) func checksAgainAfterAFailedRegistration() async {
             let loop = EventLoop.forTest("again")
             let isReserved = loop.epoll.reserve()
             #expect(isReserved)
@@ -86,28 +86,28 @@ extension EventLoopsTests {
             await until { loop.hasEnded }
         }
 
-        /// A thread has said that it will ring, and not rung yet, when the alarm wakes the loop: the bell's descriptor must stay.
-        @Test func anAlarmDoesNotStandForTheBell() {
+        /// A thread is about to write to the eventfd when the timer wakes the loop: the eventfd must stay open.
+        @Test func theTimerDoesNotCountAsTheEvent() {
             let epoll = EpollSet()
             let turn = LoopTurn()
             var inbox = LoopInbox()
-            inbox.isRung = true
-            inbox.isAlarmSet = true
-            epoll.ring(inMilliseconds: 1)
-            var rings = epoll.wait(milliseconds: -1)
-            #expect(rings == .alarm)
-            turn.take(&inbox, after: rings)
-            #expect(inbox.isRung && !inbox.isAlarmSet)
-            epoll.ring()
-            rings = epoll.wait(milliseconds: -1)
-            #expect(rings == .bell)
-            turn.take(&inbox, after: rings)
-            #expect(!inbox.isRung)
+            inbox.isSignalled = true
+            inbox.isTimerSet = true
+            epoll.wakeUp(afterMilliseconds: 1)
+            var wakeups = epoll.wait(milliseconds: -1)
+            #expect(wakeups == .timer)
+            turn.take(&inbox, after: wakeups)
+            #expect(inbox.isSignalled && !inbox.isTimerSet)
+            epoll.wakeUp()
+            wakeups = epoll.wait(milliseconds: -1)
+            #expect(wakeups == .event)
+            turn.take(&inbox, after: wakeups)
+            #expect(!inbox.isSignalled)
         }
 
-        @Test func whatComesLaterRunsOnTheSharedLoop() async throws {
+        @Test func laterWorkRunsOnTheSharedLoop() async throws {
             let loop = EventLoop.forTest("later")
-            await turns(of: loop)  // it has its name now
+            await turns(of: loop)  // the thread has its name now
             loop.shutdown()
             await until { threadCount(named: "later") == 0 }
             let ran = Record<Bool>()
@@ -135,8 +135,8 @@ extension EventLoopsTests {
             #expect(await counter.addTwice() == 4)
         }
 
-        /// Descriptors are watched, timers set and jobs handed in while it ends: each is done, refused or passed on.
-        @Test func racesWithEverything() async throws {
+        /// While the loop ends, descriptors are registered, timers set and jobs submitted: each is done, refused or forwarded.
+        @Test func shutdownRacesWithEverything() async throws {
             let before = try await settledDescriptorCount()
             for round in 0..<300 {
                 let loop = EventLoop.forTest("race")

@@ -2,7 +2,7 @@ import EventLoops
 import Testing
 
 @Suite struct MomentTests {
-    @Test func timeGoesOn() {
+    @Test func timeAdvances() {
         let first = Moment.now
         let second = Moment.now
         #expect(first <= second)
@@ -16,8 +16,8 @@ import Testing
         #expect(start.duration(to: start + duration) == duration)
     }
 
-    /// No limit of a caller's is too large.
-    @Test func endless() {
+    /// Any duration of a caller can be added.
+    @Test func sumsAreLimited() {
         let start = Moment.now
         #expect(start + .seconds(Int64.max) > start + .seconds(1_000_000_000))
         #expect(start + .seconds(Int64.min) < start)

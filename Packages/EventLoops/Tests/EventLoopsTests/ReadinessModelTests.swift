@@ -4,41 +4,40 @@ import Testing
 @testable import EventLoops
 
 extension EventLoopsTests {
-    /// What a wait point promises to whatever reads there: no wake-up is lost, in whatever order a read, a look, an observer, the
-    /// kernel and the loop come.
+    /// A wait point loses no wakeup, in whatever order a read, a peek, an observer, the kernel and the loop act.
     ///
-    /// Method. A wait point, and a model of a socket, of epoll, of one task and of one observer. What happens between two system calls
-    /// is a step of its own, so that anything may come in between. Every state that can be reached is reached, with at most two bytes
-    /// in the kernel, and every step is taken from it.
+    /// Method. A wait point, with a model of a socket, of epoll, of one task and of one observer. The work between two system calls
+    /// is a separate step, so that any other step can occur in between. The test explores every reachable state with at most two
+    /// bytes in the kernel, and takes every step from each state.
     @Suite struct ReadinessModelTests {
         enum Step: CaseIterable {
             /// A byte arrives in the kernel.
             case arrive
-            /// The loop looks at its descriptors, and finds the socket readable, if there are bytes; with room to send or without.
+            /// The loop checks its descriptors, and finds the socket readable if there are bytes; with or without room to send.
             case harvest, harvestWithRoom
             /// The loop finds that there is room to send.
             case harvestRoom
-            /// The task begins to read up to two bytes, unless the wait point says that this would be in vain.
+            /// The task begins to read up to two bytes, unless the wait point reports that a read cannot succeed.
             case read
-            /// The task begins to wait until there is something, and takes nothing.
-            case look
-            /// The read was short, and the task notes that.
+            /// The task begins to wait until there are bytes, without reading them.
+            case peek
+            /// The read was short, and the task records that.
             case note
             /// The task found nothing, and parks.
             case park
-            /// The task has been woken, or an edge was latched: it tries again.
+            /// The task was woken, or an edge was latched: it tries again.
             case resume
-            /// The task that waits is cancelled.
+            /// The waiting task is cancelled.
             case cancel
-            /// The thread that waits takes itself back: its time is up, or `poll` has told it something.
+            /// The waiting thread withdraws: its deadline has passed, or `poll` has returned.
             case timeOut
-            /// A call that never waits takes one byte.
-            case takeOne
-            /// The observer looks, and wants to be told if there is nothing.
+            /// A call that never waits reads one byte.
+            case readOne
+            /// The observer checks for bytes, and will wait if there are none.
             case observe
             /// The observer parks.
             case watch
-            /// The observer is taken back.
+            /// The observer is withdrawn.
             case withdraw
         }
 
@@ -46,26 +45,26 @@ extension EventLoopsTests {
             case idle
             /// A read has just emptied the socket.
             case emptied
-            /// There was nothing.
+            /// There were no bytes.
             case findsNothing
             case parked
             case woken
         }
 
-        /// All that decides about what can happen next.
+        /// Everything that determines the possible next steps.
         struct State: Hashable {
             var bytes = 0
-            /// Epoll has the descriptor on its list: an edge is still to come.
+            /// The descriptor is on epoll's list: an edge will follow.
             var isListed = false
             var task = Phase.idle
             var takesBytes = false
             var isCancelled = false
             var observer = Phase.idle
-            /// What can be seen of the slots of the task and of the observer.
+            /// The observable state of the slots of the task and of the observer.
             var slots: [Bool] = []
         }
 
-        /// One point, with a socket that is made up.
+        /// A point with a modelled socket.
         private final class Scene {
             let point = WaitPoint()
             var state = State()
@@ -74,7 +73,7 @@ extension EventLoopsTests {
             private var callerFired = 0
             private var watcherFired = 0
 
-            /// Takes a step; false if there is none of that kind now.
+            /// Takes a step; false if it is not possible now.
             func take(_ step: Step) -> Bool {
                 let isPossible = perform(step)
                 if caller.count > callerFired {
@@ -105,7 +104,7 @@ extension EventLoopsTests {
                 case (.read, .idle):
                     state.takesBytes = true
                     if point.isDrained { state.task = .findsNothing } else { receive() }
-                case (.look, .idle):
+                case (.peek, .idle):
                     state.takesBytes = false
                     receive()
                 case (.note, .emptied):
@@ -124,7 +123,7 @@ extension EventLoopsTests {
                     state.isCancelled = true
                     point.wake(.reader)
                 case (.timeOut, .parked): state.task = point.unpark(caller, .reader) ? .idle : .woken
-                case (.takeOne, .idle):
+                case (.readOne, .idle):
                     if state.bytes == 0 { return false }
                     state.bytes -= 1
                 case (.observe, _):
@@ -138,14 +137,14 @@ extension EventLoopsTests {
                     if state.observer != .parked { return false }
                     point.unwatch(.reader, watcher)
                     state.observer = .idle
-                case (.read, _), (.look, _), (.note, _), (.park, _), (.resume, _), (.cancel, _), (.timeOut, _),
-                    (.takeOne, _):
+                case (.read, _), (.peek, _), (.note, _), (.park, _), (.resume, _), (.cancel, _), (.timeOut, _),
+                    (.readOne, _):
                     return false
                 }
                 return true
             }
 
-            /// Edge-triggered: what is listed is told of once, if it is still so.
+            /// Edge-triggered: a listed descriptor is reported once, if it is still ready.
             private func harvest(_ interest: Interest) {
                 if state.isListed, state.bytes > 0 { point.signal(interest) }
                 state.isListed = false
@@ -162,29 +161,29 @@ extension EventLoopsTests {
                 }
             }
 
-            /// Bytes that no edge will ever tell a parked task or observer of.
-            var hasLostWakeUp: Bool {
+            /// True if there are bytes that no edge will ever report to a parked task or observer.
+            var hasLostWakeup: Bool {
                 guard state.bytes > 0, !state.isListed else { return false }
                 return point.reader.isParked || point.readerWatch.isParked
             }
 
-            /// A slot that holds what does not wait any more, or nothing where something waits.
-            var isAstray: Bool {
+            /// True if a slot holds a waiter that no longer waits, or lacks a waiter that waits.
+            var isInconsistent: Bool {
                 point.reader.isParked != (state.task == .parked)
                     || point.readerWatch.isParked != (state.observer == .parked)
             }
         }
 
-        @Test func noWakeUpIsLostInAnyOrder() {
+        @Test func noWakeupIsLostInAnyOrder() {
             var paths: [State: [Step]] = [:]
             var waiting: [[Step]] = [[]]
             while let path = waiting.popLast() {
                 for step in Step.allCases {
-                    // A wait point cannot be copied: each state is reached anew.
+                    // A wait point cannot be copied, so each state is reached again from the beginning.
                     let scene = Scene()
                     for step in path { _ = scene.take(step) }
                     guard scene.take(step) else { continue }
-                    if scene.hasLostWakeUp || scene.isAstray {
+                    if scene.hasLostWakeup || scene.isInconsistent {
                         Issue.record("\(path + [step]): \(scene.state)")
                         return
                     }
@@ -193,7 +192,7 @@ extension EventLoopsTests {
                     waiting.insert(path + [step], at: 0)
                 }
             }
-            // The exploration has come everywhere.
+            // The exploration has reached every phase.
             for phase in [Phase.idle, .emptied, .findsNothing, .parked, .woken] {
                 #expect(paths.keys.contains { $0.task == phase && $0.observer == .parked })
                 #expect(paths.keys.contains { $0.task == phase && $0.bytes == 2 && $0.isListed })
@@ -201,26 +200,26 @@ extension EventLoopsTests {
             #expect(paths.keys.contains { $0.slots[1] && $0.bytes > 0 && $0.isListed })
         }
 
-        @Test func anEdgeGoesToTheCallAndToTheObserver() {
+        @Test func anEdgeReachesTheCallAndTheObserver() {
             let point = WaitPoint()
             let (caller, observer) = (CountingWatcher(), CountingWatcher())
             #expect(point.park(caller, .reader, for: .readable) == .parked)
             #expect(point.watch(.reader, for: .readable, with: observer) == nil)
             point.signal(.readable)
             #expect(caller.count == 1 && observer.count == 1)
-            // An edge that the observer takes is latched for a call that has not parked yet.
+            // An edge that the observer consumes is latched for a call that has not parked yet.
             #expect(point.watch(.reader, for: .readable, with: observer) == nil)
             point.signal(.readable)
             #expect(observer.count == 2)
             #expect(point.park(caller, .reader, for: .readable) == .ready)
-            // An edge that the call does not wait for is the observer's all the same.
+            // An edge that the call does not wait for still reaches the observer.
             #expect(point.park(caller, .reader, for: .readable) == .parked)
             #expect(point.watch(.reader, for: .writable, with: observer) == nil)
             point.signal(.writable)
             #expect(caller.count == 1 && observer.count == 3)
         }
 
-        @Test func whatIsSignalledForTheNextTurnComesAfterWhatIsQueued() async {
+        @Test func aSignalForTheNextTurnComesAfterTheQueuedWork() async {
             let loop = EventLoop.forTest("next")
             defer { loop.shutdown() }
             let order = await withCheckedContinuation { (continuation: CheckedContinuation<[Int], Never>) in
@@ -236,26 +235,26 @@ extension EventLoopsTests {
             #expect(order == [0, 1])
         }
 
-        /// An edge that is latched already does not end the wait before the turn does.
+        /// A latched edge does not end the wait before the turn ends.
         @Test(arguments: [WaitPoint.Half.reader, .writer])
         func aWaitForTheNextTurnLastsUntilThen(_ half: WaitPoint.Half) async {
             let loop = EventLoop.forTest("later")
             defer { loop.shutdown() }
             let point = WaitPoint(loop: loop)
-            let wasElsewhere = Locked(false)
+            let hasRunOther = Locked(false)
             await Task(executorPreference: loop) {
                 point.signal([.readable, .writable])
                 point.signalNextTurn([.readable, .writable])
-                loop.execute { wasElsewhere.withLock { $0 = true } }
+                loop.execute { hasRunOther.withLock { $0 = true } }
                 let wake =
                     half == .reader
                     ? await point.readerWait(for: .readable, until: nil)
                     : await point.writerWait(for: .writable, until: nil)
-                #expect(wake == .ready && wasElsewhere.withLock { $0 })
+                #expect(wake == .ready && hasRunOther.withLock { $0 })
             }.value
         }
 
-        @Test func aTurnIsSpentAfterSoManyTransfersAndOnTheLoopOnly() async {
+        @Test func aTurnIsSpentAfterItsTransfersAndOnlyOnTheLoop() async {
             let loop = EventLoop.forTest("budget")
             defer { loop.shutdown() }
             @Sendable func spent(_ point: WaitPoint) -> [Int] {
@@ -272,8 +271,8 @@ extension EventLoopsTests {
             #expect(onLoop == [WaitPoint.transfersPerTurn, 2 * WaitPoint.transfersPerTurn])
         }
 
-        /// A task that reads and writes in turn suspends once in as many round trips, not once for each half.
-        @Test func aSpentTurnIsThatOfBothHalves() async {
+        /// A task that reads and writes alternately suspends once in that many round trips, not once for each half.
+        @Test func aSpentTurnCountsForBothHalves() async {
             let loop = EventLoop.forTest("round trips")
             defer { loop.shutdown() }
             @Sendable func spent(_ point: WaitPoint) -> [[Bool]] {

@@ -4,38 +4,38 @@ import RunLoopDelivery
 import Testing
 
 extension EventLoopsTests {
-    /// Each test runs loops on a thread of its own: Swift Testing's belong to the pool.
+    /// Each test runs run loops on its own thread, because the threads of Swift Testing belong to the pool.
     @Suite struct RunLoopTargetTests {
         private static let privateMode = RunLoop.Mode("netkit.tests.private")
 
-        /// Runs the thread's loop once; true if a source was performed.
+        /// Runs the thread's run loop once; true if a source was performed.
         @available(*, noasync)
         private static func runOnce(_ mode: RunLoop.Mode = .default) -> Bool {
             RunLoop.current.run(mode: mode, before: Date(timeIntervalSinceNow: 60))
         }
 
-        /// Hands a target out to another thread.
+        /// Passes a target to another thread.
         private final class Handover: Sendable {
             let target = Locked<RunLoopTarget?>(nil)
         }
 
         @Test func wakesALoopThatIsBlocked() async {
             let count = Counter()
-            let isScheduled = Gate()
+            let isScheduled = Flag()
             let signal = Locked<(any DeliverySignal)?>(nil)
             async let wasPerformed = onThread {
                 signal.withLock { $0 = RunLoopTarget.current().makeSignal { count.add() } }
-                isScheduled.open()
+                isScheduled.set()
                 return Self.runOnce()
             }
-            await until { isScheduled.isOpen }
+            await until { isScheduled.isSet }
             signal.withLock { $0?.signal() }
             #expect(await wasPerformed)
             #expect(count.value == 1)
             signal.withLock { $0 }?.cancel()
         }
 
-        @Test func aSignalBetweenRunsIsNotLostAndSeveralAreOne() async {
+        @Test func signalsBetweenRunsAreCombinedAndNotLost() async {
             let outcome = await onThread {
                 let count = Counter()
                 let signal = RunLoopTarget.current().makeSignal { count.add() }
@@ -52,25 +52,25 @@ extension EventLoopsTests {
 
         @Test func cancellingEmptiesTheLoopSoThatItReturns() async {
             let signal = Locked<(any DeliverySignal)?>(nil)
-            let isScheduled = Gate()
-            let hasReturned = Gate()
+            let isScheduled = Flag()
+            let hasReturned = Flag()
             async let ran: Void = onThread {
                 signal.withLock { $0 = RunLoopTarget.current().makeSignal {} }
-                let first = RunLoopTarget.current().makeSignal { isScheduled.open() }
+                let first = RunLoopTarget.current().makeSignal { isScheduled.set() }
                 first.signal()
                 _ = Self.runOnce()
                 first.cancel()
                 RunLoop.current.run()
-                hasReturned.open()
+                hasReturned.set()
             }
-            await until { isScheduled.isOpen }
-            #expect(!hasReturned.isOpen, "the source keeps the loop from being empty")
+            await until { isScheduled.isSet }
+            #expect(!hasReturned.isSet, "the source keeps the loop from being empty")
             signal.withLock { $0 }?.cancel()
             await ran
-            #expect(hasReturned.isOpen)
+            #expect(hasReturned.isSet)
         }
 
-        @Test func lettingGoOfTheSignalCancelsIt() async {
+        @Test func releasingTheSignalCancelsIt() async {
             final class Held: Sendable {}
             let isAlive = await onThread {
                 weak var weakly: Held?
@@ -84,7 +84,7 @@ extension EventLoopsTests {
             #expect(isAlive == (false, false))
         }
 
-        @Test func cancellingLetsGoOfWhatWasToBePerformed() async {
+        @Test func cancellingReleasesTheClosure() async {
             final class Client: Sendable { let signal = Locked<(any DeliverySignal)?>(nil) }
             let isAlive = await onThread {
                 weak var weakly: Client?
@@ -92,7 +92,7 @@ extension EventLoopsTests {
                     let client = Client()
                     weakly = client
                     let signal = RunLoopTarget.current().makeSignal { _ = client }
-                    client.signal.withLock { $0 = signal }  // a cycle, as clients have it
+                    client.signal.withLock { $0 = signal }  // a cycle, as clients make it
                     signal.cancel()
                 }
                 return weakly != nil
@@ -100,12 +100,12 @@ extension EventLoopsTests {
             #expect(!isAlive)
         }
 
-        @Test func noneComesAfterCancellingOnTheLoop() async {
+        @Test func noCallFollowsCancellingOnTheLoop() async {
             let outcome = await onThread {
                 let count = Counter()
                 let signals = Locked<[any DeliverySignal]>([])
                 let target = RunLoopTarget.current()
-                // Whichever is performed first cancels both.
+                // The one that is performed first cancels both.
                 for _ in 0..<2 {
                     let signal = target.makeSignal {
                         count.add()
@@ -119,7 +119,7 @@ extension EventLoopsTests {
             #expect(outcome == (true, false, 1))
         }
 
-        @Test func aSourceOfAnotherModeIsNotSeenUntilThatModeRuns() async {
+        @Test func aSignalOfAnotherModeWaitsUntilThatModeRuns() async {
             let outcome = await onThread {
                 let count = Counter()
                 let signal = RunLoopTarget.current(mode: Self.privateMode).makeSignal { count.add() }
@@ -150,14 +150,14 @@ extension EventLoopsTests {
         }
 
         @Test func aNestedRunInAPrivateModeIsWoken() async {
-            let isNested = Gate()
+            let isNested = Flag()
             let inner = Locked<(any DeliverySignal)?>(nil)
             async let outcome = onThread {
                 let count = Counter()
                 let nested = Locked<Bool?>(nil)
                 inner.withLock { $0 = RunLoopTarget.current(mode: Self.privateMode).makeSignal { count.add() } }
                 let outer = RunLoopTarget.current().makeSignal {
-                    isNested.open()
+                    isNested.set()
                     let wasPerformed = Self.runOnce(Self.privateMode)
                     nested.withLock { $0 = wasPerformed && RunLoop.current.currentMode == .default }
                 }
@@ -165,7 +165,7 @@ extension EventLoopsTests {
                 outer.signal()
                 return (Self.runOnce(), nested.withLock { $0 }, count.value)
             }
-            await until { isNested.isOpen }
+            await until { isNested.isSet }
             inner.withLock { $0?.signal() }
             #expect(await outcome == (true, true, 1))
             inner.withLock { $0 }?.cancel()
@@ -173,16 +173,16 @@ extension EventLoopsTests {
 
         @Test func anotherThreadMayScheduleOnALoopThatIsBlocked() async {
             let handover = Handover()
-            let isReady = Gate()
+            let isReady = Flag()
             let count = Counter()
             async let outcome = onThread {
                 let keeper = RunLoopTarget.current().makeSignal {}
                 defer { keeper.cancel() }
                 handover.target.withLock { $0 = .current() }
-                isReady.open()
+                isReady.set()
                 return Self.runOnce()
             }
-            await until { isReady.isOpen }
+            await until { isReady.isSet }
             let signal = handover.target.withLock { $0 }?.makeSignal { count.add() }
             signal?.signal()
             #expect(await outcome)
@@ -190,43 +190,43 @@ extension EventLoopsTests {
             signal?.cancel()
         }
 
-        /// Hands a loop out to another thread, which only names it.
+        /// Passes a run loop to another thread, which makes a target of it.
         private final class LoopHandover: @unchecked Sendable {
             private let lock = NSLock()
             private var loop: RunLoop?
-            func give(_ loop: RunLoop) { lock.withLock { self.loop = loop } }
+            func pass(_ loop: RunLoop) { lock.withLock { self.loop = loop } }
             func target(mode: RunLoop.Mode) -> RunLoopTarget? {
                 lock.withLock { loop }.map { RunLoopTarget($0, mode: mode) }
             }
         }
 
         @Test(arguments: [RunLoop.Mode.default, .common, privateMode])
-        func aLoopThatAnotherThreadNames(_ mode: RunLoop.Mode) async {
+        func anotherThreadMayMakeATargetOfALoop(_ mode: RunLoop.Mode) async {
             let handover = LoopHandover()
-            let isReady = Gate()
-            let isDone = Gate()
+            let isReady = Flag()
+            let isDone = Flag()
             let count = Counter()
             let kept = Counter()
             async let outcome = onThread {
                 let runs = mode == .common ? RunLoop.Mode.default : mode
                 let keeper = RunLoopTarget.current(mode: runs).makeSignal {}
                 defer { keeper.cancel() }
-                handover.give(.current)
+                handover.pass(.current)
                 let isSame = handover.target(mode: mode)?.isSame(as: .currentRunLoop(mode: mode)) == true
-                isReady.open()
-                while !isDone.isOpen { _ = Self.runOnce(runs) }
+                isReady.set()
+                while !isDone.isSet { _ = Self.runOnce(runs) }
                 return isSame
             }
-            await until { isReady.isOpen }
+            await until { isReady.isSet }
             let target = handover.target(mode: mode)
             let cancelled = target?.makeSignal { kept.add() }
             cancelled?.signal()
             cancelled?.cancel()
             let signal = target?.makeSignal {
                 count.add()
-                if count.value == 2 { isDone.open() }
+                if count.value == 2 { isDone.set() }
             }
-            signal?.signal()  // before it has arrived
+            signal?.signal()  // before the source is on the loop
             await until { count.value == 1 }
             signal?.signal()
             #expect(await outcome)
@@ -235,40 +235,40 @@ extension EventLoopsTests {
             signal?.cancel()
         }
 
-        @Test func noRingOfAnyThreadIsLost() async {
+        @Test func noSignalOfAnyThreadIsLost() async {
             let made = Counter()
             let seen = Counter()
-            let isReady = Gate()
-            let isDone = Gate()
+            let isReady = Flag()
+            let isDone = Flag()
             let signal = Locked<(any DeliverySignal)?>(nil)
             async let ran: Void = onThread {
                 signal.withLock {
                     $0 = RunLoopTarget.current().makeSignal { while seen.value < made.value { seen.add() } }
                 }
-                isReady.open()
-                while !isDone.isOpen, Self.runOnce() {}
+                isReady.set()
+                while !isDone.isSet, Self.runOnce() {}
             }
-            await until { isReady.isOpen }
-            let bell = signal.withLock { $0 }
+            await until { isReady.isSet }
+            let sender = signal.withLock { $0 }
             await withTaskGroup { group in
                 for _ in 0..<2 {
                     group.addTask {
                         await onThread {
                             for _ in 0..<2000 {
                                 made.add()
-                                bell?.signal()
+                                sender?.signal()
                             }
                         }
                     }
                 }
             }
             await until { seen.value == 4000 }
-            isDone.open()
-            bell?.cancel()
+            isDone.set()
+            sender?.cancel()
             await ran
         }
 
-        @Test func knowsTheSamePlaceAgain() async {
+        @Test func equalTargetsAreRecognized() async {
             let handover = Handover()
             let own = await onThread {
                 let target = RunLoopTarget.current()

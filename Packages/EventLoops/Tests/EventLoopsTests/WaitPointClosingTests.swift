@@ -34,12 +34,12 @@ extension EventLoopsTests {
             point.close(half)
             #expect(fcntl(pair.near, F_GETFD) >= 0)
             point.leave(half)
-            #expect(SocketPair.look(at: pair.far) == .end)
+            #expect(SocketPair.tryRead(pair.far) == .end)
         }
 
-        /// Who is inside × in which order the halves close: the descriptor goes with the last one out.
+        /// Each combination of calls inside and order of closing: the last call to leave closes the descriptor.
         @Test(arguments: [[], [.reader], [.writer], [.reader, .writer]] as [[WaitPoint.Half]])
-        func theLastOneOutClosesTheDescriptor(inside: [WaitPoint.Half]) throws {
+        func theLastCallToLeaveClosesTheDescriptor(inside: [WaitPoint.Half]) throws {
             for closing in [[.reader, .writer], [.writer, .reader], [nil]] as [[WaitPoint.Half?]] {
                 let pair = try SocketPair()
                 let point = WaitPoint(descriptor: pair.near, ownership: .owned)
@@ -55,11 +55,11 @@ extension EventLoopsTests {
                     point.leave(half)
                 }
                 #expect(fcntl(pair.near, F_GETFD) < 0)
-                #expect(SocketPair.look(at: pair.far) == .end)
+                #expect(SocketPair.tryRead(pair.far) == .end)
             }
         }
 
-        @Test func aUserBesideTheHalvesKeepsTheDescriptor() throws {
+        @Test func anIndependentUserKeepsTheDescriptorOpen() throws {
             let pair = try SocketPair()
             let point = WaitPoint(descriptor: pair.near, ownership: .owned)
             point.withDescriptor { descriptor in
@@ -81,7 +81,7 @@ extension EventLoopsTests {
             SocketPair.send(9, to: pair.far)
             #expect(await reading == .byte(9))
             point.close(.reader)
-            #expect(SocketPair.look(at: pair.far) == .end)
+            #expect(SocketPair.tryRead(pair.far) == .end)
         }
 
         @Test func wakesATaskThatWaits() async throws {
@@ -92,7 +92,7 @@ extension EventLoopsTests {
             point.close(.reader)
             #expect(await reading == .woken(.closed))
             point.close()
-            #expect(SocketPair.look(at: pair.far) == .end)
+            #expect(SocketPair.tryRead(pair.far) == .end)
         }
 
         @Test(arguments: [DescriptorOwnership.owned, .borrowed])
@@ -102,7 +102,7 @@ extension EventLoopsTests {
             async let reading = onThread { point.blockForByte() }
             await until { point.isReaderParked }
             point.close()
-            // An owned socket is shut down first, and then the thread may find the end before it finds the closing.
+            // An owned socket is shut down first, so the thread may see the end before it sees that the half is closed.
             let outcome = await reading
             #expect(outcome == .woken(.closed) || (ownership == .owned && outcome == .end))
             #expect((fcntl(pair.near, F_GETFD) >= 0) == (ownership == .borrowed))
@@ -117,7 +117,7 @@ extension EventLoopsTests {
                 await until { point.isInside(.reader) }
                 point.close()
                 #expect(await reading == .woken(.closed))
-                #expect(SocketPair.look(at: pair.far) == .end)
+                #expect(SocketPair.tryRead(pair.far) == .end)
             }
         }
 
@@ -129,23 +129,23 @@ extension EventLoopsTests {
             await until { point.isReaderParked }
             point.close()
             #expect(await reading == .woken(.closed))
-            #expect(SocketPair.look(at: pair.far) == .nothing)
-            #expect(SocketPair.send(1, to: pair.near) && SocketPair.look(at: pair.far) == .byte(1))
-            #expect(SocketPair.send(2, to: pair.far) && SocketPair.look(at: pair.near) == .byte(2))
+            #expect(SocketPair.tryRead(pair.far) == .nothing)
+            #expect(SocketPair.send(1, to: pair.near) && SocketPair.tryRead(pair.far) == .byte(1))
+            #expect(SocketPair.send(2, to: pair.far) && SocketPair.tryRead(pair.near) == .byte(2))
         }
 
         @Test(.timeLimit(.minutes(1)))
-        func aBorrowedDescriptorsNumberMayBeUsedAgainAtOnce() async throws {
-            let lent = try SocketPair()
-            let old = WaitPoint(descriptor: lent.near, ownership: .borrowed)
+        func theNumberOfABorrowedDescriptorMayBeReusedAtOnce() async throws {
+            let borrowed = try SocketPair()
+            let old = WaitPoint(descriptor: borrowed.near, ownership: .borrowed)
             #expect(old.watch(.reader, for: .readable, with: CountingWatcher()) == nil)
-            #expect(old.enter(.writer) == .entered)  // a call that is not quite over
+            #expect(old.enter(.writer) == .entered)  // a call that has not quite ended
             old.close()
 
             let next = try SocketPair()
-            #expect(dup2(next.near, lent.near) == lent.near)
+            #expect(dup2(next.near, borrowed.near) == borrowed.near)
             close(next.near)
-            let new = WaitPoint(descriptor: lent.near, ownership: .owned)
+            let new = WaitPoint(descriptor: borrowed.near, ownership: .owned)
             let watcher = CountingWatcher()
             #expect(new.watch(.reader, for: .readable, with: watcher) == nil)
             old.leave(.writer)
@@ -154,7 +154,7 @@ extension EventLoopsTests {
             new.close()
         }
 
-        @Test func theLoopLetsGoOfAClosedPoint() async throws {
+        @Test func theLoopReleasesAClosedPoint() async throws {
             let pair = try SocketPair()
             weak var point: WaitPoint?
             do {
@@ -165,7 +165,7 @@ extension EventLoopsTests {
             }
             await until { point == nil }
 
-            do {  // and when it is the loop's own thread that closes
+            do {  // also if the loop's own thread closes it
                 let pair = try SocketPair()
                 await withNetworkExecutor {
                     let strong = WaitPoint(descriptor: pair.near, ownership: .owned)
@@ -176,39 +176,39 @@ extension EventLoopsTests {
             await turns(of: .shared)
         }
 
-        /// A user that comes just too late is last out as well as the one before it; only one of them may finish. (A second
-        /// time would give back the loop's hold on the point twice.)
+        /// A user that enters too late is the last one to leave, a second time; only one of them may finish. (Otherwise the loop's
+        /// reference to the point would be released twice.)
         @Test func usingTheDescriptorRacesWithClosing() async throws {
             for _ in 0..<1000 {
                 let pair = try SocketPair()
                 let point = WaitPoint(descriptor: pair.near, ownership: .owned)
                 while point.watch(.reader, for: .readable, with: CountingWatcher()) == .ready {}
-                let isRunning = Gate()
+                let isRunning = Flag()
                 async let user = Task.detached {
                     var wrong = 0
-                    isRunning.open()
+                    isRunning.set()
                     while let code = point.withDescriptor({ fcntl($0, F_GETFD) }) { wrong += code < 0 ? 1 : 0 }
                     for _ in 0..<200 { wrong += point.whileOpen {} == nil ? 0 : 1 }
                     return wrong
                 }.value
-                while !isRunning.isOpen { await Task.yield() }
+                while !isRunning.isSet { await Task.yield() }
                 point.close(.writer)
                 point.close(.reader)
                 #expect(await user == 0)
-                #expect(SocketPair.look(at: pair.far) == .end)
+                #expect(SocketPair.tryRead(pair.far) == .end)
             }
             await turns(of: .shared)
         }
 
-        /// Everybody waits while it closes, and the number is taken again at once: nobody may read the stranger's byte, and
-        /// the stranger's descriptor must survive.
-        @Test(arguments: 0..<3) func closesOnceHoweverManyAreInside(way: Int) async throws {
+        /// A call waits while the point closes, and the descriptor's number is reused at once: no call may read the other socket's
+        /// byte, and its descriptor must stay open.
+        @Test(arguments: 0..<3) func closesOnceWhileACallIsInside(style: Int) async throws {
             let before = try await settledDescriptorCount()
             for round in 0..<1500 {
                 let pair = try SocketPair()
                 let point = WaitPoint(descriptor: pair.near, ownership: .owned)
                 async let reading: Reading = {
-                    switch way {
+                    switch style {
                     case 0: await point.readByte()
                     case 1: await onThread { point.blockForByte() }
                     default: await onThread { point.receiveByte() }
@@ -216,35 +216,35 @@ extension EventLoopsTests {
                 }()
                 if round % 3 == 0 { await until { point.isInside(.reader) } }
                 if round % 3 == 1 { await Task.yield() }
-                async let other: Void = Task.detached { point.close(.reader) }.value
+                async let closing: Void = Task.detached { point.close(.reader) }.value
                 point.close()
-                let stranger = try SocketPair()
-                SocketPair.send(99, to: stranger.far)
+                let other = try SocketPair()
+                SocketPair.send(99, to: other.far)
                 let outcome = await reading
-                await other
+                await closing
                 #expect(outcome == .woken(.closed) || outcome == .end)
-                #expect(SocketPair.look(at: stranger.near) == .byte(99))
-                #expect(SocketPair.look(at: pair.far) == .end)
-                #expect(Glibc.close(stranger.near) == 0)
+                #expect(SocketPair.tryRead(other.near) == .byte(99))
+                #expect(SocketPair.tryRead(pair.far) == .end)
+                #expect(Glibc.close(other.near) == 0)
             }
             // Eventfds of the pool of parkers: one for each thread that ever blocked at the same time.
             #expect(try descriptorCount() <= before + 2)
         }
 
-        /// The point is closed between the registration's look at it and the call to epoll. Afterwards the lender may close the
-        /// descriptor, so nothing of it may stay registered.
-        @Test func closingWhileItIsRegisteredTakesTheRegistrationBack() async throws {
+        /// The point is closed after the registration has checked it and before it calls epoll. Afterwards the owner may close the
+        /// descriptor, so it must not remain registered.
+        @Test func closingDuringARegistrationRemovesIt() async throws {
             let loop = EventLoop.forTest("lender")
             defer { loop.shutdown() }
             let pair = try SocketPair()
             defer { close(pair.near) }
             let point = WaitPoint(descriptor: pair.near, ownership: .borrowed, loop: loop)
-            let hasClosed = Gate()
+            let hasClosed = Flag()
             let failure = loop.registering.withLock { _ in
-                // As a registration that has just found the point open.
+                // Like a registration that has just found the point open.
                 Thread.detachNewThread {
                     point.close()
-                    hasClosed.open()
+                    hasClosed.set()
                 }
                 while !point.isClosed(.reader) { sched_yield() }
                 let failure = loop.register(point, descriptor: pair.near)
@@ -252,11 +252,11 @@ extension EventLoopsTests {
                 return failure
             }
             #expect(failure == nil)
-            await until { hasClosed.isOpen }
+            await until { hasClosed.isSet }
             let other = WaitPoint(descriptor: pair.near, ownership: .borrowed, loop: loop)
             #expect(await other.readByte(until: .now) == .woken(.timedOut))
             #expect(
-                other.watched.load(ordering: .acquiring) == pair.near, "its number is free for another's registration")
+                other.watched.load(ordering: .acquiring) == pair.near, "its number can be registered again")
             other.close()
         }
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import EventLoops
 
 extension EventLoopsTests {
-    /// What a point is: its descriptor, its ownership, its signals.
+    /// The descriptor, the ownership and the signals of a point.
     @Suite struct WaitPointTests {
         @Test func signalsWakeAPointWithoutADescriptor() async {
             let point = WaitPoint()
@@ -36,7 +36,7 @@ extension EventLoopsTests {
             #expect(point.descriptor == pair.near && point.ownership == .owned)
         }
 
-        @Test func whoWaitsAlreadyIsWokenByTheDescriptor() async throws {
+        @Test func attachingADescriptorWakesAWaitingCall() async throws {
             let pair = try SocketPair()
             let point = WaitPoint()
             async let reading = point.readByte()
@@ -47,58 +47,58 @@ extension EventLoopsTests {
             point.close()
         }
 
-        @Test func aDescriptorThatComesAfterClosingIsClosedIfOwned() throws {
+        @Test func aDescriptorAttachedAfterClosingIsClosedIfOwned() throws {
             let pair = try SocketPair()
             let point = WaitPoint()
             point.close()
             point.attach(pair.near, ownership: .owned)
-            #expect(SocketPair.look(at: pair.far) == .end)
-            #expect(point.descriptor == -1, "the number may be a stranger's by now")
+            #expect(SocketPair.tryRead(pair.far) == .end)
+            #expect(point.descriptor == -1, "the number may have been reused")
         }
 
-        @Test func aDescriptorThatComesAfterClosingIsLeftAloneIfBorrowed() throws {
+        @Test func aDescriptorAttachedAfterClosingStaysOpenIfBorrowed() throws {
             let pair = try SocketPair()
             defer { close(pair.near) }
             let point = WaitPoint()
             point.close()
             point.attach(pair.near, ownership: .borrowed)
-            #expect(SocketPair.look(at: pair.far) == .nothing)
+            #expect(SocketPair.tryRead(pair.far) == .nothing)
         }
 
-        /// The caller was inside before the close and may go into `recv` with what it finds afterwards.
-        @Test func aDescriptorThatComesAfterItsReaderClosedDoesNotBlockTheReaderInside() throws {
+        /// The call was inside before the close, and may call `recv` with the descriptor that is attached afterwards.
+        @Test func aDescriptorAttachedAfterItsReaderClosedDoesNotBlockTheReaderInside() throws {
             let pair = try SocketPair()
             let point = WaitPoint()
             #expect(point.enter(.reader) == .entered)
             point.close(.reader)
             point.attach(pair.near, ownership: .owned)
-            #expect(SocketPair.look(at: point.descriptor) == .end)  // shut down: a blocking recv would return as well
+            #expect(SocketPair.tryRead(point.descriptor) == .end)  // shut down: a blocking recv would return, too
             point.leave(.reader)
             point.close()
-            #expect(SocketPair.look(at: pair.far) == .end)
+            #expect(SocketPair.tryRead(pair.far) == .end)
         }
 
-        /// The descriptor is neither shown to the one inside nor closed a second time when it leaves.
-        @Test func aDescriptorThatComesAfterBothClosedIsNotSeenInside() throws {
+        /// The descriptor is neither visible to the call inside nor closed a second time when the call leaves.
+        @Test func aDescriptorAttachedAfterBothClosedIsNotVisibleInside() throws {
             let pair = try SocketPair()
             let point = WaitPoint()
             #expect(point.enter(.reader) == .entered)
             point.close()
             point.attach(pair.near, ownership: .owned)
             #expect(point.descriptor == -1)
-            let stranger = dup(0)  // takes the number, most likely
-            defer { close(stranger) }
+            let other = dup(0)  // most likely reuses the number
+            defer { close(other) }
             point.leave(.reader)
-            #expect(fcntl(stranger, F_GETFD) >= 0)
+            #expect(fcntl(other, F_GETFD) >= 0)
         }
 
         @Test func aPointThatWasNeverWatchedClosesWithItsLastReference() throws {
             let pair = try SocketPair()
             do { _ = WaitPoint(descriptor: pair.near, ownership: .owned) }
-            #expect(SocketPair.look(at: pair.far) == .end)
+            #expect(SocketPair.tryRead(pair.far) == .end)
         }
 
-        @Test func ownershipCanBeChangedAndGoneBackOn() throws {
+        @Test func ownershipCanBeChangedAndRestored() throws {
             let pair = try SocketPair()
             let point = WaitPoint(descriptor: pair.near, ownership: .owned)
             point.setOwnership(false)
@@ -107,11 +107,11 @@ extension EventLoopsTests {
             #expect(point.ownership == .owned)
             point.setOwnership(false)
             point.close()
-            #expect(SocketPair.look(at: pair.far) == .nothing)
+            #expect(SocketPair.tryRead(pair.far) == .nothing)
             close(pair.near)
         }
 
-        @Test func aDetachedDescriptorLivesOn() async throws {
+        @Test func aDetachedDescriptorStaysOpen() async throws {
             let pair = try SocketPair()
             let point = WaitPoint(descriptor: pair.near, ownership: .owned)
             SocketPair.send(1, to: pair.far)
@@ -119,11 +119,11 @@ extension EventLoopsTests {
             _ = await point.readByte(until: .now)  // watched now
             #expect(point.detach() == pair.near)
             #expect(point.isClosed(.reader) && point.isClosed(.writer))
-            #expect(SocketPair.look(at: pair.far) == .nothing)
-            #expect(SocketPair.send(2, to: pair.far) && SocketPair.look(at: pair.near) == .byte(2))
+            #expect(SocketPair.tryRead(pair.far) == .nothing)
+            #expect(SocketPair.send(2, to: pair.far) && SocketPair.tryRead(pair.near) == .byte(2))
             #expect(point.detach() == -1)
 
-            let next = WaitPoint(descriptor: pair.near, ownership: .owned)  // and can be watched again
+            let next = WaitPoint(descriptor: pair.near, ownership: .owned)  // can be watched again
             async let reading = next.readByte()
             await until { next.isReaderParked }
             SocketPair.send(3, to: pair.far)
@@ -143,7 +143,7 @@ extension EventLoopsTests {
             point.close()
         }
 
-        /// The point itself, and nothing else before a wait has a deadline.
+        /// A point allocates nothing more before a wait has a deadline.
         @Test func takesLittleMemory() throws {
             let point = WaitPoint()
             // Not in Swift's Glibc module.
@@ -151,9 +151,9 @@ extension EventLoopsTests {
             let measure = unsafeBitCast(try #require(dlsym(nil, "malloc_usable_size")), to: Measure.self)
             func size(_ object: AnyObject) -> Int { measure(Unmanaged.passUnretained(object).toOpaque()) }
             #expect(size(point) <= 88)
-            let alarms = point.alarmSlot.alarms
-            #expect(alarms == nil)
-            #expect(size(WaitAlarms()) <= 40)
+            let deadlines = point.deadlineSlot.deadlines
+            #expect(deadlines == nil)
+            #expect(size(WaitDeadlines()) <= 40)
         }
     }
 }

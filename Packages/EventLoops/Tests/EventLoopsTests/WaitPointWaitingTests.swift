@@ -40,7 +40,7 @@ extension EventLoopsTests {
             point.close()
         }
 
-        /// As a TLS read does when it must write first.
+        /// As in a TLS read that must write first.
         @Test func theReaderMayWaitForWritable() async throws {
             let pair = try SocketPair()
             let point = WaitPoint(descriptor: pair.near, ownership: .owned)
@@ -91,7 +91,7 @@ extension EventLoopsTests {
             point.close()
         }
 
-        /// 20,000 cancels race with the byte and with the parking: whatever wins, the byte is read exactly once.
+        /// 20,000 cancellations race with the byte and with the parking: in any case the byte is read exactly once.
         @Test(arguments: [true, false]) func aCancelledReadConsumesNothing(onLoop: Bool) async throws {
             let before = try await settledDescriptorCount()
             let pair = try SocketPair()
@@ -134,7 +134,7 @@ extension EventLoopsTests {
             #expect(await point.readByte(until: .now - .seconds(1)) == .woken(.timedOut))
             #expect(await onThread { point.blockForByte(until: .now + .milliseconds(5)) } == .woken(.timedOut))
             SocketPair.send(1, to: pair.far)
-            #expect(await point.readByte(until: deadline) == .byte(1), "what is there needs no waiting")
+            #expect(await point.readByte(until: deadline) == .byte(1), "available bytes need no wait")
             point.close()
         }
 
@@ -174,7 +174,7 @@ extension EventLoopsTests {
             #expect(await writer == .closed)
         }
 
-        /// The timer stands at the first deadline; when it rings there it moves on to the second.
+        /// The timer is set for the first deadline. When it fires, it is set for the second one.
         @Test func aLaterDeadlineOutlivesTheTimerOfAnEarlierOne() async throws {
             let point = WaitPoint()
             async let first = point.readerWait(for: .readable, until: .now + .milliseconds(20))
@@ -187,8 +187,8 @@ extension EventLoopsTests {
             #expect(wake == .timedOut && Moment.now >= deadline)
         }
 
-        @Test func aPointThatGoesTakesItsTimersAlong() async throws {
-            let loop = EventLoop.forTest("alarms")
+        @Test func aReleasedPointCancelsItsTimers() async throws {
+            let loop = EventLoop.forTest("deadlines")
             defer { loop.shutdown() }
             weak var weakly: WaitPoint?
             do {
@@ -203,7 +203,7 @@ extension EventLoopsTests {
             #expect(await timerCount(loop) == 0)
         }
 
-        @Test func plainFilesAreAlwaysReady() async throws {
+        @Test func regularFilesAreAlwaysReady() async throws {
             let path = NSTemporaryDirectory() + "waitpoint-\(UUID().uuidString)"
             #expect(FileManager.default.createFile(atPath: path, contents: nil))
             defer { try? FileManager.default.removeItem(atPath: path) }
@@ -220,7 +220,7 @@ extension EventLoopsTests {
             point.close()
         }
 
-        @Test func whatCannotBeWatchedIsSaid() async {
+        @Test func aDescriptorThatCannotBeWatchedIsReported() async {
             let point = WaitPoint(descriptor: 1_000_000, ownership: .borrowed)
             #expect(await point.readerWait(for: .readable, until: nil) == .failed(EBADF))
             #expect(await point.writerWait(for: .writable, until: nil) == .failed(EBADF))
@@ -243,13 +243,13 @@ extension EventLoopsTests {
                 #expect(await wake == .ready)
                 first.close()
                 SocketPair.send(5, to: pair.far)
-                #expect(await second.readByte() == .byte(5), "the other's end does not end this one")
+                #expect(await second.readByte() == .byte(5), "closing one point does not affect the other")
                 second.close()
             }
             #expect(try descriptorCount() == before)
         }
 
-        @Test func aPointAtRestIsNotWatchedUntilSomebodyWaitsAgain() async throws {
+        @Test func aPointAtRestIsNotWatchedUntilTheNextWait() async throws {
             let loop = EventLoop.forTest("rest")
             defer { loop.shutdown() }
             let pair = try SocketPair()
@@ -271,7 +271,7 @@ extension EventLoopsTests {
             point.close()
         }
 
-        @Test func aWatcherFiresOnceAndCanBeTakenBack() async throws {
+        @Test func aWatcherFiresOnceAndCanBeWithdrawn() async throws {
             let pair = try SocketPair()
             let point = WaitPoint(descriptor: pair.near, ownership: .owned)
             let watcher = CountingWatcher()
@@ -283,14 +283,14 @@ extension EventLoopsTests {
             #expect(wake == nil)
             SocketPair.send(1, to: pair.far)
             await until { watcher.count == 1 }
-            #expect(SocketPair.look(at: pair.near) == .byte(1))
+            #expect(SocketPair.tryRead(pair.near) == .byte(1))
             while let wake = point.watch(.reader, for: .readable, with: watcher) { #expect(wake == .ready) }
             point.close()
             #expect(watcher.count == 2)
             #expect(point.watch(.reader, for: .readable, with: watcher) == .closed)
         }
 
-        /// A watcher's look used the latch that closing had left; the task must not wait for another.
+        /// A watcher has consumed the latched edge of the close; the task must not wait for another edge.
         @Test(.timeLimit(.minutes(1))) func aTaskDoesNotParkOnAClosedHalf() async {
             let point = WaitPoint()
             #expect(point.enter(.reader) == .entered)
@@ -301,7 +301,7 @@ extension EventLoopsTests {
             #expect(await onThread { point.block(.reader, for: .readable, until: nil) } == .closed)
         }
 
-        @Test(.timeLimit(.minutes(1))) func waitingForNothingInParticularCanBeEnded() async {
+        @Test(.timeLimit(.minutes(1))) func aWaitForAnEmptyInterestCanBeCancelled() async {
             let point = WaitPoint()
             let task = Task { await point.readerWait(for: [], until: nil) }
             await until { point.isReaderParked }

@@ -10,10 +10,10 @@ extension EventLoopsTests {
             case signalRead, signalWrite, signalBoth, parkForRead, parkForWrite, parkForAny, unpark, drain, withdrawRead
         }
 
-        /// Testing's macros want something that can be copied.
-        private final class Place: Sendable {
+        /// A waiter in an object, because the macros of Testing require copyable values.
+        private final class Slot: Sendable {
             let waiter = Waiter()
-            let news = Atomic<Int>(0)
+            let events = Atomic<Int>(0)
             let isDone = Atomic<Bool>(false)
             var isParked: Bool { waiter.isParked }
             var isDrained: Bool { waiter.isDrained }
@@ -27,7 +27,7 @@ extension EventLoopsTests {
             @discardableResult func unpark(_ watcher: Watcher) -> Bool { waiter.unpark(watcher) }
         }
 
-        /// What a waiter must do, said without atomics.
+        /// The behaviour of a waiter, without atomics.
         private struct Model {
             var latched: Interest = []
             var parked: Interest?
@@ -67,44 +67,44 @@ extension EventLoopsTests {
         }
 
         private func check(_ steps: [Step]) {
-            let place = Place()
+            let slot = Slot()
             let watcher = CountingWatcher()
             var model = Model()
             for step in steps {
                 switch step {
                 case .signalRead:
-                    place.signal(.readable)
+                    slot.signal(.readable)
                     model.signal(.readable)
                 case .signalWrite:
-                    place.signal(.writable)
+                    slot.signal(.writable)
                     model.signal(.writable)
                 case .signalBoth:
-                    place.signal([.readable, .writable])
+                    slot.signal([.readable, .writable])
                     model.signal([.readable, .writable])
                 case .parkForRead:
-                    #expect(place.park(watcher, for: .readable) == model.park(.readable), "\(steps)")
+                    #expect(slot.park(watcher, for: .readable) == model.park(.readable), "\(steps)")
                 case .parkForWrite:
-                    #expect(place.park(watcher, for: .writable) == model.park(.writable), "\(steps)")
+                    #expect(slot.park(watcher, for: .writable) == model.park(.writable), "\(steps)")
                 case .parkForAny:
-                    #expect(place.park(watcher, for: []) == model.park([.readable, .writable]), "\(steps)")
-                case .unpark: #expect(place.unpark(watcher) == model.unpark(), "\(steps)")
+                    #expect(slot.park(watcher, for: []) == model.park([.readable, .writable]), "\(steps)")
+                case .unpark: #expect(slot.unpark(watcher) == model.unpark(), "\(steps)")
                 case .drain:
-                    place.noteDrained()
+                    slot.noteDrained()
                     model.drain()
                 case .withdrawRead:
-                    place.withdraw(.readable)
+                    slot.withdraw(.readable)
                     model.withdraw(.readable)
                 }
-                #expect(place.isDrained == model.isDrained, "\(steps)")
+                #expect(slot.isDrained == model.isDrained, "\(steps)")
                 #expect(watcher.count == model.fired, "\(steps)")
-                #expect(place.isParked == (model.parked != nil), "\(steps)")
+                #expect(slot.isParked == (model.parked != nil), "\(steps)")
                 if model.parked == nil {
-                    #expect(place.hasRoom(for: .readable) == !model.latched.contains(.readable), "\(steps)")
+                    #expect(slot.hasRoom(for: .readable) == !model.latched.contains(.readable), "\(steps)")
                 }
             }
         }
 
-        @Test func doesAsItsModelInEverySequenceOfFourSteps() {
+        @Test func behavesLikeItsModelInEverySequenceOfFourSteps() {
             for first in Step.allCases {
                 for second in Step.allCases {
                     for third in Step.allCases {
@@ -114,87 +114,87 @@ extension EventLoopsTests {
             }
         }
 
-        @Test func anotherWatcherCannotTakeThePlaceNorTheOneThatWaits() {
-            let place = Place()
+        @Test func anotherWatcherCanNeitherParkNorRemoveTheParkedOne() {
+            let slot = Slot()
             let first = CountingWatcher()
             let second = CountingWatcher()
-            #expect(place.park(first, for: .readable) == .parked)
-            #expect(place.park(second, for: .readable) == .busy)
-            #expect(!place.unpark(second))
-            place.signal(.readable)
+            #expect(slot.park(first, for: .readable) == .parked)
+            #expect(slot.park(second, for: .readable) == .busy)
+            #expect(!slot.unpark(second))
+            slot.signal(.readable)
             #expect(first.count == 1 && second.count == 0)
         }
 
         @Test func bitsWithoutAMeaningAreNotStored() {
-            let place = Place()
+            let slot = Slot()
             let watcher = CountingWatcher()
-            place.signal(Interest(rawValue: ~3))
-            #expect(place.park(watcher, for: Interest(rawValue: ~3 | 1)) == .parked)
-            place.signal(.readable)
+            slot.signal(Interest(rawValue: ~3))
+            #expect(slot.park(watcher, for: Interest(rawValue: ~3 | 1)) == .parked)
+            slot.signal(.readable)
             #expect(watcher.count == 1)
         }
 
-        @Test func letsGoOfWatchersHoweverTheirWaitEnds() {
-            enum Ending: CaseIterable { case signalled, takenBack, refused, dropped }
+        @Test func releasesWatchersHoweverTheirWaitEnds() {
+            enum Ending: CaseIterable { case signalled, withdrawn, refused, dropped }
             for ending in Ending.allCases {
                 weak var watcher: CountingWatcher?
                 do {
-                    let place = Place()
+                    let slot = Slot()
                     let strong = CountingWatcher()
                     watcher = strong
-                    if ending == .refused { place.signal(.readable) }
-                    _ = place.park(strong, for: .readable)
-                    if ending == .signalled { place.signal(.readable) }
-                    if ending == .takenBack { place.unpark(strong) }
+                    if ending == .refused { slot.signal(.readable) }
+                    _ = slot.park(strong, for: .readable)
+                    if ending == .signalled { slot.signal(.readable) }
+                    if ending == .withdrawn { slot.unpark(strong) }
                 }
                 #expect(watcher == nil, "\(ending)")
             }
         }
 
         @Test func wakesATask() async {
-            let place = Place()
+            let slot = Slot()
             let task = Task {
                 await withUnsafeContinuation { continuation in
-                    if place.waiter.park(continuation, for: .writable) != .parked { continuation.resume() }
+                    if slot.waiter.park(continuation, for: .writable) != .parked { continuation.resume() }
                 }
             }
-            await until { place.isParked }
-            place.signal(.readable)  // not what it waits for
-            #expect(place.isParked)
-            place.signal(.writable)
+            await until { slot.isParked }
+            slot.signal(.readable)  // the task waits for another edge
+            #expect(slot.isParked)
+            slot.signal(.writable)
             await task.value
-            #expect(!place.isParked)
+            #expect(!slot.isParked)
         }
 
-        /// Two threads make news and signal; a third takes it and parks when there is none. A lost wakeup stops it.
+        /// Two threads produce events and signal; a third consumes them and parks when there are none. A lost wakeup stops it.
         @Test func losesNoWakeupBetweenThreads() async {
-            final class Bell: Watcher, @unchecked Sendable {
+            final class Wakeup: Watcher, @unchecked Sendable {
                 // Only a semaphore, which is thread-safe.
                 let semaphore = DispatchSemaphore(value: 0)
                 override func fire() { semaphore.signal() }
             }
             let rounds = 50_000
-            let place = Place()
+            let slot = Slot()
             async let first: Void = onThread {
                 for _ in 0..<rounds {
-                    place.news.wrappingAdd(1, ordering: .acquiringAndReleasing)
-                    place.signal(.readable)
+                    slot.events.wrappingAdd(1, ordering: .acquiringAndReleasing)
+                    slot.signal(.readable)
                 }
             }
             async let second: Void = onThread {
                 for _ in 0..<rounds {
-                    place.news.wrappingAdd(1, ordering: .acquiringAndReleasing)
-                    place.signal([.readable, .writable])
+                    slot.events.wrappingAdd(1, ordering: .acquiringAndReleasing)
+                    slot.signal([.readable, .writable])
                 }
             }
             async let taken: Int = onThread {
-                let bell = Bell()
+                let wakeup = Wakeup()
                 var taken = 0
                 while taken < 2 * rounds {
-                    taken += place.news.exchange(0, ordering: .acquiringAndReleasing)
+                    taken += slot.events.exchange(0, ordering: .acquiringAndReleasing)
                     if taken == 2 * rounds { break }
-                    guard place.park(bell, for: .readable) == .parked else { continue }
-                    guard bell.semaphore.wait(timeout: .now() + 60) == .success else { return taken }
+                    guard slot.park(wakeup, for: .readable) == .parked else { continue }
+                    guard wakeup.semaphore.wait(timeout: .now() + 60) == .success else { return taken }
                 }
                 return taken
             }
@@ -202,29 +202,189 @@ extension EventLoopsTests {
             #expect(await taken == 2 * rounds)
         }
 
-        /// A watcher is either taken back or fires, never both and never neither.
-        @Test func takingBackRacesWithSignalling() async {
-            let place = Place()
+        /// A watcher is either withdrawn or fires: never both, and never neither.
+        @Test func withdrawingRacesWithSignalling() async {
+            let slot = Slot()
             async let signals: Void = onThread {
-                while !place.isDone.load(ordering: .acquiring) { place.signal(.readable) }
+                while !slot.isDone.load(ordering: .acquiring) { slot.signal(.readable) }
             }
             async let wrong: Int = onThread {
                 var wrong = 0
                 for _ in 0..<50_000 {
                     let watcher = CountingWatcher()
-                    guard place.park(watcher, for: .readable) == .parked else { continue }
-                    if place.unpark(watcher) {
+                    guard slot.park(watcher, for: .readable) == .parked else { continue }
+                    if slot.unpark(watcher) {
                         wrong += watcher.count
                     } else {
-                        while watcher.count == 0 {}  // taken out of the word: it fires in a moment
+                        while watcher.count == 0 {}  // removed from the word: it is about to fire
                         wrong += watcher.count - 1
                     }
                 }
-                place.isDone.store(true, ordering: .releasing)
+                slot.isDone.store(true, ordering: .releasing)
                 return wrong
             }
             #expect(await wrong == 0)
             await signals
+        }
+    }
+}
+
+extension EventLoopsTests {
+    /// Compares a waiter with its specification: both give the same results after any sequence of calls.
+    ///
+    /// Method. Every state of the specification is reached by its shortest sequence of calls, followed by every sequence of three
+    /// calls. After each call, everything that can be observed is compared. A waiter with a fault in one of its transitions differs
+    /// from the specification within two calls of that transition.
+    @Suite struct WaiterModelTests {
+        /// The two watchers that may wait.
+        enum Name: Int, CaseIterable {
+            case first, second
+        }
+
+        enum Call: Hashable {
+            case signal(Interest)
+            case park(Name, Interest)
+            case unpark(Name)
+            case noteDrained
+
+            static let all: [Call] = [
+                .signal(.readable), .signal(.writable), .signal([.readable, .writable]), .park(.first, .readable),
+                .park(.first, .writable), .park(.first, [.readable, .writable]), .park(.first, []),
+                .park(.second, .readable), .unpark(.first), .unpark(.second), .noteDrained,
+            ]
+        }
+
+        /// The result of a call, and everything that can be observed afterwards.
+        struct Observation: Equatable {
+            var parking: Waiter.Parking?
+            var wasParked: Bool?
+            var fired = [0, 0]
+            var isRetained = [false, false]
+            var isParked = false
+            var isDrained = false
+            var hasRoom: [Bool] = []
+
+            static let interests: [Interest] = [.readable, .writable, [.readable, .writable]]
+        }
+
+        /// The behaviour of a waiter, without the technique of one atomic word.
+        struct Specification: Hashable {
+            struct Parked: Hashable {
+                var name: Name
+                var interest: Interest
+            }
+
+            /// The edges seen since the last wait.
+            var latched: Interest = []
+            /// Nothing has become readable since a read emptied the source, and nothing has waited.
+            var isDrained = false
+            var parked: Parked?
+            var fired = [0, 0]
+
+            mutating func perform(_ call: Call) -> Observation {
+                var observation = Observation()
+                switch call {
+                case .signal(let interest):
+                    if let waiting = parked {
+                        if waiting.interest.isDisjoint(with: interest) { break }
+                        parked = nil
+                        fired[waiting.name.rawValue] += 1
+                    } else {
+                        latched.formUnion(interest)
+                        if interest.contains(.readable) { isDrained = false }
+                    }
+                case .park(let name, let interest):
+                    guard parked == nil else {
+                        observation.parking = .busy
+                        break
+                    }
+                    let wanted = interest.isEmpty ? [.readable, .writable] : interest
+                    let isReady = !latched.isDisjoint(with: wanted)
+                    (latched, isDrained) = ([], false)
+                    parked = isReady ? nil : Parked(name: name, interest: wanted)
+                    observation.parking = isReady ? .ready : .parked
+                case .unpark(let name):
+                    observation.wasParked = parked?.name == name
+                    if parked?.name == name { parked = nil }
+                case .noteDrained:
+                    if parked == nil, !latched.contains(.readable) { isDrained = true }
+                }
+                observation.fired = fired
+                observation.isRetained = Name.allCases.map { $0 == parked?.name }
+                observation.isParked = parked != nil
+                observation.isDrained = isDrained
+                observation.hasRoom = Observation.interests.map { parked != nil || !latched.isSuperset(of: $0) }
+                return observation
+            }
+
+            /// The state without the counters.
+            var shape: Specification {
+                var shape = self
+                shape.fired = [0, 0]
+                return shape
+            }
+        }
+
+        /// A waiter and its watchers.
+        struct Subject: ~Copyable {
+            let waiter = Waiter()
+            var watchers = [CountingWatcher(), CountingWatcher()]
+
+            mutating func perform(_ call: Call) -> Observation {
+                var observation = Observation()
+                switch call {
+                case .signal(let interest): waiter.signal(interest)
+                case .park(let name, let interest):
+                    observation.parking = waiter.park(watchers[name.rawValue], for: interest)
+                case .unpark(let name): observation.wasParked = waiter.unpark(watchers[name.rawValue])
+                case .noteDrained: waiter.noteDrained()
+                }
+                observation.fired = watchers.map(\.count)
+                for index in watchers.indices {
+                    observation.isRetained[index] = !isKnownUniquelyReferenced(&watchers[index])
+                }
+                observation.isParked = waiter.isParked
+                observation.isDrained = waiter.isDrained
+                for interest in Observation.interests { observation.hasRoom.append(waiter.hasRoom(for: interest)) }
+                return observation
+            }
+        }
+
+        /// Performs the calls on both and returns the resulting state; nil after the first difference, which is reported.
+        private func compare(_ calls: [Call]) -> Specification? {
+            var specification = Specification()
+            var subject = Subject()
+            for (index, call) in calls.enumerated() {
+                let (expected, found) = (specification.perform(call), subject.perform(call))
+                if expected != found {
+                    Issue.record("\(calls[...index]): \(found), not \(expected)")
+                    return nil
+                }
+            }
+            return specification
+        }
+
+        @Test func aWaiterConformsToItsSpecification() {
+            var paths: [Specification: [Call]] = [Specification(): []]
+            var waiting: [[Call]] = [[]]
+            while let path = waiting.popLast() {
+                for call in Call.all {
+                    guard let state = compare(path + [call])?.shape else { return }
+                    if let known = paths[state], known.count <= path.count + 1 { continue }
+                    paths[state] = path + [call]
+                    waiting.append(path + [call])
+                }
+            }
+            // Six without a waiter, since drained excludes a readable edge; the first watcher may wait for three interests, the
+            // second for one.
+            #expect(paths.count == 6 + 3 + 1)
+            for path in paths.values {
+                for first in Call.all {
+                    for second in Call.all {
+                        for third in Call.all where compare(path + [first, second, third]) == nil { return }
+                    }
+                }
+            }
         }
     }
 }

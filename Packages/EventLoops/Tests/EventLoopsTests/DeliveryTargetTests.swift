@@ -4,47 +4,47 @@ import Testing
 @testable import EventLoops
 
 extension EventLoopsTests {
-    @Suite struct QueueTargetTests {
-        /// A target, and how to hold it up and let it go again.
-        enum Place: CaseIterable, Sendable { case queue, loop }
+    /// The targets of this module: a queue and an event loop.
+    @Suite struct DeliveryTargetTests {
+        enum Kind: CaseIterable, Sendable { case queue, loop }
 
-        private static let queue = DispatchQueue(label: "QueueTargetTests")
+        private static let queue = DispatchQueue(label: "DeliveryTargetTests")
 
-        private func target(_ place: Place) -> any DeliveryTarget {
-            place == .queue ? .queue(QueueTargetTests.queue) : .loop(.shared)
+        private func target(_ kind: Kind) -> any DeliveryTarget {
+            kind == .queue ? .queue(DeliveryTargetTests.queue) : .loop(.shared)
         }
 
-        private func hop(_ place: Place, _ body: @escaping @Sendable () -> Void) {
-            if place == .queue { QueueTargetTests.queue.async(execute: body) } else { EventLoop.shared.execute(body) }
+        private func hop(_ kind: Kind, _ body: @escaping @Sendable () -> Void) {
+            if kind == .queue { DeliveryTargetTests.queue.async(execute: body) } else { EventLoop.shared.execute(body) }
         }
 
-        /// Runs `body` on the target and returns when what it signalled there has been delivered.
-        private func onTarget(_ place: Place, _ body: @escaping @Sendable () -> Void) async {
+        /// Runs `body` on the target, and returns when the signals of `body` have been delivered.
+        private func onTarget(_ kind: Kind, _ body: @escaping @Sendable () -> Void) async {
             await withCheckedContinuation { continuation in
-                hop(place) {
+                hop(kind) {
                     body()
-                    hop(place) { continuation.resume() }
+                    hop(kind) { continuation.resume() }
                 }
             }
         }
 
-        @Test(arguments: Place.allCases) func ringsBeforeTheCallAreAnsweredTogether(place: Place) async {
+        @Test(arguments: Kind.allCases) func signalsBeforeTheCallAreCombined(kind: Kind) async {
             let count = Counter()
-            let signal = target(place).makeSignal { count.add() }
-            await onTarget(place) {
+            let signal = target(kind).makeSignal { count.add() }
+            await onTarget(kind) {
                 for _ in 0..<5 { signal.signal() }
                 if count.value != 0 { Issue.record("performed inside signal()") }
             }
             #expect(count.value == 1)
-            await onTarget(place) { signal.signal() }
+            await onTarget(kind) { signal.signal() }
             #expect(count.value == 2)
             signal.cancel()
         }
 
-        @Test(arguments: Place.allCases) func aRingDuringTheCallIsAnsweredByAnother(place: Place) async {
+        @Test(arguments: Kind.allCases) func aSignalDuringTheCallCausesAnotherCall(kind: Kind) async {
             let count = Counter()
             let own = Locked<(any DeliverySignal)?>(nil)
-            let signal = target(place).makeSignal {
+            let signal = target(kind).makeSignal {
                 count.add()
                 if count.value < 3 { own.withLock { $0 }?.signal() }
             }
@@ -55,10 +55,10 @@ extension EventLoopsTests {
             signal.cancel()
         }
 
-        @Test(arguments: Place.allCases) func noneComesAfterCancelling(place: Place) async {
+        @Test(arguments: Kind.allCases) func noCallFollowsCancelling(kind: Kind) async {
             let count = Counter()
-            let signal = target(place).makeSignal { count.add() }
-            await onTarget(place) {
+            let signal = target(kind).makeSignal { count.add() }
+            await onTarget(kind) {
                 signal.signal()
                 signal.cancel()
                 signal.signal()
@@ -66,23 +66,23 @@ extension EventLoopsTests {
             #expect(count.value == 0)
         }
 
-        @Test(arguments: Place.allCases) func cancellingLetsGoOfWhatWasToBePerformed(place: Place) {
+        @Test(arguments: Kind.allCases) func cancellingReleasesTheClosure(kind: Kind) {
             final class Client: Sendable { let signal = Locked<(any DeliverySignal)?>(nil) }
             weak var weakly: Client?
             do {
                 let client = Client()
                 weakly = client
-                let signal = target(place).makeSignal { _ = client }
-                client.signal.withLock { $0 = signal }  // a cycle, as clients have it
+                let signal = target(kind).makeSignal { _ = client }
+                client.signal.withLock { $0 = signal }  // a cycle, as clients make it
                 signal.cancel()
             }
             #expect(weakly == nil)
         }
 
-        @Test(arguments: Place.allCases) func noRingOfAnyThreadIsLost(place: Place) async {
+        @Test(arguments: Kind.allCases) func noSignalOfAnyThreadIsLost(kind: Kind) async {
             let made = Counter()
             let seen = Counter()
-            let signal = target(place).makeSignal { while seen.value < made.value { seen.add() } }
+            let signal = target(kind).makeSignal { while seen.value < made.value { seen.add() } }
             await withTaskGroup { group in
                 for _ in 0..<3 {
                     group.addTask {
@@ -99,11 +99,11 @@ extension EventLoopsTests {
             signal.cancel()
         }
 
-        @Test func knowsTheSamePlaceAgain() {
+        @Test func equalTargetsAreRecognized() {
             let other = EventLoop.forTest("other")
             defer { other.shutdown() }
-            let queue = QueueTarget(QueueTargetTests.queue)
-            #expect(queue.isSame(as: .queue(QueueTargetTests.queue)))
+            let queue = QueueTarget(DeliveryTargetTests.queue)
+            #expect(queue.isSame(as: .queue(DeliveryTargetTests.queue)))
             #expect(!queue.isSame(as: .queue(.main)) && !queue.isSame(as: .loop(.shared)))
             #expect(LoopTarget().isSame(as: .loop(.shared)))
             #expect(!LoopTarget().isSame(as: .loop(other)) && !LoopTarget().isSame(as: queue))

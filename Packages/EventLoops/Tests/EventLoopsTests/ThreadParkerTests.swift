@@ -4,12 +4,12 @@ import Testing
 @testable import EventLoops
 
 extension EventLoopsTests {
-    /// Threads that block at one place and mind others.
-    @Suite(.timeLimit(.minutes(1))) struct BlockingTests {
+    /// Threads that block at several places at once.
+    @Suite(.timeLimit(.minutes(1))) struct ThreadParkerTests {
         private let here = WaitPoint()
         private let others = [WaitPoint(), WaitPoint()]
 
-        /// Blocks at `here`'s reader and minds the readers of the others.
+        /// Blocks at the reader of `here` and at the readers of the others.
         private func block(until deadline: Moment? = nil) async -> BlockedWake {
             await onThread { [here, others] in
                 here.block(
@@ -25,11 +25,11 @@ extension EventLoopsTests {
         private var isAnyParked: Bool { here.isReaderParked || others.contains(where: \.isReaderParked) }
 
         @Test(arguments: [BlockedWake.here(.ready), .elsewhere(0, .ready), .elsewhere(1, .ready)])
-        func tellsWhereTheNewsIs(_ expected: BlockedWake) async {
+        func reportsTheSignalledPlace(_ expected: BlockedWake) async {
             let point =
                 switch expected {
                 case .here: here
-                case .elsewhere(let place, _): others[place]
+                case .elsewhere(let index, _): others[index]
                 }
             async let wake = block()
             await untilParked()
@@ -40,43 +40,43 @@ extension EventLoopsTests {
             #expect(!isAnyParked)
         }
 
-        @Test(arguments: [0, 1]) func tellsOfClosing(_ place: Int) async {
+        @Test(arguments: [0, 1]) func reportsClosing(_ index: Int) async {
             async let wake = block()
             await untilParked()
-            others[place].close()
-            #expect(await wake == .elsewhere(place, .closed))
-            #expect(await block() == .elsewhere(place, .closed))
+            others[index].close()
+            #expect(await wake == .elsewhere(index, .closed))
+            #expect(await block() == .elsewhere(index, .closed))
             here.close()
             #expect(await block() == .here(.closed))
         }
 
-        @Test func whatIsNotToldNowIsToldNextTime() async {
+        @Test func furtherSignalsAreReportedByTheNextWaits() async {
             for _ in 0..<200 {
                 async let wake = block()
                 await untilParked()
                 let points = [here] + others
                 for point in points { point.signal(.readable) }
-                var told = Set([await wake])
-                for _ in 0..<2 { told.insert(await block()) }
-                #expect(told == [.here(.ready), .elsewhere(0, .ready), .elsewhere(1, .ready)])
-                // A parker that is rung late may end one more wait, which is allowed; then there is nothing left to tell.
+                var reported = Set([await wake])
+                for _ in 0..<2 { reported.insert(await block()) }
+                #expect(reported == [.here(.ready), .elsewhere(0, .ready), .elsewhere(1, .ready)])
+                // A parker that is fired late may end one more wait, which is allowed; then nothing is left to report.
                 while case let wake = await block(until: .now), wake != .here(.timedOut) {
                     #expect(wake == .here(.ready))
                 }
             }
         }
 
-        @Test func somebodyElseIsThereAlready() async {
+        @Test func aPlaceWithAnotherWaiterIsBusy() async {
             let watcher = CountingWatcher()
             #expect(others[1].park(watcher, .reader, for: .readable) == .parked)
             #expect(await block() == .elsewhere(1, .busy))
             #expect(others[1].unpark(watcher, .reader) && !isAnyParked)
         }
 
-        @Test func mindsDescriptors() async throws {
+        @Test func waitsForDescriptors() async throws {
             let pair = try SocketPair()
             others[1].attach(pair.near, ownership: .owned)
-            _ = await block()  // attaching is news
+            _ = await block()  // attaching signals the point
             async let wake = block()
             await untilParked()
             SocketPair.send(1, to: pair.far)
@@ -84,7 +84,7 @@ extension EventLoopsTests {
             others[1].close()
         }
 
-        @Test func aSubclassIsToldThatATaskOrACallbackWaits() async {
+        @Test func isAwaitedIsCalledForTasksAndCallbacks() async {
             final class Work: WaitPoint, @unchecked Sendable {
                 // Immutable.
                 let awaited = Counter()
