@@ -42,6 +42,7 @@ public final class Condition: Sendable {
     ///   - deadline: when to give up; nil for no limit.
     ///   - check: checks the state. Called once at the beginning and once after each notification, never concurrently.
     /// - Throws: ``WaitError``. `check` is called once more before, so a value that was available in time is not lost.
+    @inlinable
     public nonisolated(nonsending) func wait<Value>(
         until deadline: Moment? = nil, for check: () -> Value?
     ) async throws(WaitError) -> Value {
@@ -59,6 +60,7 @@ public final class Condition: Sendable {
 
     /// Blocks the calling thread until `check` returns a value. As ``wait(until:for:)``.
     @available(*, noasync, message: "blocks the thread; use await")
+    @inlinable
     public func wait<Value>(until deadline: Moment? = nil, for check: () -> Value?) throws(WaitError) -> Value {
         guard point.enter(.reader) == .entered else { throw .busy }
         defer { point.leave(.reader) }

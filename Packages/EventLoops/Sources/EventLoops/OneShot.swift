@@ -8,17 +8,22 @@
 ///
 /// For an operation that can fail, let `Value` be a `Result`. The value remains and can be read any number of times.
 public final class OneShot<Value: Sendable>: Sendable {
-    private struct State {
-        var value: Value?
-        var handler: (@Sendable (Value) -> Void)?
+    @usableFromInline
+    struct State {
+        @usableFromInline var value: Value?
+        @usableFromInline var handler: (@Sendable (Value) -> Void)?
+
+        @inlinable init() {}
     }
 
-    private let state = Locked(State())
-    private let condition: Condition
+    // All is inlinable: in other modules unspecialized code would look up the metadata of its types at each call.
+    @usableFromInline let state = Locked(State())
+    @usableFromInline let condition: Condition
 
     /// Makes a one-shot without a value.
     ///
     /// - Parameter loop: the loop whose timers end waits at their deadlines.
+    @inlinable
     public init(loop: EventLoop = .shared) {
         condition = Condition(loop: loop)
     }
@@ -27,11 +32,13 @@ public final class OneShot<Value: Sendable>: Sendable {
     public var point: WaitPoint { condition.point }
 
     /// The value; nil before it is provided.
+    @inlinable
     public var value: Value? { state.withLock { $0.value } }
 
     /// Provides the value. May be called from any thread.
     ///
     /// - Returns: false if there was a value already; this one is dropped.
+    @inlinable
     @discardableResult
     public func provide(_ value: Value) -> Bool {
         let (counts, handler) = state.withLock { state in
@@ -50,18 +57,21 @@ public final class OneShot<Value: Sendable>: Sendable {
     ///
     /// - Parameter deadline: when to give up; nil for no limit.
     /// - Throws: ``WaitError``; the value may still be provided later.
+    @inlinable
     public nonisolated(nonsending) func value(until deadline: Moment? = nil) async throws(WaitError) -> Value {
         try await condition.wait(until: deadline) { value }
     }
 
     /// Blocks the calling thread until the value is provided. As ``value(until:)``.
     @available(*, noasync, message: "blocks the thread; use await")
+    @inlinable
     public func value(until deadline: Moment? = nil) throws(WaitError) -> Value {
         try condition.wait(until: deadline) { value }
     }
 
     /// Calls `handler` with the value, once: immediately if there is a value, otherwise on the thread that provides it. A second
     /// handler replaces the first.
+    @inlinable
     public func onValue(_ handler: @escaping @Sendable (Value) -> Void) {
         let value = state.withLock { state in
             if state.value == nil { state.handler = handler }
