@@ -12,7 +12,8 @@ int netkit_multicast_open(int family, uint16_t port, int shares) {
     int descriptor = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;
     int good = !shares || SET(SOL_SOCKET, SO_REUSEADDR, 1);
-    // Two programs of one user may share by this alone; of two users, by the former. Old kernels lack it.
+    // For programs of the same user, this option alone allows sharing; for different users, the former. Old kernels
+    // lack it.
     if (shares) (void)SET(SOL_SOCKET, SO_REUSEPORT, 1);
     struct sockaddr_storage address;
     memset(&address, 0, sizeof address);
@@ -20,7 +21,7 @@ int netkit_multicast_open(int family, uint16_t port, int shares) {
     if (family == AF_INET) {
         good = good && SET(IPPROTO_IP, IP_PKTINFO, 1) && SET(IPPROTO_IP, IP_MULTICAST_TTL, 255) &&
                SET(IPPROTO_IP, IP_TTL, 255) && SET(IPPROTO_IP, IP_MULTICAST_LOOP, 1) &&
-               // Only groups joined on this socket, not those that anybody else on this machine joined.
+               // Only packets to groups that this socket has joined, not to those that other sockets have joined.
                SET(IPPROTO_IP, IP_MULTICAST_ALL, 0);
         struct sockaddr_in *v4 = (struct sockaddr_in *)&address;
         v4->sin_family = AF_INET;
@@ -44,7 +45,7 @@ int netkit_multicast_open(int family, uint16_t port, int shares) {
     return descriptor;
 }
 
-int netkit_multicast_stay(int descriptor, int family) {
+int netkit_multicast_limit_to_host(int descriptor, int family) {
     if (family == AF_INET) return SET(IPPROTO_IP, IP_MULTICAST_TTL, 0) ? 0 : -1;
     return SET(IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 0) ? 0 : -1;
 }

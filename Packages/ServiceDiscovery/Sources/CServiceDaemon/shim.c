@@ -19,9 +19,10 @@ AGREES(descriptor, DNSServiceRefSockFD);
 AGREES(deallocate, DNSServiceRefDeallocate);
 #endif
 
-// Avahi's library prints three lines on standard error at the first call of any function, unless a variable of the
-// environment forbids it. setenv(3) is no way to set it: other threads may be reading. They may go on reading the old
-// list while the new one stands; neither is ever freed. The call itself does nothing else.
+// Avahi's library prints three lines on standard error at its first call, unless an environment variable is set.
+// setenv(3) would be unsafe, because other threads may be reading the environment. Instead, the environment is replaced
+// by a copy with the variable, and restored after a call that does nothing else. Other threads may still read either
+// list; neither is ever freed.
 static void make_first_call_in_silence(const netkit_daemon *functions) {
     char **before = environ;
     size_t count = 0;
@@ -33,12 +34,12 @@ static void make_first_call_in_silence(const netkit_daemon *functions) {
     with[count + 1] = NULL;
     __atomic_store_n(&environ, with, __ATOMIC_RELEASE);
     (void)functions->descriptor(NULL);
-    // Unless somebody has set a variable meanwhile.
+    // Does nothing if another thread has set a variable in the meantime.
     (void)__atomic_compare_exchange_n(&environ, &(char **){with}, before, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-// How Avahi's libraries get memory (avahi-common/malloc.h). When its daemon goes, the one for dns_sd.h looks at members that it
-// has never set; in memory that was cleared they are null, which it bears.
+// The allocation functions of Avahi's libraries (avahi-common/malloc.h). When the daemon ends, its library for dns_sd.h
+// reads members that it has never initialized. In zeroed memory they are null, which it handles.
 struct allocator {
     void *(*malloc)(size_t size);
     void (*free)(void *memory);
@@ -60,9 +61,9 @@ bool netkit_daemon_load(netkit_daemon *functions) {
                     FIND(process_result, "DNSServiceProcessResult") && FIND(descriptor, "DNSServiceRefSockFD") &&
                     FIND(deallocate, "DNSServiceRefDeallocate");
     if (!is_whole) return false;
-    // What Avahi's library does not have, and every other does.
-    functions->is_partial = dlsym(library, "DNSServiceGetAddrInfo") == NULL;
-    if (functions->is_partial) {
+    // Avahi's library lacks this function; all others have it.
+    functions->is_avahi = dlsym(library, "DNSServiceGetAddrInfo") == NULL;
+    if (functions->is_avahi) {
         void (*set_allocator)(const struct allocator *);
         *(void **)&set_allocator = dlsym(library, "avahi_set_allocator");
         if (set_allocator) set_allocator(&clearing);

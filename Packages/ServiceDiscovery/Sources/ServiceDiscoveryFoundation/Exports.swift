@@ -1,2 +1,2 @@
-// TXTRecord, ServiceInstance and the errors stand beside what is here: one import is enough.
+// TXTRecord, ServiceInstance and the errors are part of this API, so that one import is enough.
 @_exported public import ServiceDiscovery

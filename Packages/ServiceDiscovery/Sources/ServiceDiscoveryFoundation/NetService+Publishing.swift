@@ -1,13 +1,13 @@
 public import Foundation
-internal import ServiceDiscovery
+public import ServiceDiscovery
 
 extension NetService {
-    /// Publishes the service, under another name if its own is taken.
+    /// Publishes the service; renames it if its name is taken.
     public func publish() {
         publish(options: [])
     }
 
-    /// Publishes the service until ``stop()``. Returns at once; the delegate is told the rest.
+    /// Publishes the service until ``stop()``. Returns at once; the result is reported to the delegate.
     public func publish(options: Options) {
         do throws(ServiceDiscoveryError) {
             let number = try begin(.publishing)
@@ -20,7 +20,7 @@ extension NetService {
                     return true
                 }
             }
-            loops.ring()
+            delivery.notify()
         } catch {
             post(.didNotPublish(error))
         }
@@ -42,12 +42,12 @@ extension NetService {
             advertisement.port = try listen(advertisement, number)
         }
         let publisher = try ServicePublisher(advertisement, engine: engine)
-        let names = RunningFeed(publisher.names) { [weak self] in self?.loops.ring() }
+        let names = NotifyingFeed(publisher.names) { [weak self] in self?.delivery.notify() }
         var given = advertisement.record
-        // Until the record that it was published with is the one that was set last.
+        // Repeats until the publisher has the record that was set last.
         while true {
             let (isWanted, missing) = state.withLock { state -> (Bool, TXTRecord?) in
-                // It may have been stopped meanwhile.
+                // The service may have been stopped in the meantime.
                 guard state.isUnderWay(number) else { return (false, nil) }
                 let record = state.record ?? TXTRecord()
                 if record != given { return (true, record) }
@@ -75,7 +75,7 @@ extension NetService {
         }
         let listener = try connecting.listen(port: advertisement.port) { [weak self] connection in
             guard let self, self.take(connection) else { return }
-            self.loops.ring()
+            self.delivery.notify()
         }
         let isWanted = state.withLock { state in
             guard state.isUnderWay(number) else { return false }
@@ -88,28 +88,28 @@ extension NetService {
 
     private func take(_ connection: @escaping @Sendable () -> (InputStream, OutputStream)) -> Bool {
         state.withLock { state in
-            guard state.listener != nil, state.accepted.count < Self.mostAccepted else { return false }
+            guard state.listener != nil, state.accepted.count < Self.maximumAccepted else { return false }
             state.accepted.append(connection)
             return true
         }
     }
 
-    /// Who has streams, if they are linked.
+    /// The implementation of streams, if NetKitFoundation is linked.
     static var connecting: (any NetServiceConnecting.Type)? {
-        // Looked for by name when it runs: the compiler knows of no such conformance here.
+        // Determined at run time, because the conformance is in another module.
         (NetService.self as Any) as? any NetServiceConnecting.Type
     }
 
-    /// Gives the service another TXT record, which is announced at once if it is published; nil for an empty one.
+    /// Sets the TXT record, and announces it if the service is published; nil for an empty record.
     ///
-    /// - Returns: false if the bytes are no well-formed record with each key once, if the engine refuses it, or while the service
+    /// - Returns: false if the data is malformed or has a duplicate key, if the engine rejects it, or while the service
     ///   is being resolved.
     public func setTXTRecord(_ recordData: Data?) -> Bool {
         let record = recordData.map { TXTRecord(wire: $0) } ?? TXTRecord()
         guard recordData.map({ Data(record.wireForm) == $0 }) ?? true else { return false }
         let old = state.withLock { state -> (publisher: ServicePublisher?, record: TXTRecord?)? in
             if state.activity == .resolving { return nil }
-            // Publishing that is about to begin takes it from here.
+            // If publishing is about to begin, it uses this record.
             defer { state.record = record }
             return (state.publisher, state.record)
         }
@@ -123,8 +123,30 @@ extension NetService {
         return true
     }
 
-    /// The TXT record that was set, or, after resolving or monitoring, the last that was heard; nil if none was.
+    /// The TXT record that was set, or the last one received by resolving or monitoring; nil if there is none.
     public func txtRecordData() -> Data? {
         state.withLock { $0.record }.map { Data($0.wireForm) }
     }
+}
+
+/// Provides streams for ``NetService``. NetKitFoundation makes ``NetService`` conform, which is detected at run time.
+/// Programs do not implement this protocol.
+public protocol NetServiceConnecting {
+    /// Listens for TCP connections over IPv4 and IPv6.
+    ///
+    /// - Parameters:
+    ///   - port: the port; 0 for a free one.
+    ///   - accepted: receives each connection, on any thread, as a closure that creates its two unopened streams.
+    ///     Releasing the closure refuses the connection.
+    static func listen(
+        port: UInt16, accepted: @escaping @Sendable (@escaping @Sendable () -> (InputStream, OutputStream)) -> Void
+    ) throws(ServiceDiscoveryError) -> any NetServiceListener
+}
+
+/// A listening socket.
+public protocol NetServiceListener: AnyObject, Sendable {
+    /// The port on which it listens.
+    var port: UInt16 { get }
+    /// Stops listening. Idempotent.
+    func close()
 }

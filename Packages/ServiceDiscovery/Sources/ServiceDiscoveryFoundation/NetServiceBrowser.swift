@@ -3,7 +3,7 @@ public import Foundation
 internal import RunLoopDelivery
 public import ServiceDiscovery
 
-/// Looks for services of one type, or for domains, and tells its delegate what comes and goes.
+/// Browses for services of one type, or for domains, and reports changes to its delegate.
 ///
 /// ```swift
 /// let browser = NetServiceBrowser()
@@ -11,11 +11,11 @@ public import ServiceDiscovery
 /// browser.searchForServices(ofType: "_http._tcp", inDomain: "")
 /// ```
 ///
-/// Foundation's class of that name, which Linux lacks. One search at a time; more types take more browsers. A browser is
-/// scheduled on the run loop of the thread that makes it; the delegate is called there, and that loop has to run. The search
-/// ends with the browser. Members may be called from any thread.
+/// This is Foundation's class, which Linux lacks. A browser performs one search at a time; use several browsers for
+/// several types. It is scheduled on the run loop of the thread that creates it. Its delegate is called there, and that
+/// run loop must run. The search ends when the browser is released. Members may be called from any thread.
 open class NetServiceBrowser: NSObject, @unchecked Sendable {
-    // Everything that changes is behind the lock.
+    // All mutable state is behind the lock.
     private struct State {
         weak var delegate: (any NetServiceBrowserDelegate)?
         var includesPeerToPeer = false
@@ -24,11 +24,11 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     }
 
     private enum Search {
-        case services(RunningFeed<DiscoveryChange<ServiceInstance>>)
-        case types(RunningFeed<DiscoveryChange<ServiceType>>)
-        case domains(RunningFeed<DiscoveryChange<ServiceDomain>>)
+        case services(NotifyingFeed<DiscoveryChange<ServiceInstance>>)
+        case types(NotifyingFeed<DiscoveryChange<ServiceType>>)
+        case domains(NotifyingFeed<DiscoveryChange<ServiceDomain>>)
 
-        /// What tells one search from another.
+        /// The identity of the search.
         var feed: AnyObject {
             switch self {
             case .services(let feed): feed
@@ -46,29 +46,29 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
         case domain(String, isFound: Bool, moreComing: Bool)
     }
 
-    /// What to look for to find types rather than services (RFC 6763 §9).
+    /// The type whose search finds types instead of services (RFC 6763 §9).
     static let enumeration = "_services._dns-sd._udp"
 
     private let engine: DiscoveryEngine
     private let state = Locked(State())
-    private let loops = RunLoopPlaces()
+    private let delivery = DelegateDelivery()
 
-    /// A browser that searches for nothing yet.
+    /// Creates a browser that does not search yet.
     public override convenience init() {
         self.init(engine: .automatic)
     }
 
-    /// The same with another engine than the one that is taken by default.
+    /// Creates a browser that uses the given engine.
     public init(engine: DiscoveryEngine) {
         self.engine = engine
         super.init()
-        loops.onDelivery { [weak self] in self?.tell() ?? .idle }
-        loops.add(RunLoopTarget(RunLoop.current))
+        delivery.onDelivery { [weak self] in self?.deliverNext() ?? .idle }
+        delivery.add(RunLoopTarget(RunLoop.current))
     }
 
     deinit { endSearch { _ in true } }
 
-    /// Told what is found. Not kept alive.
+    /// The object that receives the events. Not retained.
     open weak var delegate: (any NetServiceBrowserDelegate)? {
         get { state.withLock { Reference($0.delegate) }.value }
         set {
@@ -77,58 +77,60 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Stored, and without effect: there are no peer-to-peer links here.
+    /// Stored without effect, because Linux has no peer-to-peer links.
     open var includesPeerToPeer: Bool {
         get { state.withLock { $0.includesPeerToPeer } }
         set { state.withLock { $0.includesPeerToPeer = newValue } }
     }
 
-    /// Has the delegate called on this run loop, too, in this mode.
+    /// Also calls the delegate on this run loop, in this mode.
     open func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        loops.add(RunLoopTarget(aRunLoop, mode: mode))
+        delivery.add(RunLoopTarget(aRunLoop, mode: mode))
     }
 
-    /// Ends that. A browser that is scheduled nowhere tells nothing, until it is scheduled again.
+    /// Ends the delivery on this run loop in this mode. Without any run loop, events wait until the browser is
+    /// scheduled again.
     open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        loops.remove(RunLoopTarget(aRunLoop, mode: mode))
+        delivery.remove(RunLoopTarget(aRunLoop, mode: mode))
     }
 
-    /// Looks for services until ``stop()``. Returns at once; the delegate is told the rest.
+    /// Browses for services until ``stop()``. Returns at once; results are reported to the delegate.
     ///
     /// - Parameters:
-    ///   - type: such as `_http._tcp`, with one subtype behind a comma if only that is wanted. `_services._dns-sd._udp` finds
-    ///     types, each as an object whose name and type are its two halves.
-    ///   - domainString: empty for the default ones: `local.`, and those that the network's name servers list.
+    ///   - type: such as `_http._tcp`, followed by a comma and a subtype to find only services of that subtype.
+    ///     `_services._dns-sd._udp` finds types, each as an object whose name and type are its two labels.
+    ///   - domainString: empty for the default domains: `local.`, and those that the name servers of the network list.
     open func searchForServices(ofType type: String, inDomain domainString: String) {
-        search { engine, ring throws(ServiceDiscoveryError) in
+        search { engine, notify throws(ServiceDiscoveryError) in
             let domain = domainString.isEmpty ? nil : try ServiceDomain(domainString)
             let text = type.hasSuffix(".") ? String(type.dropLast()) : type
             if text.lowercased() == Self.enumeration {
-                return .types(RunningFeed(try ServiceTypeBrowser(domain: domain, engine: engine).start(), ring: ring))
+                return .types(
+                    NotifyingFeed(try ServiceTypeBrowser(domain: domain, engine: engine).start(), notify: notify))
             }
             let browser = ServiceBrowser(try ServiceType(type), domain: domain, engine: engine)
-            return .services(RunningFeed(try browser.start(), ring: ring))
+            return .services(NotifyingFeed(try browser.start(), notify: notify))
         }
     }
 
-    /// Looks for the domains in which services can be looked for, until ``stop()``.
+    /// Finds the domains in which services can be browsed, until ``stop()``.
     open func searchForBrowsableDomains() {
         searchForDomains(.browsing)
     }
 
-    /// Looks for the domains in which services can be published, until ``stop()``.
+    /// Finds the domains in which services can be published, until ``stop()``.
     open func searchForRegistrationDomains() {
         searchForDomains(.registration)
     }
 
-    /// Ends the search. The delegate is told; nothing happens if there is none. The browser can search again.
+    /// Ends the search. The delegate is notified. Has no effect if there is no search. The browser can search again.
     open func stop() {
         endSearch { state in
             guard state.search != nil else { return false }
             state.outbox.append(.didStop)
             return true
         }
-        loops.ring()
+        delivery.notify()
     }
 }
 
@@ -136,8 +138,8 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
 
 extension NetServiceBrowser {
     private func searchForDomains(_ purpose: ServiceDomainBrowser.Purpose) {
-        search { engine, ring throws(ServiceDiscoveryError) in
-            .domains(RunningFeed(try ServiceDomainBrowser(purpose, engine: engine).start(), ring: ring))
+        search { engine, notify throws(ServiceDiscoveryError) in
+            .domains(NotifyingFeed(try ServiceDomainBrowser(purpose, engine: engine).start(), notify: notify))
         }
     }
 
@@ -146,7 +148,7 @@ extension NetServiceBrowser {
     ) {
         do throws(ServiceDiscoveryError) {
             if state.withLock({ $0.search != nil }) { throw ServiceDiscoveryError(.busy) }
-            let new = try start(engine) { [weak self] in self?.loops.ring() }
+            let new = try start(engine) { [weak self] in self?.delivery.notify() }
             let isFirst = state.withLock { state in
                 guard state.search == nil else { return false }
                 state.search = new
@@ -157,15 +159,15 @@ extension NetServiceBrowser {
         } catch {
             state.withLock { $0.outbox.append(.didNotSearch(error)) }
         }
-        loops.ring()
+        delivery.notify()
     }
 
-    /// Ends the search if `isMeant` says so, which is asked under the same lock and may add to the outbox: a search that has
-    /// begun meanwhile is not ended. True if it was.
+    /// Ends the search if `condition` is true. The condition is evaluated with the lock held and may add events to the
+    /// outbox, so a search that has begun in the meantime is not ended. Returns whether the search was ended.
     @discardableResult
-    private func endSearch(if isMeant: @Sendable (inout State) -> Bool) -> Bool {
+    private func endSearch(if condition: @Sendable (inout State) -> Bool) -> Bool {
         let (search, isEnded) = state.withLock { state -> (Search?, Bool) in
-            isMeant(&state) ? (state.search.take(), true) : (nil, false)
+            condition(&state) ? (state.search.take(), true) : (nil, false)
         }
         switch search {
         case .services(let feed)?: feed.stop()
@@ -177,11 +179,11 @@ extension NetServiceBrowser {
     }
 }
 
-// MARK: - Telling
+// MARK: - Delivering
 
 extension NetServiceBrowser {
-    /// Tells the delegate one thing; on a run loop.
-    private func tell() -> RunLoopPlaces.Step {
+    /// Delivers one event to the delegate. Called on a run loop.
+    private func deliverNext() -> DelegateDelivery.Step {
         guard let event = nextEvent() else {
             return state.withLock { $0.search == nil && $0.outbox.isEmpty } ? .idle : .nothing
         }
@@ -200,7 +202,7 @@ extension NetServiceBrowser {
         case .domain(let domain, false, let moreComing):
             delegate?.netServiceBrowser(self, didRemoveDomain: domain, moreComing: moreComing)
         }
-        return .told
+        return .delivered
     }
 
     private func nextEvent() -> Event? {
@@ -231,7 +233,7 @@ extension NetServiceBrowser {
     }
 
     private func next<Thing>(
-        _ feed: RunningFeed<DiscoveryChange<Thing>>,
+        _ feed: NotifyingFeed<DiscoveryChange<Thing>>,
         _ parts: (DiscoveryChange<Thing>) -> (name: String, type: String, domain: String)
     ) -> Event? {
         switch feed.next() {
@@ -248,4 +250,47 @@ extension NetServiceBrowser {
         let failed = ObjectIdentifier(feed)
         return endSearch { $0.search.map { ObjectIdentifier($0.feed) } == failed } ? .didNotSearch(error) : nil
     }
+}
+
+/// Receives the events of a ``NetServiceBrowser``, on the run delivery on which it is scheduled. All methods are optional.
+public protocol NetServiceBrowserDelegate: AnyObject {
+    /// The search begins.
+    func netServiceBrowserWillSearch(_ browser: NetServiceBrowser)
+    /// The search was ended by ``NetServiceBrowser/stop()``.
+    func netServiceBrowserDidStopSearch(_ browser: NetServiceBrowser)
+    /// The search could not begin, or has failed; the number under ``NetService/errorCode`` is the reason.
+    func netServiceBrowser(_ browser: NetServiceBrowser, didNotSearch errorDict: [String: NSNumber])
+    /// A domain was found; its name ends with a dot. While `moreComing` is true, the next call follows at once; a
+    /// program can delay drawing until then.
+    func netServiceBrowser(
+        _ browser: NetServiceBrowser, didFindDomain domainString: String, moreComing: Bool)
+    /// A service was found, with its name, type and domain. Retain it, and resolve it when it is needed. While
+    /// `moreComing` is true, the next call follows at once.
+    func netServiceBrowser(_ browser: NetServiceBrowser, didFind service: NetService, moreComing: Bool)
+    /// A domain was removed.
+    func netServiceBrowser(
+        _ browser: NetServiceBrowser, didRemoveDomain domainString: String, moreComing: Bool)
+    /// A service was removed: an object equal to the one that was found.
+    func netServiceBrowser(_ browser: NetServiceBrowser, didRemove service: NetService, moreComing: Bool)
+}
+
+extension NetServiceBrowserDelegate {
+    /// Does nothing.
+    public func netServiceBrowserWillSearch(_ browser: NetServiceBrowser) {}
+    /// Does nothing.
+    public func netServiceBrowserDidStopSearch(_ browser: NetServiceBrowser) {}
+    /// Does nothing.
+    public func netServiceBrowser(_ browser: NetServiceBrowser, didNotSearch errorDict: [String: NSNumber]) {}
+    /// Does nothing.
+    public func netServiceBrowser(
+        _ browser: NetServiceBrowser, didFindDomain domainString: String, moreComing: Bool
+    ) {}
+    /// Does nothing.
+    public func netServiceBrowser(_ browser: NetServiceBrowser, didFind service: NetService, moreComing: Bool) {}
+    /// Does nothing.
+    public func netServiceBrowser(
+        _ browser: NetServiceBrowser, didRemoveDomain domainString: String, moreComing: Bool
+    ) {}
+    /// Does nothing.
+    public func netServiceBrowser(_ browser: NetServiceBrowser, didRemove service: NetService, moreComing: Bool) {}
 }

@@ -2,7 +2,7 @@ internal import EventLoops
 internal import Foundation
 internal import ServiceDiscovery
 
-/// What changes of a ``NetService``, behind its lock.
+/// The mutable state of a ``NetService``, behind its lock.
 struct NetServiceState {
     weak var delegate: (any NetServiceDelegate)?
     var name: String
@@ -12,62 +12,76 @@ struct NetServiceState {
     var record: TXTRecord?
     var includesPeerToPeer = false
     var activity = Activity.none
-    /// Counts publishing, resolving and monitoring as they begin, to tell each from the next.
+    /// Numbers the activities and monitorings of the object.
     var lastNumber = 0
-    /// Of ``activity``.
+    /// The number of ``activity``.
     var activityNumber = 0
-    /// What the delegate is to be told.
+    /// The events to deliver.
     var outbox: [NetServiceEvent] = []
     var publisher: ServicePublisher?
-    var names: RunningFeed<ServiceInstance>?
+    var names: NotifyingFeed<ServiceInstance>?
     var isVisible = false
     var listener: (any NetServiceListener)?
     /// Connections that wait for the run loop.
     var accepted: [@Sendable () -> (InputStream, OutputStream)] = []
-    var places: RunningFeed<ResolvedService>?
+    var locations: NotifyingFeed<ResolvedService>?
     var timer: LoopTimer?
     var hasResolved = false
     var monitoring: MonitoringState?
-    /// Itself, while it resolves.
-    var anchor: NetService?
+    /// The object itself, which is retained while it resolves.
+    var retainedSelf: NetService?
 
-    /// What is under way.
+    /// The running activity.
     enum Activity {
         case none
         case publishing
         case resolving
     }
 
-    /// True while what began under this number is under way.
+    /// Whether the activity with this number is running.
     func isUnderWay(_ number: Int) -> Bool {
         activity != .none && activityNumber == number
     }
 
-    /// What was under way, to be ended without the lock.
+    /// The parts of an activity, which are ended without the lock.
     struct Work: Sendable {
         let publisher: ServicePublisher?
-        let names: RunningFeed<ServiceInstance>?
-        let places: RunningFeed<ResolvedService>?
+        let names: NotifyingFeed<ServiceInstance>?
+        let locations: NotifyingFeed<ResolvedService>?
         let timer: LoopTimer?
         let listener: (any NetServiceListener)?
         let accepted: [@Sendable () -> (InputStream, OutputStream)]
-        let anchor: NetService?
+        let retainedSelf: NetService?
 
         func end() {
             timer?.cancel()
             names?.stop()
-            places?.stop()
+            locations?.stop()
             publisher?.stop()
             listener?.close()
         }
     }
 
-    /// Nothing is under way from now on.
+    /// Ends the activity in this state; the caller ends its parts.
     mutating func takeWork() -> Work {
         (activity, isVisible) = (.none, false)
         defer { accepted = [] }
         return Work(
-            publisher: publisher.take(), names: names.take(), places: places.take(), timer: timer.take(),
-            listener: listener.take(), accepted: accepted, anchor: anchor.take())
+            publisher: publisher.take(), names: names.take(), locations: locations.take(), timer: timer.take(),
+            listener: listener.take(), accepted: accepted, retainedSelf: retainedSelf.take())
     }
+}
+
+/// An event for the delegate of a ``NetService``.
+enum NetServiceEvent {
+    case willPublish
+    case didPublish
+    case didNotPublish(ServiceDiscoveryError)
+    case willResolve
+    case didResolve
+    case didNotResolve(ServiceDiscoveryError)
+    case didStop
+    case didUpdate(Data)
+    case didNotMonitor(ServiceDiscoveryError)
+    case didAccept(@Sendable () -> (InputStream, OutputStream))
 }

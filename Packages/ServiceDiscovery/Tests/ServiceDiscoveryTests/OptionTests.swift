@@ -5,14 +5,14 @@ import Testing
 
 @testable import ServiceDiscovery
 
-/// Every option of the public API changes what happens. A new one without a row here fails.
+/// Every option of the public API has an effect. A new option without a test here is an error.
 @Suite struct OptionTests {
     /// The stored properties of a value.
     private static func properties(of value: Any) -> Set<String> {
         Set(Mirror(reflecting: value).children.compactMap(\.label))
     }
 
-    // MARK: What is published
+    // MARK: Publications
 
     private static let type = try! ServiceType("_http._tcp")
 
@@ -20,7 +20,7 @@ import Testing
         ServiceAdvertisement(name: "Web", type: type, port: 80)
     }
 
-    /// What becomes of a service whose name another host has: its names, and the records that it sends.
+    /// The result for a service whose name another host has: its names, and the records that it sends.
     private func outcome(of advertisement: ServiceAdvertisement) throws -> String {
         let network = SimulatedNetwork(hosts: 2)
         try network.publish(1, Self.web)
@@ -46,26 +46,26 @@ import Testing
         "interface": { $0.interface = "eth1" },
     ]
 
-    @Test(arguments: advertised.keys.sorted()) func anAdvertisementIsPublishedAsItSays(option: String) throws {
+    @Test(arguments: advertised.keys.sorted()) func advertisementOptionsHaveAnEffect(option: String) throws {
         var changed = Self.web
         try Self.advertised[option]?(&changed)
         #expect(try outcome(of: changed) != outcome(of: Self.web))
     }
 
-    // MARK: What is looked for
+    // MARK: Searches
 
-    /// The questions that a search asks, on which interfaces; of one engine.
+    /// The questions that a search sends to its engine, with their interfaces.
     private func questions(
         _ start: (DiscoveryEngine) throws -> Any
     ) throws -> [String] {
-        let backend = ScriptedBackend()
-        try withExtendedLifetime(start(DiscoveryEngine(backend))) {}
-        return backend.questions
+        let engine = ScriptedEngine()
+        try withExtendedLifetime(start(DiscoveryEngine(engine))) {}
+        return engine.questions
     }
 
-    private var other: DiscoveryEngine { DiscoveryEngine(ScriptedBackend()) }
+    private var other: DiscoveryEngine { DiscoveryEngine(ScriptedEngine()) }
 
-    @Test func searchesAskWhatTheySay() throws {
+    @Test func searchOptionsHaveAnEffect() throws {
         let (type, domain) = (Self.type, try ServiceDomain("example.org"))
         let printer = try ServiceType("_http._tcp,_printer")
         let browse = try questions { try ServiceBrowser(type, engine: $0).start() }
@@ -97,7 +97,7 @@ import Testing
         #expect(try questions { _ in try ServiceDomainBrowser(.browsing, engine: other).start() } == [])
     }
 
-    @Test func oneServiceIsLookedAtAsItSays() throws {
+    @Test func resolverAndMonitorOptionsHaveAnEffect() throws {
         let service = try ServiceInstance(name: "Web", type: Self.type)
         let second = try ServiceInstance(name: "Other", type: Self.type)
         #expect(
@@ -115,13 +115,13 @@ import Testing
         #expect(try questions { _ in try ServiceMonitor(service, engine: other).start() } == [])
     }
 
-    /// A question for one interface is asked there, and answered from there.
+    /// A question for one interface is sent on that interface only, and only answers from there count.
     @Test func questionsStayOnTheirInterface() throws {
         var machine = DiscoveryMachine(hostLabel: "h", seed: 1)
         let start = DiscoveryTime.now
         let links = (1...2).map { Self.link($0) }
         machine.setLinks(links, now: start)
-        let id = try machine.ask(RecordKey(.http, .ptr), interface: "eth2", now: start)
+        let id = try machine.query(RecordKey(.http, .ptr), interface: "eth2", now: start)
         let record = DNSRecord(.http, timeToLive: 4500, .ptr(DNSName("Web._http._tcp.local")!))
         var (sent, reported): (Set<UInt32>, [DiscoveryEvent]) = ([], [])
         for interface: UInt32 in [1, 2] {
@@ -136,7 +136,7 @@ import Testing
             switch machine.next(now: time) {
             case .send(let transmission): sent.insert(transmission.interface)
             case .report(let operation, let event): if operation == id { reported.append(event) }
-            case .wait(let moment): time = moment ?? time
+            case .wait(let next): time = next ?? time
             }
         }
         #expect(sent == [2] && reported == [.added(record, interface: 2)])
@@ -150,13 +150,13 @@ import Testing
             addresses: [.init(address: .v4(IPv4Address(10, 0, UInt8(number), 1)), prefixLength: 24)])
     }
 
-    /// `interfaces` is in ``InterfaceTests``, `limits` below.
-    @Test func anEngineHasTheNameThatItIsGiven() {
+    /// `interfaces` is tested by ``InterfaceTests``, `limits` below.
+    @Test func engineUsesItsHostName() {
         #expect(EmbeddedEngine(hostName: "desk").hostName == "desk.local.")
     }
 
-    /// Over loopback: a service of the engine is found by the engine, on the thread of its loop.
-    @Test func anEngineRunsOnItsLoop() async throws {
+    /// On loopback, the engine finds its own service, and the events come on the thread of its loop.
+    @Test func engineRunsOnItsLoop() async throws {
         let loop = EventLoop(name: "discovery")
         defer { loop.shutdown() }
         let engine = EmbeddedEngine(interfaces: ["lo"], hostName: "netkit-option-test", loop: loop)
@@ -168,7 +168,7 @@ import Testing
         let isOnLoop = Locked<[Bool]>([])
         let signal = names.onNews(on: Inline()) { isOnLoop.withLock { $0.append(loop.isCurrent) } }
         #expect(try await names.next()?.name == "Web")
-        // The first signal is that of the subscription itself; the loop delivers the second when it has resumed this task.
+        // The first signal is that of the subscription; the loop delivers the second after it has resumed this task.
         while isOnLoop.withLock(\.count) < 2 { await Task.yield() }
         #expect(isOnLoop.withLock { $0[1] })
         signal.cancel()
@@ -186,9 +186,9 @@ import Testing
         func isSame(as other: any DeliveryTarget) -> Bool { other is Inline }
     }
 
-    // MARK: Its limits
+    // MARK: Limits of the embedded engine
 
-    /// What a limit is set to, and what is counted then, and with the limits as they are.
+    /// A changed limit, and the counts with the changed and with the default limit.
     private struct Bound: Sendable {
         let change: @Sendable (inout EngineLimits) -> Void
         let counted: Int
@@ -204,10 +204,10 @@ import Testing
         .unique(DNSName("h\(number).local")!, 120, .a(IPv4Address(1, 2, 3, 4)))
     }
 
-    /// A host that knows 20 services, each from a sender of its own, or all from one.
+    /// A host that knows 20 services, from one sender each or all from the same.
     private static func informed(_ limits: EngineLimits, oneSender: Bool = false) throws -> SimulatedNetwork {
         let network = SimulatedNetwork(hosts: 1, limits: limits)
-        _ = try network.ask(0, .http, .ptr)
+        _ = try network.query(0, .http, .ptr)
         network.run(for: .milliseconds(500))
         for number in 0..<20 {
             try network.inject(.response(pointer(number)), to: 0, from: "10.0.0.\(oneSender ? 9 : number + 9)")
@@ -250,7 +250,7 @@ import Testing
             var limits = $0
             (limits.cachedRecords, limits.percentOfOneSender) = (20, 100)
             let network = try informed(limits, oneSender: true)
-            // The newest of the one sender gives way, or nothing does.
+            // The newest record of the only sender is displaced, or none is.
             try network.inject(.response(pointer(20)), to: 0, from: "10.0.0.99")
             return network.hosts[0].events.count { if case .added = $0.event { true } else { false } }
         },
@@ -261,7 +261,7 @@ import Testing
         },
         "questions": Bound(change: { $0.questions = 10 }, counted: 10, usually: 20) { limits in
             let network = SimulatedNetwork(hosts: 1, limits: limits)
-            return (0..<20).count { (try? network.ask(0, DNSName("h\($0).local")!, .a)) != nil }
+            return (0..<20).count { (try? network.query(0, DNSName("h\($0).local")!, .a)) != nil }
         },
         "registrations": Bound(change: { $0.registrations = 10 }, counted: 10, usually: 20) { limits in
             let network = SimulatedNetwork(hosts: 1, limits: limits)
@@ -271,13 +271,13 @@ import Testing
             var machine = DiscoveryMachine(hostLabel: "h", limits: $0, seed: 1)
             var time = DiscoveryTime.now
             machine.setLinks((1...3).map(link), now: time)
-            _ = try machine.ask(RecordKey(.http, .ptr), interface: nil, now: time)
+            _ = try machine.query(RecordKey(.http, .ptr), interface: nil, now: time)
             var sent: Set<UInt32> = []
             for _ in 0..<100 {
                 switch machine.next(now: time) {
                 case .send(let transmission): sent.insert(transmission.interface)
                 case .report: break
-                case .wait(let moment): time = moment ?? time
+                case .wait(let next): time = next ?? time
                 }
             }
             return sent.count
@@ -317,13 +317,13 @@ import Testing
             for _ in 0..<20 { try network.inject(.query(.http, .ptr), to: 0, port: 999) }
             return network.take().count
         },
-        // Fifty services that come and go unread: all changes, or what is left when ten may wait.
+        // Fifty services that are found and removed before the first read: all changes, or the rest if ten may wait.
         "waitingChanges": Bound(change: { $0.waitingChanges = 10 }, counted: 10, usually: 100) {
-            let backend = ScriptedBackend(waitingChanges: EmbeddedEngine(limits: $0).waitingChanges)
-            let feed = try ServiceBrowser(type, engine: DiscoveryEngine(backend)).start()
+            let engine = ScriptedEngine(waitingChanges: EmbeddedEngine(limits: $0).waitingChanges)
+            let feed = try ServiceBrowser(type, engine: DiscoveryEngine(engine)).start()
             for number in 0..<50 {
-                backend.set([pointer(number)])
-                backend.set([pointer(number)], isThere: false)
+                engine.set([pointer(number)])
+                engine.set([pointer(number)], isPresent: false)
             }
             var count = 0
             while try feed.tryNext() != nil { count += 1 }
@@ -331,7 +331,7 @@ import Testing
         },
     ]
 
-    @Test(arguments: bounds.keys.sorted()) func limitsAreKept(option: String) throws {
+    @Test(arguments: bounds.keys.sorted()) func limitsHaveAnEffect(option: String) throws {
         let bound = try #require(Self.bounds[option])
         var limits = EngineLimits()
         #expect(try bound.count(limits) == bound.usually)
@@ -339,7 +339,7 @@ import Testing
         #expect(try bound.count(limits) == bound.counted)
     }
 
-    // MARK: All of them
+    // MARK: Completeness
 
     @Test func everyOptionHasATest() throws {
         let service = try ServiceInstance(name: "Web", type: Self.type)
@@ -351,7 +351,7 @@ import Testing
             Self.properties(of: ServiceDomainBrowser(.browsing)) == ["purpose", "listedIn", "interface", "engine"])
         #expect(Self.properties(of: ServiceResolver(service)) == ["service", "interface", "engine"])
         #expect(Self.properties(of: ServiceMonitor(service)) == ["service", "interface", "engine"])
-        // And `hostName`, which goes into the state.
+        // `hostName` is part of the state.
         #expect(Self.properties(of: EmbeddedEngine()) == ["names", "limits", "loop", "state"])
     }
 }

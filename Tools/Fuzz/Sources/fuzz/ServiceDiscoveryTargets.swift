@@ -16,8 +16,8 @@ extension FuzzTarget {
         guard let type = try? ServiceType("_http._tcp,_sub"), let browsed = DNSName("_http._tcp.local"),
             let service = try? ServiceInstance(name: "Web", type: type),
             (try? machine.publish(ServiceAdvertisement(name: "Web", type: type, port: 80), now: now)) != nil,
-            (try? machine.ask(RecordKey(browsed, .ptr), interface: nil, now: now)) != nil,
-            (try? machine.ask(RecordKey(service.fullName, .srv), interface: nil, now: now)) != nil
+            (try? machine.query(RecordKey(browsed, .ptr), interface: nil, now: now)) != nil,
+            (try? machine.query(RecordKey(service.fullName, .srv), interface: nil, now: now)) != nil
         else { preconditionFailure("the services and queries are valid") }
         var rest = bytes[...]
         for _ in 0..<16 where rest.count >= 2 {

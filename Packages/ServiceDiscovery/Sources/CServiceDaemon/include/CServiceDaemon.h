@@ -1,5 +1,6 @@
-// The part of dns_sd.h that this package calls, found when the program runs: who uses the embedded engine alone needs
-// neither the library nor its header. Where the header is installed, the compiler proves that both say the same.
+// The part of dns_sd.h that this package uses. The library is loaded at run time, so a program that uses only the
+// embedded engine needs neither the library nor its header. Where the header is installed, the compiler checks that the
+// declarations agree.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@ typedef void (*netkit_daemon_record_reply)(
     netkit_daemon_ref ref, uint32_t flags, uint32_t interface, int32_t error, const char *name, uint16_t type,
     uint16_t record_class, uint16_t length, const void *data, uint32_t time_to_live, void *context);
 
-// The functions of a library; `reconfirm` is null, and `is_partial` true, in Avahi's, which lacks half of the header.
+// The functions of the library. In Avahi's, `reconfirm` is null and `is_avahi` true, because it lacks half of the header.
 typedef struct {
     int32_t (*begin_registration)(
         netkit_daemon_ref *ref, uint32_t flags, uint32_t interface, const char *name, const char *type,
@@ -32,8 +33,8 @@ typedef struct {
     int32_t (*process_result)(netkit_daemon_ref ref);
     int (*descriptor)(netkit_daemon_ref ref);
     void (*deallocate)(netkit_daemon_ref ref);
-    bool is_partial;
+    bool is_avahi;
 } netkit_daemon;
 
-// Loads the system's library for the rest of the process; false if there is none. Call once.
+// Loads the library of the system for the rest of the process; false if there is none. Call once.
 bool netkit_daemon_load(netkit_daemon *functions);

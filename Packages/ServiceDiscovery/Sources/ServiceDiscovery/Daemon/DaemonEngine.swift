@@ -2,39 +2,40 @@ internal import EventLoops
 internal import Glibc
 internal import HostResolver
 
-/// The system's daemon, through the library of dns_sd.h: Avahi's, or mDNSResponder's.
+/// The engine of the system's daemon, Avahi or mDNSResponder, through the library of dns_sd.h.
 ///
-/// Theory of operation. Every question is a `DNSServiceQueryRecord`, which all libraries have, and which goes on; equal
-/// questions of this process are one, as each takes a connection to the daemon. The daemon is asked to begin on a thread
-/// of the engine's own: it may hang, and callers never wait for it. What goes wrong is therefore told by an event.
-/// What Avahi's library lacks is refused here, as the library would also print lines on standard error.
-final class DaemonEngine: DiscoveryBackend, Sendable {
-    /// The one engine for the system's library.
+/// Theory of operation. Every query is a `DNSServiceQueryRecord`, which all libraries have and which runs until it is
+/// ended. Equal queries of this process share one, because each takes a connection to the daemon. The library's calls
+/// that begin an operation may block, so they run on a thread of the engine, callers never wait for them, and their
+/// failures are reported by events. Operations that Avahi's library does not support are refused here, because that
+/// library would also print messages on standard error.
+final class DaemonEngine: RecordEngine, Sendable {
+    /// The only engine of the system's library.
     static let shared = DaemonEngine(DaemonLibrary.installed)
 
-    /// How long what it says of a browse is gathered before it is passed on: it never says whether more is coming.
+    /// How long browse results are gathered before they are delivered: the daemon does not report whether more follow.
     static let gatheringTime: Duration = .milliseconds(50)
 
     private struct Operation {
-        weak var sink: (any DiscoverySink)?
+        weak var sink: (any EventSink)?
         var subject: DaemonQuery.Subject?
-        /// What is published, with the TXT record last given.
+        /// The published service, with the newest TXT record.
         var advertisement: ServiceAdvertisement?
-        /// What publishes it; nil until the daemon has begun with the record last given.
-        var watch: DaemonWatch?
+        /// Reads the publication's replies; nil until the daemon has begun with the newest TXT record.
+        var reader: DaemonReader?
     }
 
     private struct State {
         var lastID = 0
         var operations: [Int: Operation] = [:]
         var queries: [DaemonQuery.Subject: DaemonQuery] = [:]
-        /// Who is to be rung once it is quiet.
-        var waiting: [Int: any DiscoverySink] = [:]
-        var bell: LoopTimer?
+        /// The sinks to notify when the gathering time ends.
+        var waiting: [Int: any EventSink] = [:]
+        var gatheringTimer: LoopTimer?
     }
 
     private let library: DaemonLibrary?
-    // One thread for the process, made with the first operation.
+    // One thread per process, created with the first operation.
     private static let loop = EventLoop(name: "netkit-dnssd")
     private let state = Locked(State())
 
@@ -42,9 +43,9 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
         self.library = library
     }
 
-    func ask(_ key: RecordKey, interface: String?, sink: any DiscoverySink) throws(ServiceDiscoveryError) -> Int {
-        let library = try usable()
-        guard !library.isPartial || key.name.isLocal else {
+    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        let library = try requireLibrary()
+        guard !library.isAvahi || key.name.isLocal else {
             throw ServiceDiscoveryError(
                 .unsupported, name: key.name.description, detail: "Avahi's library browses only in local.")
         }
@@ -56,26 +57,26 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
             let isNew = state.queries[subject] == nil
             state.queries[subject, default: DaemonQuery(records: DaemonRecords(of: key.name))].operations.insert(id)
             let known = state.queries[subject]?.records.known ?? []
-            for event in known { sink.put(event, of: id) }
+            for event in known { sink.receive(event, of: id) }
             return (id, known, isNew)
         }
         if isNew {
             Self.loop.execute { self.begin(subject, library) }
         } else if !known.isEmpty {
-            Self.loop.execute { sink.ring() }
+            Self.loop.execute { sink.notify() }
         }
         return id
     }
 
     func publish(
-        _ advertisement: ServiceAdvertisement, sink: any DiscoverySink
+        _ advertisement: ServiceAdvertisement, sink: any EventSink
     ) throws(ServiceDiscoveryError) -> Int {
-        let library = try usable()
-        if library.isPartial, !advertisement.renamesOnConflict {
+        let library = try requireLibrary()
+        if library.isAvahi, !advertisement.renamesOnConflict {
             throw ServiceDiscoveryError(
                 .unsupported, name: advertisement.name, detail: "Avahi's library always renames after a conflict")
         }
-        if library.isPartial, !(advertisement.domain?.isLocal ?? true) {
+        if library.isAvahi, !(advertisement.domain?.isLocal ?? true) {
             throw ServiceDiscoveryError(
                 .unsupported, name: advertisement.domain?.description,
                 detail: "Avahi's library publishes only in local.")
@@ -93,15 +94,15 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
     }
 
     func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
-        let (old, watch) = try state.withLock { state -> Result<(TXTRecord, DaemonWatch?), ServiceDiscoveryError> in
+        let (old, reader) = try state.withLock { state -> Result<(TXTRecord, DaemonReader?), ServiceDiscoveryError> in
             guard let old = state.operations[operation]?.advertisement?.record else {
                 return .failure(ServiceDiscoveryError(.invalidated))
             }
-            // Where nothing publishes yet, what begins takes the newest record.
+            // If the publication has not begun, it will use the newest record.
             state.operations[operation]?.advertisement?.record = record
-            return .success((old, state.operations[operation]?.watch))
+            return .success((old, state.operations[operation]?.reader))
         }.get()
-        let error = watch?.update(record) ?? 0
+        let error = reader?.update(record) ?? 0
         guard error != 0 else { return }
         state.withLock { state in
             guard state.operations[operation]?.advertisement?.record == record else { return }
@@ -111,7 +112,7 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
     }
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
-        let library = try usable()
+        let library = try requireLibrary()
         guard case .ptr(let target) = data else { return }
         let error = library.reconfirm(key, target.wireForm)
         if error == DaemonNumber.unsupported {
@@ -122,18 +123,18 @@ final class DaemonEngine: DiscoveryBackend, Sendable {
     }
 
     func end(_ operation: Int) {
-        let watch = state.withLock { state -> DaemonWatch? in
+        let reader = state.withLock { state -> DaemonReader? in
             state.waiting[operation] = nil
             guard let old = state.operations.removeValue(forKey: operation) else { return nil }
-            guard let subject = old.subject else { return old.watch }
+            guard let subject = old.subject else { return old.reader }
             state.queries[subject]?.operations.remove(operation)
             guard state.queries[subject]?.operations.isEmpty == true else { return nil }
-            return state.queries.removeValue(forKey: subject)?.watch
+            return state.queries.removeValue(forKey: subject)?.reader
         }
-        watch?.end()
+        reader?.end()
     }
 
-    private func usable() throws(ServiceDiscoveryError) -> DaemonLibrary {
+    private func requireLibrary() throws(ServiceDiscoveryError) -> DaemonLibrary {
         guard let library else {
             throw ServiceDiscoveryError(.daemonUnavailable, detail: "libdns_sd.so.1 is not installed")
         }
@@ -156,14 +157,14 @@ extension DaemonEngine {
     private func begin(_ subject: DaemonQuery.Subject, _ library: DaemonLibrary) {
         guard state.withLock({ $0.queries[subject] != nil }) else { return }
         do throws(ServiceDiscoveryError) {
-            let reference = try DaemonReference(asking: subject.key, interface: subject.interface, library: library)
-            let watch = DaemonWatch(reference, loop: Self.loop) { [weak self] in self?.take($0, of: subject) }
+            let reference = try DaemonReference(querying: subject.key, interface: subject.interface, library: library)
+            let reader = DaemonReader(reference, loop: Self.loop) { [weak self] in self?.receive($0, of: subject) }
             let isWanted = state.withLock { state in
-                guard state.queries[subject] != nil, state.queries[subject]?.watch == nil else { return false }
-                state.queries[subject]?.watch = watch
+                guard state.queries[subject] != nil, state.queries[subject]?.reader == nil else { return false }
+                state.queries[subject]?.reader = reader
                 return true
             }
-            if !isWanted { watch.end() }
+            if !isWanted { reader.end() }
         } catch {
             fail(subject, error)
         }
@@ -176,18 +177,18 @@ extension DaemonEngine {
             do throws(ServiceDiscoveryError) {
                 let reference = try DaemonReference(
                     publishing: advertisement, name: name, interface: interface, library: library)
-                let watch = DaemonWatch(reference, loop: Self.loop) { [weak self] in
-                    self?.take($0, of: id, advertisement)
+                let reader = DaemonReader(reference, loop: Self.loop) { [weak self] in
+                    self?.receive($0, of: id, advertisement)
                 }
                 do throws(ServiceDiscoveryError) {
-                    if try !adopt(watch, of: id, publishing: advertisement.record) { watch.end() }
+                    if try !adopt(reader, of: id, publishing: advertisement.record) { reader.end() }
                 } catch {
-                    watch.end()
+                    reader.end()
                     fail(id, error)
                 }
                 return
             } catch {
-                // Avahi takes another name if another host has this one, not if this host has.
+                // Avahi chooses another name if another host has this one, but not if this host has it.
                 guard error.code == .collision, advertisement.renamesOnConflict else {
                     return fail(id, error)
                 }
@@ -196,30 +197,31 @@ extension DaemonEngine {
         }
     }
 
-    /// Takes what publishes `record`, after handing it the record last given; false if the operation is over.
+    /// Stores the reader of a publication that began with `record`, after it was updated to the newest record; false if
+    /// the operation has ended.
     private func adopt(
-        _ watch: DaemonWatch, of id: Int, publishing record: TXTRecord
+        _ reader: DaemonReader, of id: Int, publishing record: TXTRecord
     ) throws(ServiceDiscoveryError) -> Bool {
-        var given = record
+        var announced = record
         while true {
-            let (isWanted, missing) = state.withLock { state -> (Bool, TXTRecord?) in
+            let (isWanted, newer) = state.withLock { state -> (Bool, TXTRecord?) in
                 guard let wanted = state.operations[id]?.advertisement?.record else { return (false, nil) }
-                if wanted != given { return (true, wanted) }
-                state.operations[id]?.watch = watch
+                if wanted != announced { return (true, wanted) }
+                state.operations[id]?.reader = reader
                 return (true, nil)
             }
-            guard isWanted, let missing else { return isWanted }
-            let error = watch.update(missing)
+            guard isWanted, let newer else { return isWanted }
+            let error = reader.update(newer)
             if error != 0 { throw DaemonNumber.error(error) }
-            given = missing
+            announced = newer
         }
     }
 
-    /// What was said of a question, for all who ask it.
-    private func take(_ replies: [DaemonReply], of subject: DaemonQuery.Subject) {
+    /// Reports the replies of a query to all operations that share it.
+    private func receive(_ replies: [DaemonReply], of subject: DaemonQuery.Subject) {
         var failure: ServiceDiscoveryError?
-        let sinks = state.withLock { state -> [any DiscoverySink] in
-            var told: [Int: any DiscoverySink] = [:]
+        let sinks = state.withLock { state -> [any EventSink] in
+            var notified: [Int: any EventSink] = [:]
             for reply in replies {
                 switch reply {
                 case .record(let data, let interface, let isAdded):
@@ -227,44 +229,46 @@ extension DaemonEngine {
                     guard let event else { continue }
                     for id in state.queries[subject]?.operations ?? [] {
                         guard let sink = state.operations[id]?.sink else { continue }
-                        sink.put(event, of: id)
-                        told[id] = sink
+                        sink.receive(event, of: id)
+                        notified[id] = sink
                     }
                 case .failed(let error): failure = error
                 case .registered: break
                 }
             }
-            guard subject.key.type == .ptr else { return Array(told.values) }
-            state.waiting.merge(told) { $1 }
-            if state.bell == nil {
-                state.bell = Self.loop.schedule(at: .now + Self.gatheringTime) { [weak self] in self?.ringWaiting() }
+            guard subject.key.type == .ptr else { return Array(notified.values) }
+            state.waiting.merge(notified) { $1 }
+            if state.gatheringTimer == nil {
+                state.gatheringTimer = Self.loop.schedule(at: .now + Self.gatheringTime) { [weak self] in
+                    self?.notifyWaiting()
+                }
             }
             return []
         }
-        for sink in sinks { sink.ring() }
+        for sink in sinks { sink.notify() }
         if let failure { fail(subject, failure.about(subject.key.name.description)) }
     }
 
-    private func take(_ replies: [DaemonReply], of id: Int, _ advertisement: ServiceAdvertisement) {
+    private func receive(_ replies: [DaemonReply], of id: Int, _ advertisement: ServiceAdvertisement) {
         for reply in replies {
             switch reply {
             case .registered(let name):
                 let instance = try? ServiceInstance(
                     name: name, type: advertisement.type, domain: advertisement.domain ?? .local)
                 guard let instance else { continue }
-                tell(.published(instance), to: id)
+                report(.published(instance), to: id)
             case .failed(let error): fail(id, error.about(advertisement.name))
             case .record: break
             }
         }
     }
 
-    private func ringWaiting() {
+    private func notifyWaiting() {
         let sinks = state.withLock { state in
-            defer { (state.waiting, state.bell) = ([:], nil) }
+            defer { (state.waiting, state.gatheringTimer) = ([:], nil) }
             return Array(state.waiting.values)
         }
-        for sink in sinks { sink.ring() }
+        for sink in sinks { sink.notify() }
     }
 
     private func fail(_ subject: DaemonQuery.Subject, _ error: ServiceDiscoveryError) {
@@ -273,17 +277,76 @@ extension DaemonEngine {
     }
 
     private func fail(_ id: Int, _ error: ServiceDiscoveryError) {
-        tell(.failed(error), to: id)
+        report(.failed(error), to: id)
         end(id)
     }
 
-    private func tell(_ event: DiscoveryEvent, to id: Int) {
-        // Kept alive until the lock is left: who goes inside of it would want it too.
+    private func report(_ event: DiscoveryEvent, to id: Int) {
+        // The sink is retained until the lock is released: its deinitializer would need the same lock.
         let sink = state.withLock { state in
             let sink = state.operations[id]?.sink
-            sink?.put(event, of: id)
+            sink?.receive(event, of: id)
             return sink
         }
-        sink?.ring()
+        sink?.notify()
+    }
+}
+
+/// A query of the daemon, shared by all operations that need it.
+struct DaemonQuery {
+    /// The records and interface of the query.
+    struct Subject: Hashable {
+        let key: RecordKey
+        let interface: UInt32
+    }
+
+    var records: DaemonRecords
+    /// Nil while the query is being begun.
+    var reader: DaemonReader?
+    /// The operations that share the query.
+    var operations: Set<Int> = []
+}
+
+/// The records that one query has returned. Avahi reports each record once for IPv4 and once for IPv6, with the same
+/// interface index: it is added with the first report and removed with the last.
+struct DaemonRecords {
+    private struct Entry: Hashable {
+        let data: DNSRecordData
+        let interface: UInt32
+    }
+
+    private let name: DNSName
+    private var counts: [Entry: Int] = [:]
+    private var order: [Entry] = []
+
+    init(of name: DNSName) {
+        self.name = name
+    }
+
+    /// The known records, in the order of their arrival.
+    var known: [DiscoveryEvent] {
+        order.map { .added(record($0.data), interface: $0.interface) }
+    }
+
+    /// Processes a reply; returns an event, or nil if nothing has changed.
+    mutating func receive(_ data: DNSRecordData, interface: UInt32, isAdded: Bool) -> DiscoveryEvent? {
+        let entry = Entry(data: data, interface: interface)
+        let count = counts[entry] ?? 0
+        if isAdded {
+            counts[entry] = count + 1
+            guard count == 0 else { return nil }
+            order.append(entry)
+            return .added(record(data), interface: interface)
+        }
+        guard count > 0 else { return nil }
+        counts[entry] = count == 1 ? nil : count - 1
+        guard count == 1 else { return nil }
+        order.removeAll { $0 == entry }
+        return .removed(record(data), interface: interface)
+    }
+
+    /// The time to live is zero because the daemon manages it and does not report it.
+    private func record(_ data: DNSRecordData) -> DNSRecord {
+        DNSRecord(name, timeToLive: 0, data)
     }
 }

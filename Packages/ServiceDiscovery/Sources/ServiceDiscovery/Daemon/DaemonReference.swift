@@ -5,10 +5,10 @@ internal import HostResolver
 
 /// Owns one `DNSServiceRef`: one operation of the daemon.
 ///
-/// Any thread may let it go or take its replies: a lock is held whenever the library works on it. Replies come only from within
-/// ``replies()``.
+/// Any thread may release it or read its replies: the library is called only with a lock held. It calls back only from
+/// within ``replies()``.
 final class DaemonReference: Sendable {
-    /// Where the library's callbacks put what they are told.
+    /// Stores the replies that the library's callbacks deliver.
     private final class Inbox: Sendable {
         let replies = Locked<[DaemonReply]>([])
 
@@ -20,14 +20,14 @@ final class DaemonReference: Sendable {
 
     private let library: DaemonLibrary
     private let inbox: Inbox
-    // The library is called under the lock only, and nobody else has the pointer.
+    // The library is called only with the lock held, and the pointer exists only here.
     private let pointer: Locked<OpaquePointer?>
-    /// Readable when there are replies.
+    /// Readable when replies are available.
     let descriptor: CInt
 
-    /// Begins to look for records. Waits for the daemon.
+    /// Begins a query. Blocks until the daemon accepts it.
     init(
-        asking key: RecordKey, interface: UInt32, library: DaemonLibrary
+        querying key: RecordKey, interface: UInt32, library: DaemonLibrary
     ) throws(ServiceDiscoveryError) {
         let inbox = Inbox()
         let pointer = try Self.begin(library, inbox) { pointer, context in
@@ -49,12 +49,12 @@ final class DaemonReference: Sendable {
         self.inbox = inbox
     }
 
-    /// Begins to publish. Waits for the daemon.
+    /// Begins a publication. Blocks until the daemon accepts it.
     init(
         publishing advertisement: ServiceAdvertisement, name: String, interface: UInt32, library: DaemonLibrary
     ) throws(ServiceDiscoveryError) {
         let flags = advertisement.renamesOnConflict ? 0 : DaemonNumber.noAutoRename
-        // At most `TXTRecord.largestSize` bytes, so that their count is a UInt16.
+        // At most `TXTRecord.largestSize` bytes, so the count fits into a UInt16.
         let text = advertisement.record.wireForm
         let inbox = Inbox()
         let pointer = try Self.begin(library, inbox) { pointer, context in
@@ -76,7 +76,7 @@ final class DaemonReference: Sendable {
 
     deinit { end() }
 
-    /// Announces another TXT record; the daemon's error number.
+    /// Announces a new TXT record; returns the daemon's error number.
     func update(_ record: TXTRecord) -> Int32 {
         let text = record.wireForm
         return pointer.withLock { pointer in
@@ -85,12 +85,12 @@ final class DaemonReference: Sendable {
         }
     }
 
-    /// Takes what the daemon has said, without waiting.
+    /// Reads the daemon's replies without waiting.
     ///
-    /// - Returns: the replies of one message, which may be none; and whether there was a message, so that more may be waiting.
+    /// - Returns: the replies of one message, possibly none, and whether there was a message, so that more may follow.
     func replies() -> (replies: [DaemonReply], mayHaveMore: Bool) {
         let error = pointer.withLock { pointer -> Int32? in
-            // The library would wait. While there is a pointer, the descriptor is its own.
+            // `DNSServiceProcessResult` would wait. While the pointer exists, the descriptor is valid.
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard let pointer, poll(&entry, 1, 0) > 0 else { return nil }
             return library.functions.process_result(pointer)
@@ -102,7 +102,7 @@ final class DaemonReference: Sendable {
         }
     }
 
-    /// Ends the operation; what it published is gone. Idempotent.
+    /// Ends the operation and withdraws what it published. Idempotent.
     func end() {
         pointer.withLock { pointer in
             if let old = pointer.take() { library.functions.deallocate(old) }
@@ -114,9 +114,68 @@ final class DaemonReference: Sendable {
         _ call: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32
     ) throws(ServiceDiscoveryError) -> OpaquePointer {
         var pointer: OpaquePointer?
-        // The inbox lives as long as this object, and the reference is ended before that is over.
+        // The inbox lives as long as this object, which ends the operation first.
         let error = call(&pointer, Unmanaged.passUnretained(inbox).toOpaque())
         guard error == 0, let pointer else { throw DaemonNumber.error(error) }
         return pointer
     }
+}
+
+/// Reads the replies of one ``DaemonReference`` on a loop.
+///
+/// It reads one message in each turn of the loop, and waits for the descriptor only after the library had no message:
+/// waits are edge-triggered, and messages that arrived together cause only one edge. It ends when it is closed, and
+/// after the first failure.
+final class DaemonReader: Sendable {
+    private let reference: DaemonReference
+    private let point: WaitPoint
+
+    /// - Parameter receive: called on the loop with the daemon's replies, in batches; a failure is the last reply.
+    init(_ reference: DaemonReference, loop: EventLoop, receive: @escaping @Sendable ([DaemonReply]) -> Void) {
+        self.reference = reference
+        let point = WaitPoint(descriptor: reference.descriptor, ownership: .borrowed, loop: loop)
+        self.point = point
+        Task(executorPreference: loop) {
+            guard point.enter(.reader) == .entered else { return }
+            defer { point.leave(.reader) }
+            while !point.isClosed(.reader) {
+                let (replies, mayHaveMore) = reference.replies()
+                if !replies.isEmpty { receive(replies) }
+                if replies.contains(where: \.isFailure) { return }
+                if mayHaveMore { point.signalNextTurn(.readable) }
+                switch await point.readerWait(for: .readable, until: nil) {
+                case .ready: continue
+                case .failed(let number): return receive([.failed(MulticastSocket.failure(number))])
+                // Only closing ends the wait otherwise: there is no deadline and no other reader, and the task is not
+                // cancelled.
+                case .closed, .cancelled, .timedOut, .busy: return
+                }
+            }
+        }
+    }
+
+    deinit { end() }
+
+    /// Announces a new TXT record; returns the daemon's error number.
+    func update(_ record: TXTRecord) -> Int32 {
+        reference.update(record)
+    }
+
+    /// Ends the operation and withdraws what it published. Idempotent.
+    func end() {
+        point.close()
+        reference.end()
+    }
+}
+
+/// A reply of the daemon to one operation.
+enum DaemonReply: Sendable {
+    /// A record was added or removed.
+    case record(DNSRecordData, interface: UInt32, isAdded: Bool)
+    /// The service is visible under this name.
+    case registered(name: String)
+    /// The operation has ended.
+    case failed(ServiceDiscoveryError)
+
+    var isFailure: Bool { if case .failed = self { true } else { false } }
 }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import ServiceDiscovery
 
-/// The engine of the daemon, with a library that the test writes.
+/// The daemon engine with a scripted library.
 @Suite(.serialized) struct DaemonEngineTests {
-    /// The two ends of a pipe: what is readable when the daemon has something to say.
+    /// The ends of a pipe. The read end is readable when the scripted daemon has a message.
     private static func pipe() -> (read: CInt, write: CInt) {
         var ends: [CInt] = [-1, -1]
         _ = ends.withUnsafeMutableBufferPointer { Glibc.pipe($0.baseAddress!) }
@@ -19,7 +19,7 @@ import Testing
         try .http("Web")
     }
 
-    /// The daemon is slow: the update comes while it is still being asked to begin.
+    /// The daemon is slow: the update arrives while the publication is still being begun.
     @Test func anUpdateSoonAfterPublishingIsAnnounced() async throws {
         let (read, write) = Self.pipe()
         defer { for end in [read, write] { close(end) } }
@@ -42,7 +42,7 @@ import Testing
         #expect(throws: ServiceDiscoveryError(.invalidated)) { try engine.update(operation, record: record) }
     }
 
-    /// The same with a record that the daemon refuses: the operation fails, rather than go on with the old one in silence.
+    /// The same with a record that the daemon rejects: the operation fails instead of keeping the old record silently.
     @Test func anUpdateThatIsRefusedLaterFailsTheOperation() throws {
         let (read, write) = Self.pipe()
         defer { for end in [read, write] { close(end) } }
@@ -63,21 +63,21 @@ import Testing
         engine.end(operation)
     }
 
-    /// A descriptor that cannot be waited for ends the operation: the loop is not kept busy with it.
+    /// A descriptor that cannot be waited for ends the operation instead of keeping the loop busy.
     @Test func aFailedWaitEndsTheOperation() async throws {
         // More than any process may have open.
         ScriptedDaemon.reset(descriptor: 1 << 30)
         let engine = DaemonEngine(ScriptedDaemon.library)
         let sink = RecordingSink()
-        let operation = try engine.ask(RecordKey(.http, .ptr), interface: nil, sink: sink)
+        let operation = try engine.query(RecordKey(.http, .ptr), interface: nil, sink: sink)
         let events = wait(sink)
         #expect(events == [.failed(MulticastSocket.failure(EBADF).about("_http._tcp.local."))])
-        // The engine ends the operation after it has rung.
+        // The engine ends the operation after the notification.
         while ScriptedDaemon.state.withLock({ $0.references[1]?.isEnded }) != true { await Task.yield() }
         engine.end(operation)
     }
 
-    /// A library that goes on failing is asked once.
+    /// A library that fails is called only once.
     @Test func aFailedResultEndsTheOperation() throws {
         let (read, write) = Self.pipe()
         defer { for end in [read, write] { close(end) } }
@@ -87,7 +87,7 @@ import Testing
         let engine = DaemonEngine(ScriptedDaemon.library)
         let sink = RecordingSink()
         ScriptedDaemon.state.withLock { $0.failsResults = DaemonNumber.notRunning }
-        let operation = try engine.ask(RecordKey(.http, .ptr), interface: nil, sink: sink)
+        let operation = try engine.query(RecordKey(.http, .ptr), interface: nil, sink: sink)
         #expect(sink.next() == [.failed(ServiceDiscoveryError(.daemonUnavailable, name: "_http._tcp.local."))])
         engine.end(operation)
     }
@@ -100,8 +100,8 @@ import Testing
         sink.next()
     }
 
-    /// Several messages came together, which is one edge, and the first ones give no reply: all are taken.
-    @Test func messagesBehindOneWithoutAReplyAreTaken() throws {
+    /// Several messages arrived together, which is one edge, and the first ones have no reply: all are read.
+    @Test func readsMessagesAfterOneWithoutReplies() throws {
         let (read, write) = Self.pipe()
         defer { for end in [read, write] { close(end) } }
         var byte: UInt8 = 0
@@ -111,9 +111,45 @@ import Testing
         ScriptedDaemon.state.withLock { $0.failsResults = DaemonNumber.notRunning }
         let engine = DaemonEngine(ScriptedDaemon.library)
         let sink = RecordingSink()
-        let operation = try engine.ask(RecordKey(.http, .ptr), interface: nil, sink: sink)
+        let operation = try engine.query(RecordKey(.http, .ptr), interface: nil, sink: sink)
         #expect(sink.next() == [.failed(ServiceDiscoveryError(.daemonUnavailable, name: "_http._tcp.local."))])
         #expect(ScriptedDaemon.state.withLock { $0.quietResults } == 0)
         engine.end(operation)
+    }
+}
+
+@Suite struct DaemonRecordsTests {
+    private let name = DNSName("_http._tcp.local")!
+    private let data = DNSRecordData.ptr(DNSName("a._http._tcp.local")!)
+
+    @Test func countsReports() {
+        var records = DaemonRecords(of: name)
+        let record = DNSRecord(name, timeToLive: 0, data)
+        // Avahi reports each record once per family.
+        #expect(records.receive(data, interface: 1, isAdded: true) == .added(record, interface: 1))
+        #expect(records.receive(data, interface: 1, isAdded: true) == nil)
+        #expect(records.receive(data, interface: 2, isAdded: true) == .added(record, interface: 2))
+        #expect(records.known == [.added(record, interface: 1), .added(record, interface: 2)])
+        #expect(records.receive(data, interface: 1, isAdded: false) == nil)
+        #expect(records.receive(data, interface: 1, isAdded: false) == .removed(record, interface: 1))
+        #expect(records.receive(data, interface: 1, isAdded: false) == nil)
+        #expect(records.known == [.added(record, interface: 2)])
+    }
+
+    @Test func parsesRecordData() throws {
+        #expect(DNSRecordData(wire: [10, 0, 0, 1], type: .a) == .a(IPv4Address(10, 0, 0, 1)))
+        let target = try #require(DNSName("h.local"))
+        let srv: [UInt8] = [0, 0, 0, 0, 0, 80] + target.wireForm
+        #expect(DNSRecordData(wire: srv, type: .srv) == .srv(priority: 0, weight: 0, port: 80, target: target))
+        #expect(DNSRecordData(wire: [3, 97, 61, 98, 0], type: .txt) == .txt([[97, 61, 98], []]))
+    }
+
+    @Test func refusesMalformedData() {
+        for count in 0..<4 { #expect(DNSRecordData(wire: Array(repeating: 1, count: count), type: .a) == nil) }
+        #expect(DNSRecordData(wire: [0, 0, 0], type: .srv) == nil)
+        // A pointer to itself, and one to earlier bytes.
+        #expect(DNSRecordData(wire: [0xC0, 23], type: .ptr) == nil)
+        #expect(DNSRecordData(wire: [9, 97], type: .txt) == nil)
+        #expect(DNSRecordData(wire: Array(repeating: 0, count: 65_536), type: .txt) == nil)
     }
 }

@@ -4,35 +4,35 @@ import Foundation
 
 @testable import ServiceDiscovery
 
-/// A library of dns_sd.h that does what the test says. Its functions are C's, so there is one for the process: tests that use it
-/// do so one after the other.
+/// A library of dns_sd.h controlled by the test. Its functions are C functions, so there is one per process: the tests
+/// that use it are serialized.
 enum ScriptedDaemon {
-    /// One `DNSServiceRef`.
+    /// A `DNSServiceRef`.
     struct Reference {
         var register: netkit_daemon_register_reply?
         var record: netkit_daemon_record_reply?
         var context: UInt?
-        /// The TXT records given, in order.
+        /// The TXT records set, in order.
         var texts: [[UInt8]] = []
         var isEnded = false
     }
 
     struct State {
         var references: [Int: Reference] = [:]
-        /// What `DNSServiceRefSockFD` says.
+        /// The result of `DNSServiceRefSockFD`.
         var descriptor: CInt = -1
-        /// Happens within `DNSServiceRegister`, on the thread that called it.
+        /// Called within `DNSServiceRegister`, on the calling thread.
         var meanwhile: (@Sendable () -> Void)?
         var updateError: Int32 = 0
-        /// What `DNSServiceProcessResult` says.
+        /// The result of `DNSServiceProcessResult`.
         var failsResults: Int32 = 0
-        /// How many messages it first takes without a reply, and without an error.
+        /// The number of messages that are first read without a reply or an error.
         var quietResults = 0
     }
 
     static let state = Locked(State())
 
-    /// Begins anew, with this descriptor for all references.
+    /// Resets the state; all references get this descriptor.
     static func reset(descriptor: CInt, meanwhile: (@Sendable () -> Void)? = nil) {
         state.withLock { $0 = State(descriptor: descriptor, meanwhile: meanwhile) }
     }
@@ -85,22 +85,22 @@ enum ScriptedDaemon {
     }
 }
 
-/// Keeps what it is told, and can be waited for.
-final class RecordingSink: DiscoverySink {
+/// Stores its events, and can be waited for.
+final class RecordingSink: EventSink {
     private let events = Locked<[DiscoveryEvent]>([])
-    private let rung = DispatchSemaphore(value: 0)
+    private let notified = DispatchSemaphore(value: 0)
 
-    func put(_ event: DiscoveryEvent, of operation: Int) {
+    func receive(_ event: DiscoveryEvent, of operation: Int) {
         events.withLock { $0.append(event) }
     }
 
-    func ring() {
-        rung.signal()
+    func notify() {
+        notified.signal()
     }
 
-    /// All events, after waiting for a ring; at most ten seconds.
+    /// All events so far, after waiting for a notification for at most ten seconds.
     func next() -> [DiscoveryEvent] {
-        _ = rung.wait(timeout: .now() + 10)
+        _ = notified.wait(timeout: .now() + 10)
         return events.withLock { $0 }
     }
 }

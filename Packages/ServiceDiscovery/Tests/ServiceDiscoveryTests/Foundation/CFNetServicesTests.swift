@@ -7,13 +7,13 @@ import Testing
 
 @testable import ServiceDiscovery
 
-/// What CFNetServices' functions are here, row by row of the table of its names: the forms that do not wait, and the blocking ones.
+/// The counterparts of the CFNetServices functions, row by row of the migration table: asynchronous and blocking forms.
 @Suite(.timeLimit(.minutes(1))) struct CFNetServicesTests {
-    private let backend = ScriptedBackend()
+    private let scripted = ScriptedEngine()
     private let type = try! ServiceType("_http._tcp")
     private let service = try! ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
 
-    private var engine: DiscoveryEngine { DiscoveryEngine(backend) }
+    private var engine: DiscoveryEngine { DiscoveryEngine(scripted) }
     private var web: ServiceAdvertisement { ServiceAdvertisement(name: "Web", type: type, port: 80) }
     private var soon: ContinuousClock.Instant { .now + .milliseconds(20) }
 
@@ -31,8 +31,8 @@ import Testing
         DNSRecord(service.fullName, timeToLive: 9, .txt([Array(text.utf8)]))
     }
 
-    /// Where the service is, once it is asked for.
-    private func place() throws -> [DNSRecord] {
+    /// The records that locate the service.
+    private func location() throws -> [DNSRecord] {
         let host = try #require(DNSName("h.local"))
         return [
             DNSRecord(service.fullName, timeToLive: 9, .srv(priority: 0, weight: 0, port: 80, target: host)),
@@ -41,9 +41,9 @@ import Testing
         ]
     }
 
-    /// Runs `body` on a thread of its own, while the operation that was begun goes on.
-    private func meanwhile(_ body: @escaping @Sendable () -> Void) {
-        #expect(!backend.running.isEmpty)
+    /// Runs `body` on another thread, while the current operation is running.
+    private func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
+        #expect(!scripted.running.isEmpty)
         Thread.detachNewThread(body)
     }
 
@@ -58,66 +58,66 @@ import Testing
 
     // MARK: Services
 
-    @Test("SD-080: creating one checks and begins nothing; the types of the modern form cannot be wrong")
+    @Test("SD-080: creating a service checks and begins nothing; the modern types are always valid")
     func creates() {
         let lazy = netService(port: 80, type: "nonsense")
         #expect(lazy.type == "nonsense" && lazy.port == 80 && netService().port == -1)
         #expect(code { () throws(ServiceDiscoveryError) in _ = try ServiceType("nonsense") } == -72004)
         #expect(code { () throws(ServiceDiscoveryError) in _ = try ServiceDomain("a..b") } == -72004)
-        #expect(backend.calls.isEmpty)
+        #expect(scripted.calls.isEmpty)
     }
 
-    @Test("SD-081: a copy has what is known, and not what is under way")
+    @Test("SD-081: a copy has the known values, but not the running operation")
     func copies() throws {
-        backend.set(try place())
+        scripted.set(try location())
         let feed = try ServiceResolver(service, engine: engine).start()
         let found = try #require(try feed.next(until: nil))
         let copy = found
         feed.stop()
-        #expect(copy == found && copy.service == service && !copy.addresses.isEmpty && backend.running.isEmpty)
-        // A type's identity is the type itself.
+        #expect(copy == found && copy.service == service && !copy.addresses.isEmpty && scripted.running.isEmpty)
+        // The type identifier is the Swift type itself.
         #expect(Swift.type(of: copy) == ResolvedService.self)
     }
 
-    @Test("SD-082: what can be read, before and after resolving")
+    @Test("SD-082: properties before and after resolving")
     func reads() throws {
         let old = netService()
         #expect(old.addresses == nil && old.hostName == nil && old.port == -1 && old.txtRecordData() == nil)
         #expect((old.name, old.type, old.domain) == ("Web", "_http._tcp", "local."))
-        backend.set(try place())
+        scripted.set(try location())
         let found = try ServiceResolver(service, engine: engine).resolve(until: nil)
         #expect(found.hostName == "h.local." && found.port == 80)
         #expect(Set(found.addresses.map(\.description)).isSuperset(of: ["10.0.0.1:80"]))
         #expect(found.addresses.allSatisfy { $0.port == 80 })
     }
 
-    @Test("SD-083: another TXT record while it is published, and none while it is resolved")
+    @Test("SD-083: a new TXT record while it is published, but not while it is resolved")
     func setsText() throws {
         let publisher = try ServicePublisher(web, engine: engine)
         try publisher.update(try TXTRecord(["k": "v"]))
-        #expect(backend.calls == ["publish Web", "update k=v"])
+        #expect(scripted.calls == ["publish Web", "update k=v"])
         let resolving = netService()
         resolving.resolve(withTimeout: 0)
         #expect(!resolving.setTXTRecord(Data([3, 107, 61, 118])))
         resolving.stop()
     }
 
-    @Test("SD-084, SD-085: a client is told on its queue, loop or run loop; without one the caller waits")
+    @Test("SD-084, SD-085: a client is notified on its queue, loop or run loop; without one the caller waits")
     func clients() throws {
         let feed = try ServiceBrowser(type, engine: engine).start()
         let mode = RunLoop.Mode("clients")
-        let told = Locked(0)
+        let notified = Locked(0)
         let signal = feed.onNews(on: RunLoopTarget(RunLoop.current, mode: mode)) {
-            while (try? feed.tryNext()) != nil { told.withLock { $0 += 1 } }
+            while (try? feed.tryNext()) != nil { notified.withLock { $0 += 1 } }
         }
-        backend.set([try pointer("A"), try pointer("B")])
-        while told.withLock({ $0 }) < 2 { _ = RunLoop.current.run(mode: mode, before: Date() + 1) }
-        // No client any more.
+        scripted.set([try pointer("A"), try pointer("B")])
+        while notified.withLock({ $0 }) < 2 { _ = RunLoop.current.run(mode: mode, before: Date() + 1) }
+        // The client is removed.
         signal.cancel()
-        backend.set([try pointer("C")])
+        scripted.set([try pointer("C")])
         #expect(!RunLoop.current.run(mode: mode, before: Date() + 0.01))
         #expect(try feed.next(until: nil)?.value.name == "C")
-        #expect(told.withLock { $0 } == 2)
+        #expect(notified.withLock { $0 } == 2)
         let onLoop = Locked(0)
         let other = feed.onNews(on: .loop(.shared)) { onLoop.withLock { $0 += 1 } }
         while onLoop.withLock({ $0 }) == 0 {}
@@ -128,20 +128,21 @@ import Testing
     func registersAsynchronously() async throws {
         let publisher = try ServicePublisher(web, engine: engine)
         #expect(publisher.current == nil)
-        backend.tell(.published(service))
-        #expect(try await publisher.published() == service && backend.running.count == 1)
+        scripted.report(.published(service))
+        #expect(try await publisher.published() == service && scripted.running.count == 1)
         publisher.stop()
-        #expect(backend.running.isEmpty)
+        #expect(scripted.running.isEmpty)
         let distant = ServiceAdvertisement(
             name: "Web", type: type, domain: try ServiceDomain("example.org"), port: 80)
         #expect(
             code { () throws(ServiceDiscoveryError) in _ = try ServicePublisher(distant, engine: engine) } == -72000)
     }
 
-    /// What aborted a daemon once (CVE-2026-34933).
+    /// The cause of a daemon crash (CVE-2026-34933).
     @Test(
-        "SD-086: any combination of options is taken or refused", arguments: 0..<UInt(16), ["_http._tcp", "_http._udp"])
-    func takesOptions(_ bits: UInt, _ type: String) {
+        "SD-086: any combination of options is accepted or refused", arguments: 0..<UInt(16),
+        ["_http._tcp", "_http._udp"])
+    func checksOptions(_ bits: UInt, _ type: String) {
         let (service, delegate) = (netService(port: 0, type: type), RecordingDelegate())
         service.delegate = delegate
         service.publish(options: NetService.Options(rawValue: bits))
@@ -153,43 +154,43 @@ import Testing
     @Test("SD-087, SD-090: registering may block until another thread cancels it, or it fails")
     func registersBlocking() throws {
         let publisher = try ServicePublisher(web, engine: engine)
-        meanwhile { publisher.stop() }
+        onAnotherThread { publisher.stop() }
         #expect(code { () throws(ServiceDiscoveryError) in try publisher.published() } == -72005)
         let other = try ServicePublisher(web, engine: engine)
-        backend.tell(.published(service))
+        scripted.report(.published(service))
         #expect(try other.names.next(until: nil) == service)
-        let backend = backend
-        meanwhile { backend.tell(.failed(ServiceDiscoveryError(.collision))) }
+        let scripted = scripted
+        onAnotherThread { scripted.report(.failed(ServiceDiscoveryError(.collision))) }
         #expect(code { () throws(ServiceDiscoveryError) in _ = try other.names.next(until: nil) } == -72001)
     }
 
-    @Test("SD-088: resolving returns at once and goes on until it is stopped")
+    @Test("SD-088: resolving returns at once and continues until it is stopped")
     func resolvesAsynchronously() async throws {
         let feed = try ServiceResolver(service, engine: engine).start()
         #expect(try feed.tryNext() == nil)
-        let parts = try place()
-        backend.set(Array(parts[...1]))
+        let parts = try location()
+        scripted.set(Array(parts[...1]))
         #expect(try await feed.next()?.addresses.count == 1)
-        backend.set([parts[2]])
+        scripted.set([parts[2]])
         #expect(try await feed.next()?.addresses.count == 2)
         feed.stop()
-        #expect(try await feed.next() == nil && backend.running.isEmpty)
+        #expect(try await feed.next() == nil && scripted.running.isEmpty)
     }
 
-    @Test("SD-089: or blocks for the first address, the time limit, or the end")
+    @Test("SD-089: or it blocks until the first address, the time limit, or the end")
     func resolvesBlocking() throws {
         let resolver = ServiceResolver(service, engine: engine)
         #expect(code { () throws(ServiceDiscoveryError) in _ = try resolver.resolve(until: soon) } == -72007)
         let feed = try resolver.start()
-        meanwhile { feed.stop() }
+        onAnotherThread { feed.stop() }
         #expect(try feed.next(until: nil) == nil)
-        backend.set(try place())
+        scripted.set(try location())
         #expect(try resolver.resolve(until: .now + .seconds(30)).port == 80)
-        #expect(backend.running.isEmpty)
+        #expect(scripted.running.isEmpty)
     }
 
     @Test(
-        "SD-091: the end in any order",
+        "SD-091: removing, releasing and stopping in any order",
         arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
     func ends(_ order: [Int]) {
         for publishes in [true, false] {
@@ -197,7 +198,7 @@ import Testing
             let delegate = RecordingDelegate()
             object?.delegate = delegate
             if publishes { object?.publish() } else { object?.resolve(withTimeout: 0) }
-            #expect(!backend.running.isEmpty)
+            #expect(!scripted.running.isEmpty)
             for step in order {
                 switch step {
                 case 0: object?.remove(from: .current, forMode: .default)
@@ -206,20 +207,20 @@ import Testing
                 }
             }
             object = nil
-            #expect(backend.running.isEmpty && delegate.calls.isEmpty)
+            #expect(scripted.running.isEmpty && delegate.calls.isEmpty)
         }
     }
 
     // MARK: Browsers
 
-    @Test("SD-092: a browser that was made does nothing yet")
+    @Test("SD-092: a new browser does nothing yet")
     func makesBrowsers() {
         _ = NetServiceBrowser(engine: engine)
         _ = ServiceBrowser(type, engine: engine)
-        #expect(backend.calls.isEmpty)
+        #expect(scripted.calls.isEmpty)
     }
 
-    @Test("SD-093: a browser tells where it is scheduled, and nowhere else")
+    @Test("SD-093: a browser delivers events only where it is scheduled")
     func schedulesBrowsers() throws {
         let (browser, delegate) = (NetServiceBrowser(engine: engine), RecordingDelegate())
         let mode = RunLoop.Mode("browsers")
@@ -235,12 +236,12 @@ import Testing
 
     @Test("SD-094: searching for services, and one search at a time")
     func searchesServices() throws {
-        backend.set([try pointer("A")])
+        scripted.set([try pointer("A")])
         let feed = try ServiceBrowser(type, engine: engine).start()
         #expect(try feed.next(until: nil)?.value.name == "A")
         #expect(code { () throws(ServiceDiscoveryError) in _ = try feed.next(until: soon) } == -72007)
-        let backend = backend
-        meanwhile { backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable))) }
+        let scripted = scripted
+        onAnotherThread { scripted.report(.failed(ServiceDiscoveryError(.daemonUnavailable))) }
         #expect(code { () throws(ServiceDiscoveryError) in _ = try feed.next(until: nil) } == -72000)
         let (browser, delegate) = (NetServiceBrowser(engine: engine), RecordingDelegate())
         browser.delegate = delegate
@@ -251,11 +252,12 @@ import Testing
     }
 
     @Test(
-        "SD-095: searching for domains, both ways", arguments: [ServiceDomainBrowser.Purpose.browsing, .registration])
+        "SD-095: searching for domains, for browsing and for registration",
+        arguments: [ServiceDomainBrowser.Purpose.browsing, .registration])
     func searchesDomains(_ purpose: ServiceDomainBrowser.Purpose) throws {
         let feed = try ServiceDomainBrowser(purpose, engine: engine).start()
         #expect(try feed.next(until: nil)?.value == .local)
-        meanwhile { feed.stop() }
+        onAnotherThread { feed.stop() }
         #expect(try feed.next(until: nil) == nil)
         let (browser, delegate) = (NetServiceBrowser(engine: engine), RecordingDelegate())
         browser.delegate = delegate
@@ -264,28 +266,28 @@ import Testing
         #expect(delegate.calls == ["willSearch", "found local. false"])
     }
 
-    @Test("SD-096: the flags are what a change says")
-    func tellsFlags() throws {
-        backend.set([try pointer("A"), try pointer("B")])
+    @Test("SD-096: the flags are properties of a change")
+    func reportsFlags() throws {
+        scripted.set([try pointer("A"), try pointer("B")])
         let feed = try ServiceBrowser(type, engine: engine).start()
         let changes = try [feed.next(until: nil), feed.next(until: nil)].compactMap(\.self)
         #expect(changes.map(\.moreComing) == [true, false] && changes.map(\.kind) == [.found, .found])
-        backend.set([try pointer("A")], isThere: false)
+        scripted.set([try pointer("A")], isPresent: false)
         let change = try #require(try feed.next(until: nil))
         #expect(change.kind == .removed && change.value.name == "A" && !change.moreComing)
     }
 
-    @Test("SD-097: stopping releases who waits, and is harmless where nothing runs")
+    @Test("SD-097: stopping ends a waiting call, and has no effect without a search")
     func stops() throws {
         let feed = try ServiceBrowser(type, engine: engine).start()
-        meanwhile { feed.stop() }
+        onAnotherThread { feed.stop() }
         #expect(try feed.next(until: nil) == nil)
         feed.stop()
-        #expect(try feed.next(until: nil) == nil && backend.calls == ["ask PTR", "end"])
+        #expect(try feed.next(until: nil) == nil && scripted.calls == ["query PTR", "end"])
         NetServiceBrowser(engine: engine).stop()
     }
 
-    @Test("SD-098: after the end nothing is told, and later calls say so", arguments: [false, true])
+    @Test("SD-098: after the end no event is delivered, and later calls fail", arguments: [false, true])
     func invalidates(stopsFirst: Bool) throws {
         var browser: NetServiceBrowser? = NetServiceBrowser(engine: engine)
         let delegate = RecordingDelegate()
@@ -295,9 +297,9 @@ import Testing
         browser?.remove(from: .current, forMode: .default)
         if !stopsFirst { browser?.stop() }
         browser = nil
-        backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable)))
+        scripted.report(.failed(ServiceDiscoveryError(.daemonUnavailable)))
         _ = RunLoop.current.run(mode: .default, before: Date() + 0.01)
-        #expect(delegate.calls.isEmpty && backend.running.isEmpty)
+        #expect(delegate.calls.isEmpty && scripted.running.isEmpty)
         let publisher = try ServicePublisher(web, engine: engine)
         publisher.stop()
         publisher.stop()
@@ -306,23 +308,23 @@ import Testing
 
     // MARK: Monitors, records, errors
 
-    @Test("SD-099, SD-100: a monitor tells the first record and each change, scheduled or blocking")
+    @Test("SD-099, SD-100: a monitor reports the first record and each change, scheduled or blocking")
     func monitors() throws {
         let feed = try ServiceMonitor(service, engine: engine).start()
         #expect(code { () throws(ServiceDiscoveryError) in _ = try feed.next(until: soon) } == -72007)
         for number in 1...3 {
-            backend.set([text("n=\(number)")])
+            scripted.set([text("n=\(number)")])
             #expect(try feed.next(until: nil)?.string("n") == "\(number)")
         }
-        let rings = Locked(0)
-        let signal = feed.onNews(on: .loop(.shared)) { rings.withLock { $0 += 1 } }
-        backend.set([text("n=4")])
-        while rings.withLock({ $0 }) == 0 {}
+        let notifications = Locked(0)
+        let signal = feed.onNews(on: .loop(.shared)) { notifications.withLock { $0 += 1 } }
+        scripted.set([text("n=4")])
+        while notifications.withLock({ $0 }) == 0 {}
         #expect(try feed.tryNext()?.string("n") == "4")
-        // Its end, in the order of the guide.
+        // Its end, in the order of Apple's guide.
         feed.stop()
         signal.cancel()
-        #expect(try feed.tryNext() == nil && backend.running.isEmpty)
+        #expect(try feed.tryNext() == nil && scripted.running.isEmpty)
     }
 
     @Test("SD-101: records and dictionaries")
@@ -335,12 +337,12 @@ import Testing
         #expect(NetService.dictionary(fromTXTRecord: Data([3, 107, 61, 118, 9, 97])) == ["k": Data("v".utf8)])
     }
 
-    @Test("SD-102: the old name for resolving is there")
+    @Test("SD-102: the old name for resolving exists")
     @available(*, deprecated)
     func keepsTheOldName() {
         let old = netService()
         old.resolve()
-        #expect(!backend.running.isEmpty)
+        #expect(!scripted.running.isEmpty)
         old.stop()
     }
 
@@ -358,7 +360,7 @@ import Testing
     }
 
     @Test(
-        "SD-103: those of the daemon",
+        "SD-103: the numbers of the daemon's errors",
         arguments: [
             (-65_548, .collision), (-65_540, .badArgument), (-65_549, .badArgument), (-65_568, .timedOut),
             (-65_544, .unsupported), (-65_563, .daemonUnavailable), (-65_537, .daemonUnavailable), (-65_553, .tooMuch),

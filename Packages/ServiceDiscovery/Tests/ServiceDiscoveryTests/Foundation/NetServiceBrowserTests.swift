@@ -6,12 +6,12 @@ import Testing
 @testable import ServiceDiscovery
 
 @Suite struct NetServiceBrowserTests {
-    private let backend = ScriptedBackend()
+    private let engine = ScriptedEngine()
     private let delegate = RecordingDelegate()
     private let browser: NetServiceBrowser
 
     init() {
-        browser = NetServiceBrowser(engine: DiscoveryEngine(backend))
+        browser = NetServiceBrowser(engine: DiscoveryEngine(engine))
         browser.delegate = delegate
     }
 
@@ -23,19 +23,19 @@ import Testing
         }
     }
 
-    @Test func findsAndLoses() throws {
-        backend.set(try pointers("A", "B.", "Ü"))
+    @Test func reportsFoundAndRemovedServices() throws {
+        engine.set(try pointers("A", "B.", "Ü"))
         browser.searchForServices(ofType: "_http._tcp.", inDomain: "")
         delegate.run(until: 4)
-        // The last of those that are known says that it is.
+        // The last of the known services has `moreComing` false.
         #expect(
             delegate.calls == [
                 "willSearch", "found A _http._tcp. local. true", "found B. _http._tcp. local. true",
                 "found Ü _http._tcp. local. false",
             ])
-        backend.set(try pointers("C"))
+        engine.set(try pointers("C"))
         delegate.run(until: 5)
-        backend.set(try pointers("A", "C"), isThere: false)
+        engine.set(try pointers("A", "C"), isPresent: false)
         delegate.run(until: 7)
         #expect(
             delegate.calls.dropFirst(4) == [
@@ -45,15 +45,15 @@ import Testing
         browser.stop()
         delegate.run(until: 8)
         #expect(delegate.calls.last == "didStopSearch")
-        #expect(backend.running.isEmpty)
-        // What was found can still be resolved, and the browser search again.
+        #expect(engine.running.isEmpty)
+        // The services found can still be resolved, and the browser can search again.
         #expect(delegate.found[0].port == -1)
         browser.searchForServices(ofType: "_http._tcp", inDomain: "local")
         delegate.run(until: 11)
         #expect(delegate.calls.suffix(2) == ["found B. _http._tcp. local. true", "found Ü _http._tcp. local. false"])
     }
 
-    @Test func searchesForOneThingAtATime() {
+    @Test func performsOneSearchAtATime() {
         browser.searchForServices(ofType: "_http._tcp", inDomain: "")
         browser.searchForBrowsableDomains()
         delegate.run(until: 2)
@@ -66,24 +66,24 @@ import Testing
     }
 
     @Test(arguments: [("http", "", -72004), ("_http._tcp", "a..b", -72004)])
-    func refuses(_ type: String, _ domain: String, _ code: Int) {
+    func refusesInvalidNames(_ type: String, _ domain: String, _ code: Int) {
         browser.searchForServices(ofType: type, inDomain: domain)
         delegate.run(until: 1)
         #expect(delegate.calls == ["didNotSearch \(code) of 10"])
     }
 
-    /// There is no name server to ask.
-    @Test func failsWhereNobodyCanBeAsked() {
+    /// There are no name servers.
+    @Test func failsWithoutNameServers() {
         browser.searchForServices(ofType: "_http._tcp", inDomain: "example.org")
         delegate.run(until: 2)
         #expect(delegate.calls == ["willSearch", "didNotSearch -72000 of 10"])
-        #expect(backend.calls.isEmpty)
+        #expect(engine.calls.isEmpty)
     }
 
     @Test func findsTypes() throws {
         browser.searchForServices(ofType: "_services._dns-sd._udp.", inDomain: "")
         let list = try #require(DNSName("_services._dns-sd._udp.local"))
-        backend.set([DNSRecord(list, timeToLive: 9, .ptr(try #require(DNSName("_ipp._tcp.local"))))])
+        engine.set([DNSRecord(list, timeToLive: 9, .ptr(try #require(DNSName("_ipp._tcp.local"))))])
         delegate.run(until: 2)
         #expect(delegate.calls == ["willSearch", "found _ipp _tcp. local. false"])
     }
@@ -92,9 +92,9 @@ import Testing
         browser.searchForRegistrationDomains()
         let list = try #require(DNSName("r._dns-sd._udp.local"))
         let domain = DNSRecord(list, timeToLive: 9, .ptr(try #require(DNSName("Example.org"))))
-        backend.set([domain])
+        engine.set([domain])
         delegate.run(until: 3)
-        backend.set([domain], isThere: false)
+        engine.set([domain], isPresent: false)
         delegate.run(until: 4)
         #expect(
             delegate.calls == [
@@ -102,16 +102,16 @@ import Testing
             ])
     }
 
-    @Test func tellsWhyASearchHasFailed() {
+    @Test func reportsFailures() {
         browser.searchForServices(ofType: "_http._tcp", inDomain: "")
-        backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable)))
+        engine.report(.failed(ServiceDiscoveryError(.daemonUnavailable)))
         delegate.run(until: 2)
         #expect(delegate.calls == ["willSearch", "didNotSearch -72000 of 10"])
-        #expect(backend.running.isEmpty)
+        #expect(engine.running.isEmpty)
     }
 
     @Test func callsOnTheLoopOfAnotherThread() {
-        // The box is the other thread's once it has begun, and ours again when it has ended.
+        // The other thread owns the box until it ends.
         final class Box: @unchecked Sendable {
             let browser: NetServiceBrowser
             let delegate: RecordingDelegate

@@ -6,7 +6,7 @@ import Testing
 @testable import ServiceDiscovery
 
 @Suite struct NetServiceTests {
-    private let backend = ScriptedBackend()
+    private let engine = ScriptedEngine()
     private let delegate = RecordingDelegate()
     private let instance = try! ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
 
@@ -14,7 +14,7 @@ import Testing
         _ name: String = "Web", type: String = "_http._tcp.", domain: String = "local.", port: Int32 = -1
     ) -> NetService {
         let service = NetService(
-            domain: domain, type: type, name: name, port: port, engine: DiscoveryEngine(backend))
+            domain: domain, type: type, name: name, port: port, engine: DiscoveryEngine(engine))
         service.delegate = delegate
         return service
     }
@@ -34,23 +34,23 @@ import Testing
 
     // MARK: Publishing
 
-    @Test func publishesUnderTheNameItGets() throws {
+    @Test func reportsItsNames() throws {
         let service = service(port: 80)
         service.publish()
         #expect(delegate.calls.isEmpty)
         delegate.run(until: 1)
-        backend.tell(.published(try ServiceInstance(name: "Web (2)", type: instance.type)))
+        engine.report(.published(try ServiceInstance(name: "Web (2)", type: instance.type)))
         delegate.run(until: 2)
         // A later conflict.
-        backend.tell(.published(try ServiceInstance(name: "Web (3)", type: instance.type)))
+        engine.report(.published(try ServiceInstance(name: "Web (3)", type: instance.type)))
         delegate.run(until: 3)
         service.stop()
-        #expect(backend.running.isEmpty)
+        #expect(engine.running.isEmpty)
         delegate.run(until: 4)
         #expect(delegate.calls == ["willPublish", "didPublish Web (2)", "didPublish Web (3)", "didStop"])
         service.publish()
         delegate.run(until: 5)
-        #expect(backend.calls == ["publish Web", "end", "publish Web (3)"])
+        #expect(engine.calls == ["publish Web", "end", "publish Web (3)"])
     }
 
     @Test(arguments: [
@@ -70,23 +70,23 @@ import Testing
         service.publish(options: NetService.Options(rawValue: options))
         delegate.run(until: 1)
         #expect(delegate.calls == ["didNotPublish \(code) of 10"])
-        #expect(backend.calls.isEmpty)
+        #expect(engine.calls.isEmpty)
     }
 
-    @Test func tellsWhyItIsNotPublished() {
+    @Test func reportsPublishingFailures() {
         let service = service(port: 80)
         service.publish(options: .noAutoRename)
-        backend.tell(.failed(ServiceDiscoveryError(.collision)))
+        engine.report(.failed(ServiceDiscoveryError(.collision)))
         delegate.run(until: 2)
         #expect(delegate.calls == ["willPublish", "didNotPublish -72001 of 10"])
-        // The daemon's own numbers are none that code for Apple's platforms knows.
+        // Numbers of the daemon are unknown to code for Apple's platforms.
         service.publish()
-        backend.tell(.failed(ServiceDiscoveryError(.daemonFailed)))
+        engine.report(.failed(ServiceDiscoveryError(.daemonFailed)))
         delegate.run(until: 4)
         #expect(delegate.calls.last == "didNotPublish -72000 of 10")
     }
 
-    @Test func doesOneThingAtATime() {
+    @Test func performsOneActivityAtATime() {
         let service = service(port: 80)
         service.publish()
         service.publish()
@@ -96,25 +96,25 @@ import Testing
             delegate.calls == ["willPublish", "didNotPublish -72003 of 10", "didNotResolve -72003 of 10"])
     }
 
-    @Test func endsWithItsObject() {
+    @Test func publishingEndsWithTheObject() {
         var service: NetService? = service(port: 80)
         service?.publish()
-        #expect(backend.running.count == 1)
+        #expect(engine.running.count == 1)
         service = nil
-        #expect(backend.running.isEmpty)
+        #expect(engine.running.isEmpty)
     }
 
     // MARK: Resolving
 
-    @Test func tellsEachThingThatItFindsOut() throws {
+    @Test func reportsEachChange() throws {
         let service = service()
         #expect(service.hostName == nil && service.addresses == nil && service.port == -1)
         service.resolve(withTimeout: 0)
-        backend.set([location, address(1)])
+        engine.set([location, address(1)])
         delegate.run(until: 2)
-        backend.set([address(2)])
+        engine.set([address(2)])
         delegate.run(until: 3)
-        backend.set([text("k=v")])
+        engine.set([text("k=v")])
         delegate.run(until: 4)
         service.stop()
         delegate.run(until: 5)
@@ -127,7 +127,7 @@ import Testing
         let found = try bytes.withUnsafeBytes { try SocketAddress(sockaddr: $0) }
         #expect(found.description == "10.0.0.1:80")
         #expect(service.txtRecordData() == NetService.data(fromTXTRecord: ["k": Data("v".utf8)]))
-        #expect(backend.running.isEmpty)
+        #expect(engine.running.isEmpty)
     }
 
     @Test func timesOutOnlyIfNothingWasFound() {
@@ -135,12 +135,12 @@ import Testing
         absent.resolve(withTimeout: 0.01)
         delegate.run(until: 2)
         #expect(delegate.calls == ["willResolve", "didNotResolve -72007 of 10"])
-        backend.set([location, address(1)])
+        engine.set([location, address(1)])
         let present = service()
         present.resolve(withTimeout: 0.05)
         delegate.run(until: 5)
         #expect(delegate.calls.dropFirst(2) == ["willResolve", "didResolve h.local. 80 1", "didStop"])
-        #expect(backend.running.isEmpty)
+        #expect(engine.running.isEmpty)
     }
 
     @Test(arguments: [("", 5.0), ("local..", 5), ("local.", -1)]) func refusesToResolve(
@@ -152,29 +152,29 @@ import Testing
         #expect(delegate.calls == ["didNotResolve -72004 of 10"])
     }
 
-    @Test func livesWhileItResolves() {
+    @Test func isRetainedWhileItResolves() {
         service().resolve(withTimeout: 0)
-        backend.set([location, address(1)])
+        engine.set([location, address(1)])
         delegate.run(until: 2)
         #expect(delegate.calls == ["willResolve", "didResolve h.local. 80 1"])
-        backend.tell(.failed(ServiceDiscoveryError(.daemonUnavailable)))
+        engine.report(.failed(ServiceDiscoveryError(.daemonUnavailable)))
         delegate.run(until: 3)
         #expect(delegate.calls.last == "didNotResolve -72000 of 10")
-        #expect(backend.running.isEmpty)
+        #expect(engine.running.isEmpty)
     }
 
     // MARK: TXT records
 
-    @Test func watchesTheRecord() {
+    @Test func monitorsTheRecord() {
         let service = service()
         service.startMonitoring()
         for number in 1...3 {
-            backend.set([text("n=\(number)")])
+            engine.set([text("n=\(number)")])
             delegate.run(until: number)
         }
         service.stopMonitoring()
         #expect(delegate.calls == ["didUpdate n=1", "didUpdate n=2", "didUpdate n=3"])
-        #expect(backend.running.isEmpty)
+        #expect(engine.running.isEmpty)
     }
 
     @Test func setsTheRecord() throws {
@@ -184,8 +184,8 @@ import Testing
         #expect(service.txtRecordData() == record)
         service.publish()
         #expect(service.setTXTRecord(nil))
-        #expect(backend.calls == ["publish Web", "update "])
-        // A length beyond the end, a key twice, no key, no bytes at all.
+        #expect(engine.calls == ["publish Web", "update "])
+        // A length beyond the end, a duplicate key, an empty key, no bytes.
         for bytes in [[9, 97], [1, 97, 1, 65], [2, 61, 97], []] as [[UInt8]] {
             #expect(!service.setTXTRecord(Data(bytes)))
         }
@@ -194,10 +194,10 @@ import Testing
         #expect(!service.setTXTRecord(record))
     }
 
-    @Test func translatesRecords() {
+    @Test func convertsRecords() {
         let record = NetService.data(fromTXTRecord: ["flag": nil, "empty": Data(), "k": Data([0, 255])])
         #expect(TXTRecord(wire: record).dictionary == ["flag": nil, "empty": [], "k": [0, 255]])
-        // What crashed elsewhere: a key without a value.
+        // A key without a value, which has crashed other implementations.
         let plain = NetService.dictionary(fromTXTRecord: record)
         #expect(plain == ["flag": Data(), "empty": Data(), "k": Data([0, 255])])
         #expect(NetService.data(fromTXTRecord: [:] as [String: Data]) == Data([0]))
@@ -206,7 +206,7 @@ import Testing
         #expect(NetService.data(fromTXTRecord: ["a=": Data()]).isEmpty)
     }
 
-    // MARK: Objects and run loops
+    // MARK: Objects and run delivery
 
     @Test func isEqualByItsNames() {
         #expect(service("Web") == service("web", type: "_HTTP._tcp", domain: "Local"))
@@ -215,9 +215,9 @@ import Testing
         #expect(service("Web") != service(domain: "example.org."))
     }
 
-    // Modes of their own: other tests use this thread, and its default mode, too.
+    // Modes of their own, because other tests use this thread and its default mode as well.
 
-    @Test func tellsNothingWhereItIsNotScheduled() {
+    @Test func deliversOnlyWhereScheduled() {
         let (mode, other) = (RunLoop.Mode("of its own"), RunLoop.Mode("another"))
         let service = service(port: 80)
         service.remove(from: .current, forMode: .default)
@@ -230,7 +230,7 @@ import Testing
         #expect(delegate.calls == ["willPublish"])
     }
 
-    @Test func leavesTheLoopEmptyWhenNothingIsUnderWay() {
+    @Test func removesItsSourcesWhenIdle() {
         let mode = RunLoop.Mode("of its own, too")
         let service = service(port: 80)
         service.remove(from: .current, forMode: .default)
@@ -243,7 +243,7 @@ import Testing
         #expect(!RunLoop.current.run(mode: mode, before: .distantFuture))
     }
 
-    @Test func forgetsItsDelegate() {
+    @Test func doesNotRetainItsDelegate() {
         let service = service(port: 80)
         var other: RecordingDelegate? = RecordingDelegate()
         service.delegate = other

@@ -1,18 +1,18 @@
 import Foundation
 import ServiceDiscoveryFoundation
 
-/// Writes down what it is told; to be used by one thread.
+/// Records its calls; used by one thread.
 final class RecordingDelegate: NetServiceDelegate, NetServiceBrowserDelegate {
     var calls: [String] = []
     var found: [NetService] = []
 
-    /// Runs the thread's loop until so many calls have been told; at most ten seconds.
+    /// Runs the thread's run loop until there were this many calls, for at most ten seconds.
     func run(until count: Int, mode: RunLoop.Mode = .default) {
         let end = Date() + 10
         while calls.count < count, Date() < end { _ = RunLoop.current.run(mode: mode, before: end) }
     }
 
-    /// Runs the thread's loop until something holds; at most ten seconds.
+    /// Runs the thread's run loop until a condition is true, for at most ten seconds.
     func run(until isDone: () -> Bool) {
         let end = Date() + 10
         while !isDone(), Date() < end { _ = RunLoop.current.run(mode: .default, before: end) }

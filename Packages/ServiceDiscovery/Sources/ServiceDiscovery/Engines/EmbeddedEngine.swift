@@ -1,0 +1,287 @@
+internal import EventLoops
+internal import Glibc
+internal import HostResolver
+
+/// Multicast DNS in this process, without a daemon or D-Bus (RFC 6762, RFC 6763).
+///
+/// ```swift
+/// let engine = EmbeddedEngine(interfaces: ["eth0"])
+/// let browser = ServiceBrowser(try ServiceType("_http._tcp"), engine: .embedded(engine))
+/// ```
+///
+/// The engine opens its sockets with the first operation and closes them with the last. It shares port 5353 with other
+/// programs, follows changes of interfaces and addresses, and stays within ``EngineLimits`` whatever other hosts send.
+///
+/// Theory of operation. One `DiscoveryMachine` behind one lock. A caller, a packet on the loop, or the timer takes the
+/// lock, passes its input to the machine, and performs the machine's actions until the machine waits; therefore a
+/// goodbye is sent before `stop()` returns. Only the sinks are notified after the lock is released.
+public final class EmbeddedEngine: Sendable {
+    /// The default engine: all interfaces and this machine's host name.
+    public static let shared = EmbeddedEngine()
+
+    private struct State {
+        var machine: DiscoveryMachine
+        var sinks: [Int: WeakSink] = [:]
+        var transport: Transport?
+        var timer: LoopTimer?
+        var timerTime: DiscoveryTime?
+    }
+
+    private struct WeakSink {
+        weak var sink: (any EventSink)?
+    }
+
+    /// The sockets and the interface monitor, which exist while an operation does.
+    private struct Transport {
+        let sockets: [MulticastSocket]
+        let monitor: NetworkMonitor?
+        let changes: NetworkSubscription?
+        let receivesUnicast: Bool
+    }
+
+    private let names: Set<String>?
+    private let limits: EngineLimits
+    private let loop: EventLoop
+    private let state: Locked<State>
+
+    /// Creates an engine; nothing is opened yet.
+    ///
+    /// - Parameters:
+    ///   - interfaces: the only interfaces to use, each of which must exist when an operation begins; nil for all that
+    ///     support multicast, or loopback if there is none.
+    ///   - hostName: the first label of this host's name under `local`; nil for the machine's name. If another host has
+    ///     the name, the engine chooses another one.
+    ///   - limits: the limits of its memory and traffic.
+    ///   - loop: the loop on which packets are received.
+    public init(
+        interfaces: [String]? = nil, hostName: String? = nil, limits: EngineLimits = EngineLimits(),
+        loop: EventLoop = .shared
+    ) {
+        names = interfaces.map(Set.init)
+        self.limits = limits
+        self.loop = loop
+        let label = hostName ?? HostLabel.ofThisMachine
+        state = Locked(
+            State(
+                machine: DiscoveryMachine(
+                    hostLabel: HostLabel.fitting(label), limits: limits, seed: UInt64.random(in: .min ... .max))))
+    }
+
+    /// What the engine has sent, received and refused.
+    public var statistics: EngineStatistics {
+        state.withLock { $0.machine.statistics }
+    }
+
+    /// The name of this host with the final dot, such as `desk.local.`; it changes after a conflict.
+    public var hostName: String {
+        state.withLock { $0.machine.hostName.description }
+    }
+
+    /// Ends all operations, with goodbyes for published services. Their readers get
+    /// ``ServiceDiscoveryError/Code-swift.struct/cancelled``.
+    public func close() {
+        endAll(ServiceDiscoveryError(.cancelled)) { _ in true }
+    }
+
+    /// Ends all operations with `error`; the next one opens the sockets again.
+    private func endAll(_ error: ServiceDiscoveryError, if condition: (State) -> Bool) {
+        let sinks = perform { state -> [any EventSink] in
+            guard condition(state) else { return [] }
+            // The sinks are retained until the lock is released: a deinitializer would need the same lock.
+            let sinks = state.sinks.compactMap { id, sink in sink.sink.map { (id, $0) } }
+            for (id, sink) in sinks { sink.receive(.failed(error), of: id) }
+            state.machine.close(now: .now)
+            state.sinks = [:]
+            return sinks.map(\.1)
+        }
+        for sink in sinks { sink.notify() }
+    }
+
+    /// Ends the operations because a socket of the engine cannot be read any more; they would never get another event.
+    func fail(_ error: ServiceDiscoveryError, of socket: MulticastSocket) {
+        endAll(error) { $0.transport?.sockets.contains { $0 === socket } ?? false }
+    }
+
+    deinit {
+        state.withLock { state in
+            state.timer?.cancel()
+            Self.close(state.transport)
+        }
+    }
+}
+
+// MARK: - Operations
+
+extension EmbeddedEngine: RecordEngine {
+    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        try begin(sink, on: interface) { machine throws(ServiceDiscoveryError) in
+            try machine.query(key, interface: interface, now: .now)
+        }
+    }
+
+    func publish(
+        _ advertisement: ServiceAdvertisement, sink: any EventSink
+    ) throws(ServiceDiscoveryError) -> Int {
+        try begin(sink, on: advertisement.interface) { machine throws(ServiceDiscoveryError) in
+            try machine.publish(advertisement, now: .now)
+        }
+    }
+
+    func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
+        try perform { state in
+            Result { () throws(ServiceDiscoveryError) in
+                try state.machine.update(operation, record: record, now: .now)
+            }
+        }.get()
+    }
+
+    var waitingChanges: Int { limits.waitingChanges }
+
+    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) {
+        perform { $0.machine.reconfirm(key, data, now: .now) }
+    }
+
+    func sendLocalGoodbye(for record: DNSRecord) {
+        var message = DNSMessage(header: DNSHeader(id: 0), answers: [record])
+        (message.header.isResponse, message.header.isAuthoritative) = (true, true)
+        message.answers[0].timeToLive = 0
+        guard let bytes = try? message.multicastWireForm() else { return }
+        for family in [AF_INET, AF_INET6] {
+            guard let socket = try? MulticastSocket(family: family, loop: loop) else { continue }
+            defer { socket.close() }
+            socket.limitToThisMachine()
+            for link in InterfaceList.links(names: names) {
+                socket.send(Transmission(bytes: bytes, destination: .group, interface: link.index))
+            }
+        }
+    }
+
+    func end(_ operation: Int) {
+        perform { state in
+            state.sinks[operation] = nil
+            state.machine.end(operation, now: .now)
+        }
+    }
+
+    private func begin(
+        _ sink: any EventSink, on interface: String?,
+        _ body: (inout DiscoveryMachine) throws(ServiceDiscoveryError) -> Int
+    ) throws(ServiceDiscoveryError) -> Int {
+        try InterfaceList.check(interface, engine: names)
+        let result = perform { state -> Result<Int, ServiceDiscoveryError> in
+            do throws(ServiceDiscoveryError) {
+                try self.open(&state)
+                let id = try body(&state.machine)
+                state.sinks[id] = WeakSink(sink: sink)
+                return .success(id)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Passes an input to the machine and performs its actions.
+    @discardableResult
+    private func perform<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        let (value, sinks) = state.withLock { state -> (Value, [any EventSink]) in
+            let value = body(&state)
+            return (value, drive(&state))
+        }
+        for sink in sinks { sink.notify() }
+        return value
+    }
+
+    private func drive(_ state: inout State) -> [any EventSink] {
+        var notified: [Int: any EventSink] = [:]
+        while true {
+            switch state.machine.next(now: .now) {
+            case .send(let transmission):
+                for socket in state.transport?.sockets ?? [] { socket.send(transmission) }
+            case .report(let id, let event):
+                guard let sink = state.sinks[id]?.sink else { continue }
+                sink.receive(event, of: id)
+                notified[id] = sink
+            case .wait(let time):
+                if state.machine.isIdle {
+                    Self.close(state.transport)
+                    state.transport = nil
+                    state.machine.setLinks([], now: .now)
+                }
+                setTimer(&state, state.transport == nil ? nil : time)
+                return Array(notified.values)
+            }
+        }
+    }
+
+    private func setTimer(_ state: inout State, _ time: DiscoveryTime?) {
+        guard state.timerTime != time else { return }
+        state.timer?.cancel()
+        state.timerTime = time
+        state.timer = time.map { time in
+            loop.schedule(at: Moment(time)) { [weak self] in
+                self?.perform { state in if state.timerTime == time { state.timerTime = nil } }
+            }
+        }
+    }
+}
+
+// MARK: - The network
+
+extension EmbeddedEngine {
+    private func open(_ state: inout State) throws(ServiceDiscoveryError) {
+        guard state.transport == nil else { return }
+        let receivesUnicast = MulticastSocket.isPortFree
+        var sockets: [MulticastSocket] = []
+        var failure: ServiceDiscoveryError?
+        for family in [AF_INET, AF_INET6] {
+            // A machine may lack one of the two families.
+            do throws(ServiceDiscoveryError) {
+                sockets.append(try MulticastSocket(family: family, loop: loop))
+            } catch {
+                failure = error
+            }
+        }
+        if sockets.isEmpty, let failure { throw failure }
+        let monitor = try? NetworkMonitor()
+        let changes = monitor?.onChange(on: .loop(loop)) { [weak self] _ in
+            self?.perform { self?.refresh(&$0) }
+        }
+        state.transport = Transport(
+            sockets: sockets, monitor: monitor, changes: changes, receivesUnicast: receivesUnicast)
+        refresh(&state)
+        let limit = limits.packetSize
+        for socket in sockets {
+            // The task retains the socket, not the engine, so that releasing the engine ends it.
+            Task(executorPreference: loop) { [weak self] in
+                do throws(ServiceDiscoveryError) {
+                    try await socket.receive(limit: limit) { datagram in
+                        self?.perform { $0.machine.receive(datagram, now: .now) }
+                    }
+                } catch {
+                    self?.fail(error, of: socket)
+                }
+            }
+        }
+    }
+
+    /// Reads the interfaces and passes them to the machine.
+    private func refresh(_ state: inout State) {
+        guard let transport = state.transport else { return }
+        var links = InterfaceList.links(names: names)
+        for index in links.indices { links[index].receivesUnicast = transport.receivesUnicast }
+        for socket in transport.sockets {
+            let members = links.filter { link in
+                link.addresses.contains { ($0.address.family == .v4) == (socket.family == AF_INET) }
+            }
+            socket.join(Set(members.map(\.index)))
+        }
+        state.machine.setLinks(links, now: .now)
+    }
+
+    private static func close(_ transport: Transport?) {
+        transport?.changes?.cancel()
+        transport?.monitor?.close()
+        for socket in transport?.sockets ?? [] { socket.close() }
+    }
+}

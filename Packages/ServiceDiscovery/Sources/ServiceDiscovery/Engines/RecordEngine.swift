@@ -1,0 +1,84 @@
+internal import HostResolver
+
+/// The operations that every engine performs: queries for records, and publications. Everything else is built on these.
+///
+/// An operation has a number. Its events go to an ``EventSink``, which the engine does not retain.
+protocol RecordEngine: Sendable {
+    /// Begins a query, which reports records until ``end(_:)``. Known records may be reported before this returns.
+    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int
+
+    /// Begins to publish a service.
+    func publish(
+        _ advertisement: ServiceAdvertisement, sink: any EventSink
+    ) throws(ServiceDiscoveryError) -> Int
+
+    /// Replaces the TXT record of a published service. Works at any time after ``publish(_:sink:)``.
+    ///
+    /// - Throws: ``ServiceDiscoveryError`` if the record cannot be announced; the old record stays in effect.
+    func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError)
+
+    /// Reports that a record may be stale, so that the engine verifies it (RFC 6762 §10.4).
+    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError)
+
+    /// Sends a goodbye for a record to the other programs on this machine, and to no other machine.
+    func sendLocalGoodbye(for record: DNSRecord)
+
+    /// The most changes that wait for a reader that does not read.
+    var waitingChanges: Int { get }
+
+    /// Ends an operation. The goodbye of a published service is sent before this returns. Unknown numbers are ignored.
+    func end(_ operation: Int)
+}
+
+extension RecordEngine {
+    func sendLocalGoodbye(for record: DNSRecord) {}
+    var waitingChanges: Int { EngineLimits().waitingChanges }
+}
+
+/// Receives the events of an engine's operations.
+protocol EventSink: AnyObject, Sendable {
+    /// Receives one event. The engine's lock is held: an implementation stores the event and returns.
+    func receive(_ event: DiscoveryEvent, of operation: Int)
+
+    /// Called after one or more events, without a lock held.
+    func notify()
+}
+
+/// An event of one operation of an engine.
+enum DiscoveryEvent: Hashable, Sendable {
+    /// A record was added on an interface.
+    case added(DNSRecord, interface: UInt32)
+    /// A record was removed on an interface.
+    case removed(DNSRecord, interface: UInt32)
+    /// The owner of the name states that it has no record of that type.
+    case absent(interface: UInt32)
+    /// The service is published under this name, which may differ from the requested one.
+    case published(ServiceInstance)
+    /// The service is not published any more, because every interface that it uses is down. It is published again when
+    /// one comes up.
+    case hidden
+    /// The operation has ended.
+    case failed(ServiceDiscoveryError)
+}
+
+/// The name and type of a question and of the records that answer it, of class IN.
+struct RecordKey: Hashable, Sendable {
+    let name: DNSName
+    let type: DNSRecordType
+
+    init(_ name: DNSName, _ type: DNSRecordType) {
+        self.name = name
+        self.type = type
+    }
+}
+
+/// The identity of a record: its name, type and data, without class and time to live.
+struct RecordIdentity: Hashable, Sendable {
+    let name: DNSName
+    let data: DNSRecordData
+}
+
+extension DNSRecord {
+    var key: RecordKey { RecordKey(name, type) }
+    var identity: RecordIdentity { RecordIdentity(name: name, data: data) }
+}

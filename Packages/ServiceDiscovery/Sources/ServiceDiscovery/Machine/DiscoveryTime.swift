@@ -1,2 +1,0 @@
-/// A point in time, as machines are given it.
-typealias DiscoveryTime = ContinuousClock.Instant

@@ -1,0 +1,73 @@
+/// The limits of the embedded engine's memory and traffic. Everything that other hosts can make grow has a limit here.
+///
+/// Whatever exceeds a limit is dropped and counted in ``EngineStatistics``; it never causes an error in another
+/// operation. Known services stay known during a flood: a record is displaced only if no question needs it, or if its
+/// sender exceeds its share of a full cache.
+public struct EngineLimits: Hashable, Sendable {
+    /// The largest packet that is read (RFC 6762 §17: 9,000 bytes with all headers).
+    public var packetSize = 9_000
+    /// The most records kept on each interface.
+    public var cachedRecords = 8_192
+    /// The most records kept on each interface that no question needs; a later question can be answered from them at
+    /// once.
+    public var unaskedRecords = 2_048
+    /// The share of ``cachedRecords`` that one sender may fill, in percent.
+    public var percentOfOneSender = 50
+    /// The share of ``cachedRecords`` that one sender keeps when the cache is full, in percent. Beyond that, its newest
+    /// records are displaced by answers from senders that have fewer.
+    public var percentWhenFull = 5
+    /// The longest time that a record is kept without a refresh, in seconds, whatever its time to live. The default, 75
+    /// minutes, is what RFC 6762 §10 recommends for most records.
+    public var longestLife: UInt32 = 4_500
+    /// The most questions at the same time.
+    public var questions = 16_384
+    /// The most published services at the same time.
+    public var registrations = 1_024
+    /// The most interfaces in use.
+    public var interfaces = 64
+    /// The most queries on each interface that wait for the rest of their known answers (RFC 6762 §7.2).
+    public var heldQueries = 16
+    /// The most known answers kept for one such query.
+    public var heldKnownAnswers = 2_048
+    /// The most known answers listed for one question (RFC 6762 §7.1); other hosts determine how many there are.
+    public var listedAnswers = 1_024
+    /// The most known answers listed on one interface in one minute, in all queries. Beyond that, queries list fewer,
+    /// the earliest known first.
+    public var listedAnswersPerMinute = 8_192
+    /// The most answers on each interface that wait to be sent.
+    public var pendingAnswers = 4_096
+    /// The most unicast packets sent on each interface in one second: a forged source address could direct them at
+    /// another host.
+    public var unicastRepliesPerSecond = 100
+    /// The most changes that wait for a reader that does not read. Beyond that, changes that cancel each other are
+    /// dropped.
+    public var waitingChanges = 65_536
+
+    /// The default limits.
+    public init() {}
+}
+
+/// What an ``EmbeddedEngine`` has sent, received and refused so far.
+public struct EngineStatistics: Hashable, Sendable {
+    /// The packets received.
+    public var packetsReceived = 0
+    /// The packets sent.
+    public var packetsSent = 0
+    /// The packets dropped: too large, malformed, from another link, or responses from a port other than 5353.
+    public var packetsRefused = 0
+    /// The records not kept, or displaced by others, because of a limit in ``EngineLimits``.
+    public var recordsRefused = 0
+    /// The replies not sent because of a limit in ``EngineLimits``.
+    public var repliesRefused = 0
+    /// The records currently cached, on all interfaces.
+    public var cachedRecords = 0
+
+    static func += (one: inout EngineStatistics, other: EngineStatistics) {
+        one.packetsReceived += other.packetsReceived
+        one.packetsSent += other.packetsSent
+        one.packetsRefused += other.packetsRefused
+        one.recordsRefused += other.recordsRefused
+        one.repliesRefused += other.repliesRefused
+        one.cachedRecords += other.cachedRecords
+    }
+}

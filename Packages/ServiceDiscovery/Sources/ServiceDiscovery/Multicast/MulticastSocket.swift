@@ -1,0 +1,201 @@
+internal import CMulticast
+internal import EventLoops
+internal import Glibc
+internal import HostResolver
+
+/// A socket of one family on port 5353.
+final class MulticastSocket: Sendable {
+    let family: CInt
+    private let point: WaitPoint
+    private let joined = Locked<Set<UInt32>>([])
+
+    /// Opens the socket. Other programs may use the same port.
+    ///
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system``, with `errno`.
+    init(family: CInt, loop: EventLoop) throws(ServiceDiscoveryError) {
+        let descriptor = netkit_multicast_open(family, MulticastRules.port, 1)
+        guard descriptor >= 0 else { throw Self.failure(errno) }
+        self.family = family
+        point = WaitPoint(descriptor: descriptor, ownership: .owned, loop: loop)
+    }
+
+    deinit { close() }
+
+    /// Limits the group's packets of this socket to this machine from now on.
+    func limitToThisMachine() {
+        _ = point.withDescriptor { netkit_multicast_limit_to_host($0, family) }
+    }
+
+    /// Whether no other socket uses the port. Only then do unicast packets to this host reach this process (RFC 6762
+    /// §15.1).
+    static var isPortFree: Bool {
+        let descriptor = netkit_multicast_open(AF_INET, MulticastRules.port, 0)
+        if descriptor >= 0 { Glibc.close(descriptor) }
+        return descriptor >= 0
+    }
+
+    func close() {
+        point.close()
+    }
+
+    /// Makes the socket a member of the multicast group on exactly these interfaces.
+    func join(_ interfaces: Set<UInt32>) {
+        _ = point.withDescriptor { descriptor in
+            joined.withLock { joined in
+                // Leaving fails if the interface is gone, together with its membership.
+                for old in joined.subtracting(interfaces) { netkit_multicast_join(descriptor, family, old, 1) }
+                var members = joined.intersection(interfaces)
+                for new in interfaces.subtracting(joined)
+                where netkit_multicast_join(descriptor, family, new, 0) == 0 || errno == EADDRINUSE {
+                    members.insert(new)
+                }
+                joined = members
+            }
+        }
+    }
+
+    /// Sends a packet. A packet that the kernel does not accept now is dropped, as a network may drop it.
+    func send(_ transmission: Transmission) {
+        let destination: SocketAddress
+        switch (transmission.destination, family) {
+        case (.group, AF_INET): destination = .ip(.v4(MulticastRules.groupV4), port: MulticastRules.port)
+        case (.group, _): destination = .ip(.v6(MulticastRules.groupV6), port: MulticastRules.port)
+        case (.host(let address, let port), _): destination = .ip(address, port: port)
+        }
+        guard destination.family == family else { return }
+        _ = point.withDescriptor { descriptor in
+            destination.withSockAddr { pointer, length in
+                transmission.bytes.withUnsafeBytes {
+                    _ = netkit_multicast_send(
+                        descriptor, $0.baseAddress, $0.count, pointer, length, transmission.interface)
+                }
+            }
+        }
+    }
+
+    /// The most errors in a row, such as those that a removed interface causes, before receiving ends with the last of
+    /// them.
+    static let maximumErrors = 16
+
+    /// Passes each packet to `take` until the socket is closed. Each turn handles one packet or one error, or suspends.
+    ///
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system`` if the socket can no longer be waited for or read.
+    nonisolated(nonsending) func receive(
+        limit: Int, _ take: (Datagram) -> Void
+    ) async throws(ServiceDiscoveryError) {
+        guard point.enter(.reader) == .entered else { return }
+        defer { point.leave(.reader) }
+        var errors = 0
+        // One byte more than the limit, so that a larger packet is recognized.
+        var buffer = [UInt8](repeating: 0, count: limit + 1)
+        while !point.isClosed(.reader) {
+            var source = sockaddr_storage()
+            var interface: UInt32 = 0
+            var isMulticast: CInt = 0
+            let count = netkit_multicast_receive(
+                point.descriptor, &buffer, buffer.count, &source, &interface, &isMulticast)
+            if count >= 0 {
+                errors = 0
+                let address = withUnsafeBytes(of: source) { try? SocketAddress(sockaddr: $0.prefixing(family)) }
+                if case .ip(let address, let port)? = address {
+                    take(
+                        Datagram(
+                            bytes: Array(buffer.prefix(min(count, buffer.count))), source: address, sourcePort: port,
+                            isMulticast: isMulticast != 0, interface: interface))
+                }
+                // Lets other work of the loop run during a flood of packets.
+                await Task.yield()
+                continue
+            }
+            let number = errno
+            guard number == EAGAIN else {
+                errors += 1
+                if errors == Self.maximumErrors { throw Self.failure(number) }
+                continue
+            }
+            switch await point.readerWait(for: .readable, until: nil) {
+            case .ready: continue
+            case .failed(let number): throw Self.failure(number)
+            // There is no deadline and no other reader, and the engine closes the socket instead of cancelling the
+            // task.
+            case .closed, .cancelled, .timedOut, .busy: return
+            }
+        }
+    }
+
+    static func failure(_ number: CInt) -> ServiceDiscoveryError {
+        ServiceDiscoveryError(
+            .system, detail: String(cString: strerror(number)), domain: .posix, number: Int(number))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The bytes of a socket address of that family.
+    fileprivate func prefixing(_ family: CInt) -> UnsafeRawBufferPointer {
+        let size = family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size
+        return UnsafeRawBufferPointer(rebasing: prefix(size))
+    }
+}
+
+/// A received packet with its source.
+struct Datagram: Sendable {
+    let bytes: [UInt8]
+    let source: IPAddress
+    let sourcePort: UInt16
+    /// Whether the packet was sent to the multicast group rather than to this host.
+    let isMulticast: Bool
+    /// The index of the interface on which the packet arrived.
+    let interface: UInt32
+}
+
+/// A packet to send.
+struct Transmission: Hashable, Sendable {
+    /// The destination of a packet.
+    enum Destination: Hashable, Sendable {
+        /// All hosts on the link, over IPv4 and IPv6.
+        case group
+        case host(IPAddress, port: UInt16)
+    }
+
+    let bytes: [UInt8]
+    let destination: Destination
+    let interface: UInt32
+}
+
+/// Recognizes this host's own packets, which the kernel must loop back so that other programs on this machine receive
+/// them.
+///
+/// Each packet sent matches one arrival of the same bytes from an own address, per family, within two seconds. The same
+/// bytes from another program on this machine are not an echo.
+struct EchoFilter {
+    /// The most packets that are remembered.
+    static let limit = 512
+    static let memory: Duration = .seconds(2)
+
+    private struct Sent {
+        let bytes: [UInt8]
+        var v4: Bool
+        var v6: Bool
+        let until: DiscoveryTime
+    }
+
+    private var sent: [Sent] = []
+
+    mutating func noteSent(_ bytes: [UInt8], now: DiscoveryTime) {
+        sent.removeAll { $0.until <= now || !($0.v4 || $0.v6) }
+        if sent.count == Self.limit { sent.removeFirst() }
+        sent.append(Sent(bytes: bytes, v4: true, v6: true, until: now + Self.memory))
+    }
+
+    /// Whether the packet is an echo: true once for each family and sent packet.
+    mutating func isEcho(_ bytes: [UInt8], from address: IPAddress, now: DiscoveryTime) -> Bool {
+        let isV4 = address.family == .v4
+        guard
+            let index = sent.firstIndex(where: {
+                (isV4 ? $0.v4 : $0.v6) && $0.until > now && $0.bytes == bytes
+            })
+        else { return false }
+        if isV4 { sent[index].v4 = false } else { sent[index].v6 = false }
+        return true
+    }
+}

@@ -1,0 +1,146 @@
+internal import HostResolver
+
+/// Resolves one service: first the host and port, then the host's addresses (RFC 6763 §5). Aliases are not followed.
+struct ResolutionMachine: SearchMachine {
+    /// The most addresses that are kept of a host; later ones are ignored.
+    static let maximumAddresses = 64
+    /// The most locations that are kept of the service. Beyond that, the oldest one with the worst priority is dropped.
+    static let maximumLocations = 64
+
+    let service: ServiceInstance
+    /// Returns the name of an interface, for the zones of link-local addresses.
+    private let zone: @Sendable (UInt32) -> String?
+    private var locations = SourcedSet<DNSRecordData, UInt32>()
+    private var order: [DNSRecordData] = []
+    private var texts = SourcedSet<DNSRecordData, UInt32>()
+    private var lastText: DNSRecordData?
+    private var addresses: [DNSRecordData: Set<UInt32>] = [:]
+    private var addressOrder: [DNSRecordData] = []
+    private var absent: Set<DNSRecordType> = []
+    private var reported: ResolvedService?
+
+    init(_ service: ServiceInstance, zone: @escaping @Sendable (UInt32) -> String?) {
+        self.service = service
+        self.zone = zone
+    }
+
+    /// The newest location, because a new one is reported before the one that it replaces is removed. If a zone has
+    /// several, one with the lowest priority number (RFC 2782).
+    private var location: (host: DNSName, port: UInt16)? {
+        let best = order.compactMap(\.priority).min()
+        guard case .srv(_, _, let port, let host)? = order.last(where: { $0.priority == best }) else { return nil }
+        return (host, port)
+    }
+
+    var questions: Set<RecordKey> {
+        var keys: Set = [RecordKey(service.fullName, .srv), RecordKey(service.fullName, .txt)]
+        if let host = location?.host { keys.formUnion([RecordKey(host, .a), RecordKey(host, .aaaa)]) }
+        return keys
+    }
+
+    mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
+        switch event {
+        case .added(let record, let interface): add(record.data, of: key, on: interface)
+        case .removed(let record, let interface): remove(record.data, of: key, on: interface)
+        case .absent: absent.insert(key.type)
+        case .published, .hidden, .failed: break
+        }
+    }
+
+    /// Accepts failures of address and TXT queries: a name server with addresses of one family may not answer for the
+    /// other.
+    mutating func ignores(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool {
+        guard error.code == .lookupFailed, key.type != .srv else { return false }
+        absent.insert(key.type)
+        return key.type == .txt || !addresses.isEmpty || !absent.isSuperset(of: [.a, .aaaa])
+    }
+
+    mutating func take() -> ResolvedService? {
+        guard let location else { return nil }
+        let found = addressOrder.flatMap { data in
+            (addresses[data] ?? []).sorted().compactMap { address(data, on: $0, port: location.port) }
+        }
+        var text = TXTRecord()
+        if case .txt(let strings)? = lastText { text = TXTRecord(strings: strings) }
+        var distinct: [SocketAddress] = []
+        for address in found where !distinct.contains(address) { distinct.append(address) }
+        let types = Set(addressOrder.map(\.type)).union(absent)
+        let resolved = ResolvedService(
+            service: service, hostName: location.host.description, port: location.port, addresses: distinct,
+            record: text,
+            isComplete: types.isSuperset(of: [.a, .aaaa]) && (lastText != nil || absent.contains(.txt)))
+        guard resolved != reported, !distinct.isEmpty else { return nil }
+        reported = resolved
+        return resolved
+    }
+
+    private mutating func add(_ data: DNSRecordData, of key: RecordKey, on interface: UInt32) {
+        switch data {
+        case .srv:
+            let old = location?.host
+            if locations.insert(data, from: interface) { insertLocation(data) }
+            if location?.host != old { removeAddresses() }
+        case .txt:
+            _ = texts.insert(data, from: interface)
+            lastText = data
+        case .a, .aaaa:
+            guard key.name == location?.host else { return }
+            absent.remove(data.type)
+            if addresses[data] == nil {
+                guard addressOrder.count < Self.maximumAddresses else { return }
+                addressOrder.append(data)
+            }
+            addresses[data, default: []].insert(interface)
+        default: break
+        }
+    }
+
+    private mutating func insertLocation(_ data: DNSRecordData) {
+        order.append(data)
+        guard order.count > Self.maximumLocations else { return }
+        let worst = order.compactMap(\.priority).max()
+        if let index = order.firstIndex(where: { $0.priority == worst }) {
+            locations.removeAll(order.remove(at: index))
+        }
+    }
+
+    private mutating func remove(_ data: DNSRecordData, of key: RecordKey, on interface: UInt32) {
+        switch data {
+        case .srv:
+            let old = location?.host
+            if locations.remove(data, from: interface) { order.removeAll { $0 == data } }
+            if location?.host != old { removeAddresses() }
+        case .txt:
+            if texts.remove(data, from: interface), lastText == data { lastText = texts.elements.first }
+        case .a, .aaaa:
+            addresses[data]?.remove(interface)
+            if addresses[data]?.isEmpty == true {
+                addresses[data] = nil
+                addressOrder.removeAll { $0 == data }
+            }
+        default: break
+        }
+    }
+
+    private mutating func removeAddresses() {
+        (addresses, addressOrder) = ([:], [])
+        absent.subtract([.a, .aaaa])
+    }
+
+    /// A link-local address is valid only on the link on which it was received.
+    private func address(_ data: DNSRecordData, on interface: UInt32, port: UInt16) -> SocketAddress? {
+        switch data {
+        case .a(let address): return .ip(.v4(address), port: port)
+        case .aaaa(let address):
+            guard address.isLinkLocal else { return .ip(.v6(address), port: port) }
+            return IPv6Address(rawValue: address.rawValue, zone: zone(interface)).map { .ip(.v6($0), port: port) }
+        default: return nil
+        }
+    }
+}
+
+extension DNSRecordData {
+    fileprivate var priority: UInt16? {
+        if case .srv(let priority, _, _, _) = self { priority } else { nil }
+    }
+}

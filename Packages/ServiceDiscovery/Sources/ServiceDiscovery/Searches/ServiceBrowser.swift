@@ -1,0 +1,144 @@
+internal import HostResolver
+
+/// Browses for services of one type and reports when they come and go.
+///
+/// ```swift
+/// for try await change in ServiceBrowser(try ServiceType("_http._tcp")) {
+///     print(change.kind, change.value)            // until the loop is left or the task cancelled
+/// }
+/// ```
+///
+/// Known services come first. A service is found once, on however many interfaces; services of this process are found
+/// as well. A found service may be gone already (see ``ServiceResolver/reconfirm()``). In a domain other than `local`,
+/// name servers are queried again whenever the time to live of their answer ends, but at most every ten seconds.
+///
+/// Replaces `CFNetServiceBrowser` and `CFNetServiceBrowserSearchForServices`.
+public struct ServiceBrowser: AsyncSequence, Sendable {
+    /// A found or removed service.
+    public typealias Element = DiscoveryChange<ServiceInstance>
+    /// The error that iterating throws.
+    public typealias Failure = ServiceDiscoveryError
+
+    /// The type to browse for. Only its first subtype counts.
+    public let type: ServiceType
+    /// The domain to browse. Nil for the default domains: `local`, and at most 16 domains that the search domains of
+    /// `/etc/resolv.conf` list for browsing (RFC 6763 §11, `lb`).
+    public let domain: ServiceDomain?
+    /// The only interface to use in `local`; nil for all.
+    public let interface: String?
+    private let engine: DiscoveryEngine
+
+    /// Describes a search. It begins with ``start()`` or with iteration.
+    public init(
+        _ type: ServiceType, domain: ServiceDomain? = nil, interface: String? = nil,
+        engine: DiscoveryEngine = .automatic
+    ) {
+        self.type = type
+        self.domain = domain
+        self.interface = interface
+        self.engine = engine
+    }
+
+    /// Begins the search.
+    ///
+    /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
+    public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<Element> {
+        let machine = try BrowseMachine(
+            type, in: domain, listed: engine.searchDomains, limit: engine.engine.waitingChanges)
+        return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
+    }
+
+    /// Begins the search when the first element is requested.
+    public func makeAsyncIterator() -> DiscoveryIterator<Element> {
+        DiscoveryIterator(start)
+    }
+}
+
+/// A found or removed value, such as a service.
+///
+/// Replaces `CFNetServiceBrowserClientCallBack` with its flags.
+public struct DiscoveryChange<Thing: Hashable & Sendable>: Hashable, Sendable {
+    /// The kinds of change.
+    public enum Kind: Hashable, Sendable {
+        /// The value is available. Reported once, on however many interfaces it is seen.
+        case found
+        /// The value is gone: withdrawn, or not refreshed within its time to live.
+        case removed
+    }
+
+    /// Whether the value was found or removed.
+    public let kind: Kind
+    /// The value that was found or removed.
+    public let value: Thing
+    /// Whether the next change is already available; a program can delay drawing until this is false. Replaces
+    /// `kCFNetServiceFlagMoreComing`.
+    public let moreComing: Bool
+}
+
+/// Browses for services in one domain, or in `local` and in all domains that DNS lists name.
+struct BrowseMachine: SearchMachine {
+    private let type: ServiceType
+    private var services: PointerMachine<ServiceInstance>
+    private var lists: PointerMachine<ServiceDomain>
+    private var domains: [ServiceDomain]
+
+    /// - Parameters:
+    ///   - type: the type to browse for; only its first subtype counts.
+    ///   - domain: the domain to browse; nil for `local` and the listed domains.
+    ///   - listed: the domains whose lists of browsing domains are read.
+    ///   - limit: the most changes that wait for the reader.
+    /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/invalidDomain`` if the domain and the type together are too
+    ///   long.
+    init(
+        _ type: ServiceType, in domain: ServiceDomain?, listed: [ServiceDomain],
+        limit: Int = EngineLimits().waitingChanges
+    ) throws(ServiceDiscoveryError) {
+        self.type = type
+        let first = domain ?? .local
+        domains = [first]
+        guard let name = type.listName(in: first) else {
+            throw ServiceDiscoveryError(.invalidDomain, name: first.description)
+        }
+        services = PointerMachine([name], limit: limit) { ServiceInstance(fullName: $0) }
+        let names = domain == nil ? ServiceDomain.lists(["lb"], in: listed.filter { !$0.isLocal }) : []
+        lists = PointerMachine(names, optional: names) { ServiceDomain(name: $0) }
+    }
+
+    var questions: Set<RecordKey> { services.questions.union(lists.questions) }
+
+    mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
+        services.receive(event, of: key)
+        lists.receive(event, of: key)
+        while let change = lists.take() { take(change) }
+    }
+
+    func ignores(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool {
+        lists.ignores(error, of: key) || error.code == .lookupFailed && key.name != type.listName(in: domains[0])
+    }
+
+    mutating func take() -> DiscoveryChange<ServiceInstance>? {
+        services.take()
+    }
+
+    /// Adds or removes a domain to browse.
+    private mutating func take(_ change: DiscoveryChange<ServiceDomain>) {
+        switch change.kind {
+        case .found:
+            guard domains.count <= WideAreaRules.maximumListedDomains, !domains.contains(change.value) else { return }
+            domains.append(change.value)
+        case .removed:
+            // The first is `local`, which is never a listed one.
+            guard let index = domains.dropFirst().firstIndex(of: change.value) else { return }
+            domains.remove(at: index)
+        }
+        services.follow(domains.compactMap(type.listName))
+    }
+}
+
+extension ServiceType {
+    /// The name whose PTR records list the services of this type, or of its first subtype (RFC 6763 §4.1, §7.1).
+    fileprivate func listName(in domain: ServiceDomain) -> DNSName? {
+        let subtype = subtypes.first.map { [Array($0.utf8), Array("_sub".utf8)] } ?? []
+        return DNSName(labels: subtype + labels + domain.name.labels)
+    }
+}

@@ -1,0 +1,129 @@
+internal import Glibc
+
+/// The name of this computer, which is the default name of a published service.
+///
+/// ```swift
+/// ComputerName.current                 // "Anna's desk"
+/// ```
+///
+/// Replaces `SCDynamicStoreCopyComputerName`.
+public enum ComputerName {
+    /// The pretty host name that `hostnamectl` sets (machine-info(5)), otherwise the host name without its domain. It
+    /// is shortened to 63 bytes of UTF-8, the limit of a service's name, at a character boundary.
+    ///
+    /// Each access reads it again; the names of published services do not follow a change.
+    public static var current: String {
+        fitting(pretty(file("/etc/machine-info")) ?? String(HostLabel.ofThisMachine.prefix { $0 != "." }))
+    }
+
+    /// The value of `PRETTY_HOSTNAME` in `/etc/machine-info`, which uses the syntax of shell variables; nil if it is
+    /// missing or cannot be a name.
+    static func pretty(_ text: String) -> String? {
+        let key = "PRETTY_HOSTNAME="
+        guard let line = text.split(whereSeparator: \.isNewline).last(where: { $0.hasPrefix(key) }) else { return nil }
+        var name = ""
+        var quote: Character?
+        var isEscaped = false
+        for character in line.dropFirst(key.count) {
+            if isEscaped {
+                (isEscaped, name) = (false, name + String(character))
+            } else if character == "\\", quote != "'" {
+                isEscaped = true
+            } else if character == quote {
+                quote = nil
+            } else if quote == nil, character == "\"" || character == "'" {
+                quote = character
+            } else {
+                name.append(character)
+            }
+        }
+        let hasControls = name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+        return name.allSatisfy(\.isWhitespace) || hasControls ? nil : name
+    }
+
+    static func fitting(_ name: String) -> String {
+        var name = name
+        while name.utf8.count > ServiceInstance.longestName { name.removeLast() }
+        return name.isEmpty ? "computer" : name
+    }
+
+    /// The first 16 KB of a file; empty if it cannot be read.
+    private static func file(_ path: String) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        return withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { buffer in
+            let count = read(descriptor, buffer.baseAddress, buffer.count)
+            return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
+        }
+    }
+}
+
+/// The name of this machine as one DNS label.
+enum HostLabel {
+    /// The host name, which includes a domain on some machines.
+    static var ofThisMachine: String {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let failed = buffer.withUnsafeMutableBytes {
+            $0.withMemoryRebound(to: CChar.self) { gethostname($0.baseAddress!, $0.count - 1) != 0 }
+        }
+        return failed ? "" : String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
+    }
+
+    /// The first label of `text`, with hyphens in place of characters that host names do not have; `host` if nothing
+    /// remains.
+    static func fitting(_ text: String) -> String {
+        let label = text.prefix { $0 != "." }.utf8.prefix(ServiceInstance.longestName).map { byte in
+            let isLetter = (0x61...0x7A).contains(byte | 0x20)
+            return isLetter || (0x30...0x39).contains(byte) ? byte : UInt8(ascii: "-")
+        }
+        let trimmed = label.drop { $0 == UInt8(ascii: "-") }
+        return trimmed.isEmpty ? "host" : String(decoding: trimmed, as: UTF8.self)
+    }
+}
+
+/// The name that follows one that is taken.
+enum NameSuccession {
+    /// Returns `Printer (2)` after `Printer`, and `Printer (3)` after that (RFC 6763 appendix D). The part before the
+    /// number is shortened at a character boundary so that the name has at most 63 bytes.
+    static func afterService(_ name: String) -> String {
+        var base = Substring(name)
+        var number = 2
+        if name.hasSuffix(")"), let open = name.lastIndex(of: "("), name.distance(from: name.startIndex, to: open) > 1,
+            name[name.index(before: open)] == " ",
+            let old = positive(name[name.index(after: open)...].dropLast())
+        {
+            base = name[..<name.index(before: open)]
+            number = old + 1
+        }
+        let suffix = " (\(number))"
+        return shortened(base, to: ServiceInstance.longestName - suffix.utf8.count) + suffix
+    }
+
+    /// Returns `host-2` after `host`, and `host-3` after that, because host names have no spaces.
+    static func afterHost(_ name: String) -> String {
+        var base = Substring(name)
+        var number = 2
+        if let hyphen = name.lastIndex(of: "-"), hyphen > name.startIndex,
+            let old = positive(name[name.index(after: hyphen)...])
+        {
+            base = name[..<hyphen]
+            number = old + 1
+        }
+        let suffix = "-\(number)"
+        return shortened(base, to: ServiceInstance.longestName - suffix.utf8.count) + suffix
+    }
+
+    private static func positive(_ text: Substring) -> Int? {
+        guard text.utf8.count <= 6, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text.first != "0",
+            let number = Int(text), number >= 2
+        else { return nil }
+        return number
+    }
+
+    private static func shortened(_ text: Substring, to count: Int) -> String {
+        var text = text
+        while text.utf8.count > count { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,131 @@
+import EventLoops
+import HostResolver
+
+@testable import ServiceDiscovery
+
+/// An engine controlled by the test.
+final class ScriptedEngine: RecordEngine {
+    private struct State {
+        var refusal: ServiceDiscoveryError?
+        var lastID = ScriptedEngine.firstID - 1
+        var sinks: [Int: any EventSink] = [:]
+        var keys: [Int: RecordKey] = [:]
+        /// The records that exist, for every query.
+        var records: [DNSRecord] = []
+        var calls: [String] = []
+        /// Called with the sink of each operation before its number is returned.
+        var meanwhile: (@Sendable (ScriptedEngine, any EventSink) -> Void)?
+        var questions: [String] = []
+        var advertisements: [ServiceAdvertisement] = []
+    }
+
+    /// The number of the first operation; later ones follow it.
+    static let firstID = 101
+
+    private let state = Locked(State())
+    let waitingChanges: Int
+
+    /// - Parameters:
+    ///   - refusal: the error with which every operation fails to begin.
+    ///   - waitingChanges: the most changes that wait for a reader.
+    ///   - meanwhile: called while an operation begins.
+    init(
+        refusing refusal: ServiceDiscoveryError? = nil, waitingChanges: Int = EngineLimits().waitingChanges,
+        meanwhile: (@Sendable (ScriptedEngine, any EventSink) -> Void)? = nil
+    ) {
+        self.waitingChanges = waitingChanges
+        state.withLock { ($0.refusal, $0.meanwhile) = (refusal, meanwhile) }
+    }
+
+    /// Sets the error with which every operation fails to begin from now on.
+    func refuse(_ refusal: ServiceDiscoveryError?) {
+        state.withLock { $0.refusal = refusal }
+    }
+
+    /// The queried records with their interfaces, in alphabetical order.
+    var questions: [String] { state.withLock { $0.questions.sorted() } }
+    /// The published services.
+    var advertisements: [ServiceAdvertisement] { state.withLock { $0.advertisements } }
+
+    var calls: [String] { state.withLock { $0.calls } }
+    var running: Set<Int> { state.withLock { Set($0.sinks.keys) } }
+
+    /// Sends an event to all operations.
+    func report(_ event: DiscoveryEvent) {
+        for (id, sink) in state.withLock({ $0.sinks }) {
+            sink.receive(event, of: id)
+            sink.notify()
+        }
+    }
+
+    /// Adds or removes records, and reports them to the queries.
+    func set(_ records: [DNSRecord], isPresent: Bool = true) {
+        let operations = state.withLock { state in
+            if isPresent { state.records += records } else { state.records.removeAll { records.contains($0) } }
+            return state.sinks.map { (id: $0.key, sink: $0.value, key: state.keys[$0.key]) }
+        }
+        for (id, sink, key) in operations {
+            for record in records where record.key == key {
+                sink.receive(isPresent ? .added(record, interface: 1) : .removed(record, interface: 1), of: id)
+            }
+            sink.notify()
+        }
+    }
+
+    func query(_ key: RecordKey, interface: String?, sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        let id = try begin("query \(key.type)", sink)
+        let known = state.withLock { state in
+            state.keys[id] = key
+            state.questions.append("\(key.name) \(key.type) \(interface ?? "all")")
+            return state.records.filter { $0.key == key }
+        }
+        for record in known { sink.receive(.added(record, interface: 1), of: id) }
+        return id
+    }
+
+    func publish(
+        _ advertisement: ServiceAdvertisement, sink: any EventSink
+    ) throws(ServiceDiscoveryError) -> Int {
+        state.withLock { $0.advertisements.append(advertisement) }
+        return try begin("publish \(advertisement.name)", sink)
+    }
+
+    func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {
+        state.withLock { $0.calls.append("update \(record)") }
+        if let refusal = state.withLock({ $0.refusal }) { throw refusal }
+    }
+
+    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
+        state.withLock { $0.calls.append("reconfirm") }
+        if let refusal = state.withLock({ $0.refusal }) { throw refusal }
+    }
+
+    func sendLocalGoodbye(for record: DNSRecord) {
+        state.withLock { $0.calls.append("gone \(record.name)") }
+    }
+
+    func end(_ operation: Int) {
+        state.withLock { state in
+            if state.sinks.removeValue(forKey: operation) != nil { state.calls.append("end") }
+        }
+    }
+
+    private func begin(_ call: String, _ sink: any EventSink) throws(ServiceDiscoveryError) -> Int {
+        let (id, refusal, meanwhile) = state.withLock { state in
+            state.calls.append(call)
+            state.lastID += 1
+            if state.refusal == nil { state.sinks[state.lastID] = sink }
+            return (state.lastID, state.refusal, state.meanwhile)
+        }
+        meanwhile?(self, sink)
+        if let refusal { throw refusal }
+        return id
+    }
+}
+
+extension DiscoveryEngine {
+    /// An engine for `local` only, without name servers.
+    init(_ engine: ScriptedEngine) {
+        self.init(engine, configuration: ResolverConfiguration(servers: []))
+    }
+}

@@ -1,0 +1,109 @@
+import EventLoops
+import Glibc
+import HostResolver
+import Testing
+
+@testable import ServiceDiscovery
+
+/// Interfaces that do not exist, or that an engine does not use, are refused instead of searched without result.
+@Suite struct InterfaceTests {
+    private static let up = UInt32(IFF_UP) | UInt32(IFF_RUNNING)
+
+    /// An Ethernet link, one that is down, a tunnel, and loopback.
+    private static let machine = InterfaceList(interfaces: [
+        interface("lo", 1, up | UInt32(IFF_LOOPBACK)), interface("eth0", 2, up | UInt32(IFF_MULTICAST)),
+        interface("eth1", 3, UInt32(IFF_MULTICAST)),
+        interface("tun0", 4, up | UInt32(IFF_MULTICAST) | UInt32(IFF_POINTOPOINT)),
+    ])
+    /// A container without a network.
+    private static let alone = InterfaceList(interfaces: [interface("lo", 1, up | UInt32(IFF_LOOPBACK))])
+
+    private static func interface(_ name: String, _ index: UInt32, _ flags: UInt32) -> InterfaceList.Interface {
+        let address = MulticastLink.Address(address: .v4(IPv4Address(10, 0, UInt8(index), 1)), prefixLength: 24)
+        return InterfaceList.Interface(name: name, index: index, flags: flags, addresses: [address])
+    }
+
+    @Test(
+        arguments: [
+            (nil, ["eth0"]), (["eth0"], ["eth0"]), (["eth1"], []), (["tun0", "lo"], ["lo", "tun0"]),
+        ] as [(Set<String>?, [String])]) func usesLinks(names: Set<String>?, used: [String])
+    {
+        #expect(Self.machine.links(names: names).map(\.name) == used)
+    }
+
+    @Test func usesLoopbackAlone() {
+        #expect(Self.alone.links(names: nil).map(\.name) == ["lo"])
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil, true), ("eth0", nil, true), ("eth1", nil, true), ("eth2", nil, false), ("", nil, false),
+            // Used only by an engine that is created for them.
+            ("tun0", nil, false), ("lo", nil, false), ("tun0", ["tun0"], true), ("lo", ["lo", "eth0"], true),
+            ("eth0", ["lo"], false), (nil, ["eth0", "eht1"], false), (nil, ["eth0", "eth1"], true),
+        ] as [(String?, Set<String>?, Bool)]) func refusesUnusedInterfaces(
+            _ name: String?, _ names: Set<String>?, isTaken: Bool
+        )
+    {
+        do throws(ServiceDiscoveryError) {
+            try Self.machine.check(name, engine: names)
+            #expect(isTaken)
+        } catch {
+            #expect(!isTaken && error.code == .badArgument)
+        }
+    }
+
+    @Test func acceptsLoopbackAsTheOnlyInterface() throws {
+        try Self.alone.check("lo", engine: nil)
+    }
+
+    /// Refused by every operation that names an interface, and by an engine that does. No socket is opened.
+    @Test func everyOperationRefusesUnknownInterfaces() throws {
+        let type = try ServiceType("_http._tcp")
+        let service = try ServiceInstance(name: "Web", type: type)
+        let operations: [@Sendable (String?, DiscoveryEngine) throws -> Void] = [
+            { name, engine in
+                _ = try ServiceBrowser(type, domain: .local, interface: name, engine: engine).start()
+            },
+            { name, engine in
+                _ = try ServiceTypeBrowser(interface: name, engine: engine).start()
+            },
+            { name, engine in
+                _ = try ServiceDomainBrowser(.browsing, listedIn: .local, interface: name, engine: engine).start()
+            },
+            { name, engine in
+                _ = try ServiceResolver(service, interface: name, engine: engine).start()
+            },
+            { name, engine in
+                _ = try ServiceMonitor(service, interface: name, engine: engine).start()
+            },
+            { name, engine in
+                var web = ServiceAdvertisement(name: "Web", type: type, port: 80)
+                web.interface = name
+                _ = try ServicePublisher(web, engine: engine)
+            },
+        ]
+        for operation in operations {
+            for (name, engine) in [("eht0", EmbeddedEngine()), (nil, EmbeddedEngine(interfaces: ["eht0"]))] {
+                let error = #expect(throws: ServiceDiscoveryError.self) { try operation(name, .embedded(engine)) }
+                #expect(error?.code == .badArgument && error?.name == "eht0")
+            }
+        }
+    }
+
+    /// A socket that cannot be waited for reports it, instead of being polled forever.
+    @Test func aFailedWaitEndsReceiving() async throws {
+        let loop = EventLoop(name: "stopped")
+        loop.shutdown()
+        // When its thread has ended, the loop executes work elsewhere.
+        var isGone = false
+        while !isGone {
+            isGone = await withCheckedContinuation { continuation in
+                loop.execute { continuation.resume(returning: !loop.isCurrent) }
+            }
+        }
+        let socket = try MulticastSocket(family: AF_INET, loop: loop)
+        defer { socket.close() }
+        await #expect(throws: ServiceDiscoveryError.self) { try await socket.receive(limit: 100) { _ in } }
+    }
+}

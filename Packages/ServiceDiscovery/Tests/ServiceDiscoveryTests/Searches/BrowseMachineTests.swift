@@ -1,0 +1,89 @@
+import HostResolver
+import Testing
+
+@testable import ServiceDiscovery
+
+@Suite struct BrowseMachineTests {
+    private let type = try! ServiceType("_http._tcp,_print")
+    private let company = try! ServiceDomain("example.org")
+    private let unreachable = ServiceDiscoveryError(.lookupFailed)
+
+    private func name(_ text: String) -> DNSName { DNSName(text)! }
+
+    private func changes(
+        _ machine: inout BrowseMachine, _ name: String, _ target: String, isAdded: Bool = true
+    ) -> [String] {
+        let record = DNSRecord(self.name(name), timeToLive: 9, .ptr(self.name(target)))
+        machine.receive(
+            isAdded ? .added(record, interface: 0) : .removed(record, interface: 0), of: record.key)
+        var texts: [String] = []
+        while let change = machine.take() { texts.append("\(change.kind) \(change.value)") }
+        return texts
+    }
+
+    private func questions(_ machine: BrowseMachine) -> Set<String> { Set(machine.questions.map(\.name.description)) }
+
+    @Test func browsesOneDomain() throws {
+        let machine = try BrowseMachine(type, in: company, listed: [company])
+        #expect(questions(machine) == ["_print._sub._http._tcp.example.org."])
+        #expect(try #require(machine.questions.first).type == .ptr)
+        #expect(!machine.ignores(unreachable, of: try #require(machine.questions.first)))
+    }
+
+    /// SD-032, SD-037: an empty domain stands for all listed domains; services of the same name may be in several of
+    /// them.
+    @Test func browsesListedDomains() throws {
+        var machine = try BrowseMachine(type, in: nil, listed: [company, .local])
+        let list = "lb._dns-sd._udp.example.org."
+        #expect(questions(machine) == ["_print._sub._http._tcp.local.", list])
+        #expect(changes(&machine, list, "Branch.example.org").isEmpty)
+        #expect(changes(&machine, list, "local").isEmpty)
+        #expect(
+            questions(machine).contains("_print._sub._http._tcp.Branch.example.org.") && machine.questions.count == 3)
+        let near = changes(&machine, "_print._sub._http._tcp.local", "Web._http._tcp.local")
+        #expect(near == ["found Web._http._tcp.local."])
+        let far = changes(&machine, "_print._sub._http._tcp.branch.example.org", "Web._http._tcp.branch.example.org")
+        #expect(far == ["found Web._http._tcp.branch.example.org."])
+        // A domain that is no longer listed is removed with its services.
+        let gone = changes(&machine, list, "branch.example.org", isAdded: false)
+        #expect(gone == ["removed Web._http._tcp.branch.example.org."] && machine.questions.count == 2)
+        #expect(changes(&machine, list, "local", isAdded: false).isEmpty && machine.questions.count == 2)
+    }
+
+    @Test func ignoresUnreadableLists() throws {
+        var machine = try BrowseMachine(type, in: nil, listed: [company])
+        _ = changes(&machine, "lb._dns-sd._udp.example.org", "branch.example.org")
+        for key in machine.questions {
+            #expect(machine.ignores(unreachable, of: key) == !key.name.isLocal)
+            #expect(!machine.ignores(ServiceDiscoveryError(.daemonUnavailable), of: key))
+        }
+    }
+
+    @Test func limitsListedDomains() throws {
+        var machine = try BrowseMachine(type, in: nil, listed: [company])
+        for number in 0..<1000 { _ = changes(&machine, "lb._dns-sd._udp.example.org", "d\(number).example.org") }
+        #expect(machine.questions.count == WideAreaRules.maximumListedDomains + 2)
+    }
+
+    @Test func refusesTooLongDomains() throws {
+        let label = String(repeating: "x", count: 61)
+        let long = try ServiceDomain([label, label, label, label].joined(separator: "."))
+        #expect(throws: ServiceDiscoveryError(.invalidDomain, name: long.description)) {
+            _ = try BrowseMachine(type, in: long, listed: [])
+        }
+    }
+
+    /// A domain remains as long as one of the lists names it.
+    @Test func keepsDomainsNamedByAnyList() throws {
+        let names = [name("b._dns-sd._udp.local"), name("lb._dns-sd._udp.local")]
+        var machine = PointerMachine<ServiceDomain>(names, initial: [.local]) { ServiceDomain(name: $0) }
+        #expect(machine.take()?.value == .local)
+        func record(_ index: Int) -> DNSRecord { DNSRecord(names[index], timeToLive: 9, .ptr(company.name)) }
+        for index in 0...1 { machine.receive(.added(record(index), interface: 1), of: record(index).key) }
+        #expect(machine.take()?.kind == .found)
+        machine.receive(.removed(record(0), interface: 1), of: record(0).key)
+        #expect(machine.take() == nil)
+        machine.receive(.removed(record(1), interface: 1), of: record(1).key)
+        #expect(machine.take()?.kind == .removed)
+    }
+}

@@ -1,0 +1,80 @@
+import EventLoops
+import Testing
+
+@testable import ServiceDiscovery
+
+/// The last element, and the failure that ends a search, are not mistaken for its end.
+@Suite struct DiscoveryFeedTests {
+    /// Has nothing at the first call; the elements and the end arrive right after it.
+    private final class Driver: FeedDriver {
+        let point = WaitPoint()
+        private let steps: Locked<[Result<FeedStep<Int>, ServiceDiscoveryError>]>
+
+        init(_ steps: [Result<FeedStep<Int>, ServiceDiscoveryError>]) {
+            self.steps = Locked(steps)
+        }
+
+        func take() throws(ServiceDiscoveryError) -> FeedStep<Int> {
+            point.signal(.readable)
+            return try steps.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }.get()
+        }
+
+        func receive(_ event: DiscoveryEvent, of operation: Int) {}
+        func notify() {}
+        func deliver(to signal: any DeliverySignal) {}
+        func stop() {}
+    }
+
+    @Test func theLastElementIsNotTheEnd() async throws {
+        let feed = DiscoveryFeed(Driver([.success(.nothing), .success(.element(7)), .success(.over)]))
+        #expect(try await feed.next() == 7)
+        #expect(try await feed.next() == nil)
+    }
+
+    @Test func aFailureIsNotTheEnd() async throws {
+        let failure = ServiceDiscoveryError(.daemonUnavailable)
+        let feed = DiscoveryFeed(Driver([.success(.nothing), .failure(failure), .success(.over)]))
+        await #expect(throws: failure) { try await feed.next() }
+        #expect(try await feed.next() == nil)
+    }
+
+    @Test func blockingCallsDoTheSame() throws {
+        let failure = ServiceDiscoveryError(.daemonUnavailable)
+        let feed = DiscoveryFeed(
+            Driver([.success(.nothing), .success(.element(7)), .success(.nothing), .failure(failure), .success(.over)]))
+        #expect(try feed.next() == 7)
+        #expect(throws: failure) { try feed.next() }
+        #expect(try feed.next() == nil)
+    }
+
+    /// Both drivers report the elements, then the failure, then the end.
+    @Test func aSearchEndsWithItsFailure() throws {
+        let (engine, failure) = (ScriptedEngine(), ServiceDiscoveryError(.daemonUnavailable))
+        let browser = ServiceBrowser(try ServiceType("_http._tcp"), engine: DiscoveryEngine(engine))
+        let feed = try browser.start()
+        let web = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
+        engine.report(.added(DNSRecord(.http, timeToLive: 9, .ptr(web.fullName)), interface: 1))
+        engine.report(.failed(failure))
+        #expect(try feed.next()?.value == web)
+        #expect(throws: failure) { try feed.next() }
+        #expect(try feed.next() == nil)
+        let publisher = try ServicePublisher(.http("Web"), engine: DiscoveryEngine(engine))
+        engine.report(.published(web))
+        engine.report(.failed(failure))
+        #expect(try publisher.names.next() == web)
+        #expect(throws: failure) { try publisher.names.next() }
+    }
+
+    /// A search that has failed can be started again.
+    @Test func aMonitorRestartsAfterADaemonFailure() throws {
+        let (engine, failure) = (ScriptedEngine(), ServiceDiscoveryError(.daemonUnavailable))
+        let web = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
+        let monitor = ServiceMonitor(web, engine: DiscoveryEngine(engine))
+        let feed = try monitor.start()
+        engine.report(.failed(failure))
+        #expect(throws: failure) { try feed.next() }
+        feed.stop()
+        engine.set([DNSRecord(web.fullName, timeToLive: 9, .txt([Array("k=v".utf8)]))])
+        #expect(try monitor.start().next()?.string("k") == "v")
+    }
+}
