@@ -252,7 +252,7 @@ extension NetServiceBrowser {
     }
 }
 
-/// Receives the events of a ``NetServiceBrowser``, on the run delivery on which it is scheduled. All methods are optional.
+/// Receives the events of a ``NetServiceBrowser``, on the run loops on which it is scheduled. All methods are optional.
 public protocol NetServiceBrowserDelegate: AnyObject {
     /// The search begins.
     func netServiceBrowserWillSearch(_ browser: NetServiceBrowser)

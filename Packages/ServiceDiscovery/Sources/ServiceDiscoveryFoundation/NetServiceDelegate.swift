@@ -1,7 +1,7 @@
 public import Foundation
 internal import ServiceDiscovery
 
-/// Receives the events of a ``NetService``, on the run delivery on which it is scheduled. All methods are optional.
+/// Receives the events of a ``NetService``, on the run loops on which it is scheduled. All methods are optional.
 public protocol NetServiceDelegate: AnyObject {
     /// The service is about to be published. It is not visible yet, and publishing may still fail.
     func netServiceWillPublish(_ sender: NetService)

@@ -206,7 +206,7 @@ import Testing
         #expect(NetService.data(fromTXTRecord: ["a=": Data()]).isEmpty)
     }
 
-    // MARK: Objects and run delivery
+    // MARK: Objects and run loops
 
     @Test func isEqualByItsNames() {
         #expect(service("Web") == service("web", type: "_HTTP._tcp", domain: "Local"))
