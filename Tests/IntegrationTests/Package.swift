@@ -49,7 +49,7 @@ let package = Package(
             dependencies: [.product(name: "NetKit", package: "NetKit")],
             swiftSettings: settings
         ),
-        // The fault lab: a library, so that the tests and Scripts/faultlab judge by the same table.
+        // The fault lab: a library, so that the tests and Scripts/faultlab use the same table.
         .target(
             name: "FaultLab",
             dependencies: [.product(name: "Peers", package: "Peers")],
@@ -82,7 +82,7 @@ let package = Package(
             dependencies: ["AttackLab", "discovery-probe", "hostile-tls"],
             swiftSettings: settings
         ),
-        // A TLS peer that sends what no library sends by itself.
+        // A TLS peer that sends data that no library sends.
         .executableTarget(
             name: "hostile-tls",
             linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
@@ -112,7 +112,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            // Counts the descriptors and threads of its process, so it has one of its own.
+            // Counts the descriptors and threads of its process, so it is a separate target.
             name: "CrowdTests",
             dependencies: [
                 .product(name: "NetKit", package: "NetKit"),
@@ -212,7 +212,7 @@ let package = Package(
             exclude: ["README.md"],
             swiftSettings: settings
         ),
-        // A link to Tools/ExampleServer: the server that these tests load, in a process of its own.
+        // A link to Tools/ExampleServer: the server that these tests load, in a separate process.
         .executableTarget(
             name: "serve",
             dependencies: [
@@ -234,7 +234,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // Logs in from a process of its own: Kerberos takes its configuration from the environment.
+        // Logs in from a separate process: Kerberos reads its configuration from the environment.
         .executableTarget(
             name: "login",
             dependencies: [

@@ -1,8 +1,8 @@
 internal import NetKit
 
-/// Name servers and neighbours.
+/// Attacks by name servers and by hosts on the same link.
 extension Attack {
-    /// What name servers do.
+    /// Attacks by name servers.
     public static let names: [Attack] = [
         Attack(
             "dns-forged", "128 forged answers in front of the genuine one", origin: "off-path spoofing",
@@ -16,7 +16,7 @@ extension Attack {
             origin: "CVE-2023-4408 and its kind", on: .client(lookUp)),
     ]
 
-    /// What neighbours of multicast DNS do.
+    /// Attacks by multicast DNS hosts on the same link.
     public static let discovery: [Attack] = [
         Attack(
             "txt-oversized", "a TXT record of 70,000 bytes, to be published", by: .none, ending: .success,
@@ -24,7 +24,7 @@ extension Attack {
         Attack("mdns-come-and-go", "services that come and go in one packet", on: .browser),
         Attack("mdns-questions-times-answers", "725 questions with 272 known answers in one packet", on: .browser),
         Attack(
-            "mdns-everlasting", "records that are never over, from forged addresses", origin: "CVE-2026-47184",
+            "mdns-everlasting", "records that never expire, from forged addresses", origin: "CVE-2026-47184",
             on: .browser),
         Attack("mdns-ever-new-names", "a million different names", origin: "CVE-2026-47184", on: .browser),
         Attack(
@@ -35,9 +35,9 @@ extension Attack {
             on: .browser),
     ]
 
-    /// Publishes a TXT record that no packet can hold, and updates a service with it: every engine must refuse both.
+    /// Publishes a TXT record that is too large for a packet, and updates a service with it: every engine must refuse both.
     @Sendable private static func publishOversized(_ scene: AttackScene) async throws {
-        // The keys differ: of one that comes twice, only the first counts.
+        // The keys differ, because only the first entry with a key counts.
         let entries = (100..<374).map { [255] + Array("\($0)=".utf8) + [UInt8](repeating: 97, count: 251) }
         var service = ServiceAdvertisement(name: "Large", type: try ServiceType(BrowsingVictim.type), port: 9)
         let record = TXTRecord(wire: Array(entries.joined()))
@@ -61,15 +61,15 @@ extension Attack {
             guard error.code == .invalidRecord else { throw error }
             return
         }
-        throw Breach(description: "a record was published that no packet can hold")
+        throw Breach(description: "a record was published that is too large for a packet")
     }
 
-    /// Looks a host up at the hostile name server.
+    /// Looks up a host at the hostile name server.
     @Sendable private static func lookUp(_ scene: AttackScene) async throws {
         guard let server = SocketAddress("127.0.0.1:\(scene.port)") else { return }
         let resolver = WireResolver(
             configuration: ResolverConfiguration(servers: [server]), hosts: HostsFile(parsing: ""))
         let answer = try await resolver.records(.a, of: "www.peers.test", until: .now + AttackScene.limit)
-        if "\(answer)".contains("6.6.6.6") { throw Breach(description: "a forged address was believed") }
+        if "\(answer)".contains("6.6.6.6") { throw Breach(description: "a forged address was accepted") }
     }
 }

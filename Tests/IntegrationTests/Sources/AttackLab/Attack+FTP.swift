@@ -3,7 +3,7 @@ internal import NetKit
 
 /// FTP servers that attack the client that logs in.
 extension Attack {
-    /// What FTP servers do to a client.
+    /// Attacks by FTP servers.
     public static let ftp: [Attack] = [
         Attack(
             "ftp-preliminary-greetings", "`120 wait` without an end, instead of a greeting", ending: .failure,
@@ -50,7 +50,7 @@ extension Attack {
                 try await fetch(scene, scheme: "ftp") { try $0.set(.tls, to: TLSConfiguration()) }
             }),
         Attack(
-            "ftp-tls-injection", "plain replies behind the answer to AUTH TLS", origin: "CVE-2021-22947",
+            "ftp-tls-injection", "plaintext replies after the reply to AUTH TLS", origin: "CVE-2021-22947",
             ending: .failure,
             on: .client { try await fetch($0, scheme: "ftps") }),
     ]

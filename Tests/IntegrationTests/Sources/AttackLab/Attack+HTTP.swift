@@ -1,16 +1,16 @@
 internal import Foundation
 internal import NetKit
 
-/// Servers that attack HTTP clients, and what lies below HTTP.
+/// Servers that attack HTTP clients, and the layers below HTTP.
 extension Attack {
-    /// Records that say nothing, and ends that are none.
+    /// TLS records without content, and invalid ends.
     public static let tls: [Attack] = [
         Attack(
-            "tls-key-updates", "KeyUpdate records and nothing else, behind the handshake",
+            "tls-key-updates", "KeyUpdate records and nothing else, after the handshake",
             origin: "OpenSSL's AUTO_RETRY",
             by: .tls, ending: .failure, on: .client(load)),
         Attack(
-            "tls-key-requests", "KeyUpdate records that ask for an answer each", origin: "CVE-2020-1967 and its kind",
+            "tls-key-requests", "KeyUpdate records that each request an answer", origin: "CVE-2020-1967 and its kind",
             by: .tls, ending: .failure, on: .client(load)),
         Attack(
             "tls-session-tickets", "session tickets and nothing else", origin: "OpenSSL's AUTO_RETRY", by: .tls,
@@ -20,7 +20,7 @@ extension Attack {
             origin: "TLS truncation", by: .tls, ending: .failure, on: .client(load)),
     ]
 
-    /// Messages without an end, or that cost more than they weigh.
+    /// Messages without an end, or that cost more than their size suggests.
     public static let http: [Attack] = [
         Attack("http-body", "a body without an end, at full speed", on: .client(load)),
         Attack("http-body-one-chunk-per-byte", "chunks of one byte", on: .client(load)),
@@ -43,7 +43,7 @@ extension Attack {
             "gzip-bomb", "a thousand times as many bytes as were sent", origin: "CVE-2023-23916, CVE-2026-42587",
             on: .client(decodedLoad)),
         Attack(
-            "gzip-of-gzip", "65 content codings, one in the other", origin: "CVE-2023-23916", on: .client(decodedLoad)),
+            "gzip-of-gzip", "65 nested content codings", origin: "CVE-2023-23916", on: .client(decodedLoad)),
         Attack("redirect-loop", "redirects without an end", ending: .failure, on: .client(redirectedLoad)),
         Attack("redirect-body", "a redirect whose body has no end", ending: .failure, on: .client(redirectedLoad)),
         Attack(
@@ -51,7 +51,7 @@ extension Attack {
             on: .client { try await session($0) }),
     ]
 
-    /// Proxies, and scripts that name them.
+    /// Proxies, and scripts that choose them.
     public static let proxies: [Attack] = [
         Attack(
             "proxy-head", "a proxy's answer to CONNECT, with ever more fields", origin: "CVE-2022-42915",
@@ -63,7 +63,7 @@ extension Attack {
             on: .client { try await load($0, "https://peers.test/") { try $0.set(.httpProxySettings, to: $1.proxy()) } }
         ),
         Attack(
-            "proxy-login-unasked", "a proxy that does not ask who is there", origin: "CVE-2026-3784 and its kind",
+            "proxy-login-unasked", "a proxy that does not require a login", origin: "CVE-2026-3784 and its kind",
             on: .client {
                 try await load($0, "http://peers.test/") { try $0.set(.httpProxySettings, to: $1.proxy("ann:secret@")) }
             }),
@@ -96,7 +96,7 @@ extension Attack {
 }
 
 extension AttackScene {
-    /// Settings that have everything go over the peer.
+    /// Settings that use the peer as a proxy for everything.
     func proxy(_ login: String = "") throws -> ProxySettings {
         var settings = ProxySettings()
         let server = try ProxyServer("http://\(login)127.0.0.1:\(port)")
@@ -107,7 +107,7 @@ extension AttackScene {
 }
 
 extension Attack {
-    /// Loads a URL to its end, whatever that is.
+    /// Loads a URL to its end or failure.
     static func load(
         _ scene: AttackScene, _ address: String? = nil,
         _ prepare: (ReadStream, AttackScene) throws -> Void = { _, _ in }

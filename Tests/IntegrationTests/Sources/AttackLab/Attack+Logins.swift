@@ -1,9 +1,9 @@
 internal import Foundation
 internal import NetKit
 
-/// Servers that want to know a password, or more than they may.
+/// Servers that request a password, or more than they are entitled to.
 extension Attack {
-    /// Servers that ask for a password, and origins that receive what another one was meant to get.
+    /// Servers that require a login, and origins that receive requests meant for another one.
     public static let logins: [Attack] = [
         Attack("login-body", "a 401 whose body has no end", on: .client { try await session($0) }),
         Attack(
@@ -18,7 +18,7 @@ extension Attack {
             "login-weaker-digest", "a SHA-256 challenge with qop, and MD5 without it once the user has answered",
             on: .client { try await session($0) }),
         Attack(
-            "login-netrc-default", "a redirect to a host that asks for a password",
+            "login-netrc-default", "a redirect to a host that requires a login",
             origin: "CVE-2025-0167, CVE-2022-27774",
             on: .client { scene in
                 let path = "\(scene.folder)/netrc"
@@ -34,7 +34,7 @@ extension Attack {
                 }
             }),
         Attack(
-            "redirect-secrets", "a redirect to another origin, which looks at what comes",
+            "redirect-secrets", "a redirect to another origin, which inspects the request",
             origin: "CVE-2018-1000007, CVE-2022-27776, CVE-2025-14524",
             on: .client { scene in
                 try await session(
@@ -49,7 +49,7 @@ extension Attack {
             }),
     ]
 
-    /// Loads the peer's URL in a session of its own whose user has a password.
+    /// Loads the peer's URL in a separate session whose user has a password.
     static func session(
         _ scene: AttackScene, method: HTTPMethod = .get,
         _ change: (inout HTTPSession.Configuration) throws -> Void = { _ in },
@@ -58,7 +58,7 @@ extension Attack {
         var configuration = HTTPSession.Configuration()
         configuration.followsRedirects = true
         configuration.pool = HTTPConnectionPool()
-        // A user who agrees to nothing weaker.
+        // A user who agrees to no weaker scheme.
         configuration.prompt = { $0.downgrade == nil ? .init(user: "ann", password: "secret") : nil }
         configuration.prepare = { (stream) throws(StreamError) in
             try stream.set(.httpTotalLimit, to: AttackScene.limit)

@@ -1,6 +1,6 @@
 /// Clients that attack a server.
 extension Attack {
-    /// What clients do to a server.
+    /// Attacks by clients.
     public static let servers: [Attack] = [
         Attack(
             "server-head-drip", "64 connections whose requests come at 20 bytes a second", origin: "slowloris",
@@ -20,10 +20,10 @@ extension Attack {
         Attack(
             "server-handshake-drip", "64 handshakes that come at 20 bytes a second", on: .server(isSecure: true)),
         Attack(
-            "server-key-updates", "KeyUpdate records and nothing else, behind the handshake", by: .tls,
+            "server-key-updates", "KeyUpdate records and nothing else, after the handshake", by: .tls,
             on: .server(isSecure: true)),
         Attack(
-            "server-key-requests", "KeyUpdate records that ask for an answer each", by: .tls,
+            "server-key-requests", "KeyUpdate records that each request an answer", by: .tls,
             on: .server(isSecure: true)),
         Attack(
             "server-renegotiation", "renegotiation without an end", origin: "CVE-2011-1473", by: .tls,

@@ -1,50 +1,50 @@
-/// One row of the attack lab: what a hostile peer does, to which kind of victim, and how the victim's operation may end.
+/// One row of the attack lab: an attack by a hostile peer, the kind of victim, and the allowed end of the victim's operation.
 public struct Attack: Sendable {
-    /// What is attacked.
+    /// The attacked component.
     enum Victim: Sendable {
-        /// A client, whose operation runs again and again.
+        /// A client, whose operation is repeated.
         case client(Operation)
-        /// A server in the process that is measured; the peer connects to it.
+        /// A server in the measured process; the peer connects to it.
         case server(isSecure: Bool)
-        /// A browser of multicast DNS on a host of its own, one wire away from the peer.
+        /// A multicast DNS browser on a separate host, linked with the peer.
         case browser
     }
 
-    /// What a client does once: it ends by itself, or at ``AttackScene/limit``.
+    /// One operation of a client. It ends by itself, or at ``AttackScene/limit``.
     typealias Operation = @Sendable (AttackScene) async throws -> Void
 
-    /// Which program attacks.
+    /// The attacking program.
     enum Program: Sendable {
         /// `hostile/hostile.py`.
         case script
         /// `hostile-tls`.
         case tls
-        /// None: the attack lies in a file.
+        /// No program: the attack is in a file.
         case none
     }
 
-    /// How each of the client's operations must end.
+    /// The required end of each of the client's operations.
     enum Ending: Sendable {
-        /// It must succeed in spite of the attack.
+        /// Success, in spite of the attack.
         case success
-        /// It must throw: what the peer sends is no valid answer.
+        /// An error: the peer does not send a valid response.
         case failure
-        /// It may do either.
+        /// Either of them.
         case either
     }
 
-    /// The name of the row, which the command line takes.
+    /// The name of the row, also for the command line.
     public let name: String
-    /// What the peer does.
+    /// The behaviour of the peer.
     public let summary: String
-    /// Where the attack is known from: an advisory, or the first program in which it was found.
+    /// The origin of the attack: an advisory, or the first program in which it was found.
     public let origin: String
     let program: Program
-    /// What the hostile program calls the attack.
+    /// The name of the attack in the hostile program.
     let mode: String
     let victim: Victim
     let ending: Ending
-    /// How much memory the operation fills with its result, in bytes: the default limit of the array that the victim asks for.
+    /// The memory for the result of the operation, in bytes: the default limit of the array that the victim requests.
     let result: Int
 
     init(
@@ -64,7 +64,7 @@ public struct Attack: Sendable {
     /// All rows.
     public static let all = tls + http + logins + proxies + servers + ftp + names + discovery
 
-    /// Whether the victim needs a host of its own, which only root can make.
+    /// Whether the victim needs a separate host, which only root can make.
     public var needsWire: Bool {
         if case .browser = victim { true } else { false }
     }
@@ -75,7 +75,7 @@ public struct Attack: Sendable {
         return program == .tls
     }
 
-    /// The rows that a word of the command line names: one by its name, or a family by how its names begin.
+    /// The rows for a word of the command line: one row by its name, or a family by the prefix of its names.
     public static func named(_ word: String) -> [Attack] {
         let exact = all.filter { $0.name == word }
         return exact.isEmpty ? all.filter { $0.name.hasPrefix(word + "-") } : exact
@@ -83,6 +83,6 @@ public struct Attack: Sendable {
 }
 
 extension Attack: CustomStringConvertible {
-    /// The name of the row: what tests call it.
+    /// The name of the row, in test output.
     public var description: String { name }
 }

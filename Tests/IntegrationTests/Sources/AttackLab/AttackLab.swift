@@ -1,25 +1,25 @@
 internal import Foundation
 internal import Peers
 
-/// Runs attacks, each on a victim in a process of its own, so that no attack profits from memory that another one left behind.
+/// Runs attacks, each on a victim in a separate process, so that memory from one attack does not hide the growth of another.
 public struct AttackLab: Sendable {
-    /// How much longer than the attack a run may take before the victim counts as hung, in seconds.
+    /// The time after the end of an attack when the victim counts as hung, in seconds.
     private static let patience = 20.0
 
     private let tool: String
 
-    /// - Parameter tool: the path of `attack-lab`; `hostile-tls` and `discovery-probe` lie beside it.
+    /// - Parameter tool: the path of `attack-lab`; `hostile-tls` and `discovery-probe` are next to it.
     public init(tool: String) {
         self.tool = tool
     }
 
-    /// Has an attack take place so many times.
+    /// Runs an attack several times.
     ///
     /// - Parameters:
-    ///   - seconds: how long each run lasts.
-    ///   - runs: how many there are.
-    ///   - bytes: what one hostile connection is sent at most; 0 for no limit. With a limit the attack takes place once a run,
-    ///     and its length does not count.
+    ///   - seconds: the duration of each run.
+    ///   - runs: the number of runs.
+    ///   - bytes: the maximum number of bytes that one hostile connection sends; 0 for no limit. With a limit, the attack
+    ///     takes place once per run, and `seconds` is ignored.
     public func outcome(of attack: Attack, seconds: Double, runs: Int, bytes: Int = 0) async -> AttackOutcome {
         var measurements: [AttackMeasurement] = []
         for _ in 0..<runs {
@@ -49,7 +49,7 @@ public struct AttackLab: Sendable {
         return try await measurement(attack, seconds, bytes, in: network.right)
     }
 
-    /// Has `attack-lab --measure` measure one run, and reads what it prints.
+    /// Measures one run with `attack-lab --measure`, and reads its output.
     private func measurement(
         _ attack: Attack, _ seconds: Double, _ bytes: Int, in namespace: NetworkNamespace?
     ) async throws -> AttackMeasurement {

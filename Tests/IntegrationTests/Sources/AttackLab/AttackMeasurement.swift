@@ -1,19 +1,19 @@
-/// What one run of one attack has shown.
+/// The measurements of one run of one attack.
 public struct AttackMeasurement: Codable, Sendable {
-    /// How late the loop's timers fired at worst, in milliseconds.
+    /// The worst lateness of the loop's timers, in milliseconds.
     public var lateness = 0.0
-    /// How far the victim's memory grew beyond what it was before the attack, in bytes.
+    /// The growth of the victim's memory since the beginning of the attack, in bytes.
     public var growth = 0
-    /// The longest that an operation took, or that a server kept a hostile connection, in seconds.
+    /// The longest duration of an operation, or of a hostile connection to a server, in seconds.
     public var slowest = 0.0
-    /// How often the operation ran.
+    /// The number of operations.
     public var operations = 0
-    /// How the operations ended, and how often so.
+    /// The results of the operations, with their counts.
     public var endings: [String: Int] = [:]
-    /// How many honest requests succeeded meanwhile.
+    /// The number of honest requests that succeeded meanwhile.
     public var honestRequests = 0
-    /// What the first honest request that failed failed with.
+    /// The error of the first honest request that failed.
     public var honestFailure: String?
-    /// What was leaked, accepted or done that must not be.
+    /// The breaches: what was leaked, accepted or done although it must not be.
     public var breaches: Set<String> = []
 }

@@ -1,19 +1,19 @@
-/// What all runs of one attack have shown, and whether that is good enough.
+/// The measurements of all runs of one attack, compared with the limits.
 public struct AttackOutcome: Sendable {
-    /// Timers may be so late, as the median of the runs: 50 ms.
+    /// The limit for the lateness of timers, as the median of the runs: 50 ms.
     public static let latenessBar = 50.0
-    /// The memory may grow by so much beside the result that the victim asks for: 16 MiB.
+    /// The limit for the growth of memory, in addition to the result that the victim requests: 16 MiB.
     public static let growthBar = 16 << 20
-    /// A time limit of 2 s must be kept within half a second.
+    /// The limit for the slowest operation: half a second more than the time limit of 2 s.
     public static let slowestBar = 2.5
-    /// The honest load makes some 50 requests a second on an idle machine; fewer than this is no load that finished.
+    /// The minimum number of honest requests per second. An idle machine makes about 50.
     public static let honestRate = 5.0
 
     /// The row.
     public let attack: Attack
-    /// What was measured, run by run.
+    /// The measurements of each run.
     public let runs: [AttackMeasurement]
-    /// Why a run could not be measured, a crash of the victim above all.
+    /// The reason why a run could not be measured, such as a crash of the victim.
     public let failure: String?
     private let seconds: Double
 
@@ -32,17 +32,17 @@ public struct AttackOutcome: Sendable {
     public var slowest: Double { runs.map(\.slowest).max() ?? 0 }
     /// The fewest honest requests of a run.
     public var honestRequests: Int { runs.map(\.honestRequests).min() ?? 0 }
-    /// Everything that must not have happened.
+    /// All breaches, and the failure of the measurement.
     public var breaches: [String] {
         runs.reduce(into: Set<String>()) { $0.formUnion($1.breaches) }.sorted() + (failure.map { [$0] } ?? [])
     }
 
-    /// Whether every honest request was answered.
+    /// Whether every honest request succeeded.
     public var honestLoadFinished: Bool {
         runs.allSatisfy { $0.honestFailure == nil && Double($0.honestRequests) >= Self.honestRate * seconds }
     }
 
-    /// The names of the bars that were missed: `lateness`, `growth`, `limit`, `honest load`, `breach`.
+    /// The names of the limits that were exceeded: `lateness`, `growth`, `limit`, `honest load`, `breach`.
     public var missed: [String] {
         var missed: [String] = []
         if lateness > Self.latenessBar { missed.append("lateness") }
@@ -53,7 +53,7 @@ public struct AttackOutcome: Sendable {
         return missed
     }
 
-    /// Everything that happened, for a reader who wants to know why.
+    /// All measurements, to find the reason for an exceeded limit.
     public var details: String {
         var lines: [String] = []
         for (number, run) in runs.enumerated() {
@@ -70,7 +70,7 @@ public struct AttackOutcome: Sendable {
 }
 
 extension Double {
-    /// With one digit behind the point.
+    /// The number with one decimal.
     public var tenths: String {
         let value = Int((self * 10).rounded())
         return "\(value / 10).\(abs(value) % 10)"
@@ -78,6 +78,6 @@ extension Double {
 }
 
 extension Int {
-    /// This many bytes in MiB, with one digit behind the point.
+    /// This number of bytes in MiB, with one decimal.
     public var mebibytes: String { (Double(self) / 1_048_576).tenths }
 }

@@ -10,13 +10,14 @@ public struct AttackRun: Sendable {
     private let bytes: Int
 
     /// - Parameters:
-    ///   - seconds: how long the attack lasts.
-    ///   - bytes: what one hostile connection is sent at most; 0 for no limit. With a limit the attack takes place once.
+    ///   - seconds: the duration of the attack.
+    ///   - bytes: the maximum number of bytes that one hostile connection sends; 0 for no limit. With a limit, the attack takes
+    ///     place once.
     public init(_ attack: Attack, seconds: Double, bytes: Int) {
         (self.attack, self.seconds, self.bytes) = (attack, seconds, bytes)
     }
 
-    /// Has the attack take place, and measures it.
+    /// Runs and measures the attack.
     public func measured() async throws -> AttackMeasurement {
         let authority = attack.isSecure ? try CertificateAuthority.shared() : nil
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("attack-\(getpid())").path
@@ -82,7 +83,7 @@ public struct AttackRun: Sendable {
             if bytes > 0 {
                 if await !peer.isDone() { measurement.breaches.insert("the server did not end the connections") }
             } else {
-                // A connection that outlives the limit must have the time to do so.
+                // Leave enough time to detect a connection that exceeds the limit.
                 try await Task.sleep(for: max(.seconds(seconds), AttackScene.limit * 2))
             }
             let (leaks, longest) = peer.stop()
@@ -115,7 +116,7 @@ public struct AttackRun: Sendable {
     private func measured(
         beside load: HonestLoad, _ body: (inout AttackMeasurement) async throws -> Void
     ) async throws -> AttackMeasurement {
-        // What the first use of the library allocates is no work of the attack.
+        // The allocations of the first use of the library do not belong to the attack.
         for _ in 0..<3 { try await load.request() }
         var measurement = AttackMeasurement()
         let memory = ProcessMemory()
@@ -133,7 +134,7 @@ public struct AttackRun: Sendable {
         return measurement
     }
 
-    /// Runs a client's operation until the time is over; once if the peer's bytes are limited.
+    /// Repeats a client's operation until the end of the run; only once if the peer's bytes are limited.
     private func repeated(
         _ operation: @escaping Attack.Operation, _ scene: AttackScene, _ measurement: inout AttackMeasurement
     ) async throws {
@@ -144,14 +145,14 @@ public struct AttackRun: Sendable {
             measurement.slowest = max(measurement.slowest, start.duration(to: .now) / .seconds(1))
             measurement.operations += 1
             let text = failure.map { String("\($0)".prefix(100)) } ?? "success"
-            // Sentences may name ports and counts; a few are enough to see what happens.
+            // Messages may contain ports and counts; a few are enough to see the results.
             if measurement.endings.count < 20 || measurement.endings[text] != nil {
                 measurement.endings[text, default: 0] += 1
             }
             if let breach = failure as? Breach { measurement.breaches.insert(breach.description) }
             if attack.ending == .success, let failure { measurement.breaches.insert("failed: \(failure)") }
             if attack.ending == .failure, failure == nil {
-                measurement.breaches.insert("the attack was taken for an answer")
+                measurement.breaches.insert("the attack was accepted as a valid response")
             }
         } while bytes == 0 && ContinuousClock.now < end
     }
@@ -179,7 +180,7 @@ extension Result where Failure == any Error {
     }
 }
 
-/// A timer that fires every 5 ms, so that the loop's lateness is seen whatever else waits on it.
+/// A timer that fires every 5 ms, so that the loop's lateness is measured whatever else waits on it.
 private final class LoopProbe: Sendable {
     private let loop: EventLoop
     private let isOver = Atomic<Bool>(false)
@@ -194,7 +195,7 @@ private final class LoopProbe: Sendable {
         loop.schedule(at: .now + .milliseconds(5)) { [self] in next() }
     }
 
-    /// Stops it, and waits for a last timer: what stands overdue now counts once it has fired.
+    /// Stops the probe, and waits for a last timer: an overdue timer counts once it has fired.
     func stop() async {
         isOver.store(true, ordering: .relaxed)
         await withCheckedContinuation { continuation in
@@ -212,7 +213,7 @@ private struct ProcessMemory {
         start = Self.peak
     }
 
-    /// How far the peak lies over what it was in the beginning, in bytes.
+    /// The growth of the peak since the beginning, in bytes.
     var growth: Int { max(0, Self.peak - start) }
 
     private static var peak: Int {

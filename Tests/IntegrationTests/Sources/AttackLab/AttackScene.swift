@@ -1,20 +1,20 @@
 internal import NetKit
 
-/// What an operation of a client gets: where the hostile peer is, and how long the operation may take.
+/// The environment of a client's operation: the hostile peer, and the time limit.
 struct AttackScene: Sendable {
-    /// The time limit that every operation sets.
+    /// The time limit of every operation.
     static let limit = Duration.seconds(2)
 
-    /// The peer's ports; the second one is 0 unless it has two.
+    /// The peer's ports; the second one is 0 if it has only one.
     var ports: [Int]
-    /// The root certificate that signed the peer's, as a file.
+    /// The path of the root certificate that signed the peer's.
     var root: String
     /// A folder for files of the operation.
     var folder: String
 
     var port: UInt16 { UInt16(ports.first ?? 0) }
 
-    /// TLS that trusts the peer's certificate: the attack begins behind the handshake.
+    /// TLS that trusts the peer's certificate: the attack begins after the handshake.
     func tls() -> TLSConfiguration {
         var configuration = TLSConfiguration()
         configuration.trust = .only(file: root)
@@ -29,7 +29,7 @@ struct AttackScene: Sendable {
         return try await task.value
     }
 
-    /// Reads a stream to its end and keeps nothing of it.
+    /// Reads a stream to its end and discards the bytes.
     func drain(_ stream: ReadStream) async throws {
         defer { stream.close() }
         var piece = [UInt8](repeating: 0, count: ReadStream.chunkSize)
@@ -37,7 +37,7 @@ struct AttackScene: Sendable {
     }
 }
 
-/// What an operation found that it must never find.
+/// The detection of something that an attack must never achieve.
 struct Breach: Error, CustomStringConvertible {
     var description: String
 }

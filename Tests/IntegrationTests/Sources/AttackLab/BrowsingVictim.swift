@@ -1,13 +1,13 @@
 internal import NetKit
 internal import Synchronization
 
-/// A browser that must go on finding one honest service, whatever else is announced; it publishes a service of its own, too.
+/// A browser that must continue to find one honest service, whatever else is announced. It also publishes a service of its own.
 final class BrowsingVictim: Sendable {
-    /// The type that the attacks are about.
+    /// The service type that is attacked.
     static let type = "_attack._tcp"
-    /// The honest service's name, which a third program publishes.
+    /// The name of the honest service, which a third program publishes.
     static let honest = "Honest"
-    /// How many packets a second the engine may send on average during an attack.
+    /// The maximum average number of packets per second that the engine may send during an attack.
     private static let packetsPerSecond = 100.0
 
     private let engine: EmbeddedEngine
@@ -22,7 +22,7 @@ final class BrowsingVictim: Sendable {
             ServiceAdvertisement(name: "Victim", type: type, port: 9), engine: .embedded(engine))
     }
 
-    /// Searches for a second; the honest service must come before the time limit.
+    /// Browses for a second; the honest service must be found within the time limit.
     func browse() async throws {
         let search = try ServiceBrowser(type, engine: .embedded(engine)).start()
         defer { search.stop() }
@@ -40,7 +40,7 @@ final class BrowsingVictim: Sendable {
         }
     }
 
-    /// What the engine did too much of.
+    /// The limits that the engine exceeded.
     var breach: String? {
         let rate = Double(engine.statistics.packetsSent) / (start.duration(to: .now) / .seconds(1))
         return rate > Self.packetsPerSecond ? "sent \(Int(rate)) packets a second" : nil

@@ -2,11 +2,11 @@ internal import Foundation
 internal import NetKit
 internal import Synchronization
 
-/// Requests that have nothing to do with the attack, one after the other on the same loop.
+/// Requests that are independent of the attack, one after the other on the same loop.
 final class HonestLoad: Sendable {
-    /// How long one request may take.
+    /// The time limit of one request.
     static let patience = Duration.seconds(5)
-    /// How long it rests between two requests, so that it takes little of the machine.
+    /// The pause between two requests, which keeps the load on the machine low.
     private static let rest = Duration.milliseconds(10)
 
     private let url: URL
@@ -20,7 +20,7 @@ final class HonestLoad: Sendable {
         self.tls = tls
     }
 
-    /// How many requests have succeeded, and why the first one failed that did.
+    /// The number of successful requests, and the first error.
     var outcome: (count: Int, failure: String?) { results.withLock { $0 } }
 
     /// Makes one request.
@@ -36,7 +36,7 @@ final class HonestLoad: Sendable {
         guard body.count == HostileProcess.honestBodySize else { throw .closed }
     }
 
-    /// Makes requests until it is stopped.
+    /// Makes requests until ``stop()`` is called.
     func run() async {
         while !isOver.load(ordering: .acquiring) {
             do throws(StreamError) {

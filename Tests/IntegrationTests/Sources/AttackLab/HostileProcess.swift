@@ -1,23 +1,23 @@
 internal import Foundation
 internal import Peers
 
-/// A hostile peer in a process of its own, and what it says.
+/// A hostile peer in a separate process, and its output.
 struct HostileProcess: Sendable {
-    /// How many bytes the honest server sends.
+    /// The number of bytes that the honest server sends.
     static let honestBodySize = 65536
 
-    /// The folder of this program, where `hostile-tls` and `discovery-probe` are built, too.
+    /// The folder of this program, which also contains `hostile-tls` and `discovery-probe`.
     static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().path
 
     private let process: LineProgram
-    /// The ports on which it can be reached; empty for one that attacks by itself.
+    /// The ports where it listens; empty for a peer that connects to the victim.
     let ports: [Int]
 
     /// Starts a hostile program, and returns when it is ready.
     ///
     /// - Parameters:
-    ///   - bytes: what one connection is sent at most; 0 for no limit.
+    ///   - bytes: the maximum number of bytes that one connection sends; 0 for no limit.
     ///   - victim: the port of the server to attack.
     init(
         _ program: Attack.Program, mode: String, bytes: Int, victim: Int = 0, identity: Identity? = nil,
@@ -42,12 +42,12 @@ struct HostileProcess: Sendable {
         ports = line.split(separator: " ").dropFirst().compactMap { Int($0) }
     }
 
-    /// Waits until a peer with a limit of bytes has used it up.
+    /// Waits until a peer with a limit of bytes has reached it.
     func isDone() async -> Bool {
         await process.shows("done")
     }
 
-    /// Ends it, and gives what it said: the leaks, and the longest that the victim kept a connection.
+    /// Ends the peer and returns its results: the leaks, and the longest duration of a connection to the victim.
     func stop() -> (leaks: Set<String>, longest: Double) {
         process.stop()
         var leaks: Set<String> = []

@@ -1,22 +1,22 @@
 internal import Foundation
 public import Peers
 
-/// A small world in network namespaces: this machine (192.0.2.1, 2001:db8:1::1), a router (192.0.2.254, 2001:db8:1::fe), and
-/// behind it the servers of `world.py`. One router's addresses lead nowhere: 198.51.100.8 is unreachable, .9 a black hole.
+/// A small network in namespaces: this machine (192.0.2.1, 2001:db8:1::1), a router (192.0.2.254, 2001:db8:1::fe), and behind it
+/// the servers of `world.py`. Two addresses lead nowhere: 198.51.100.8 is unreachable, .9 a black hole.
 public struct FaultLab: Sendable {
-    /// What a diagnosis said of a network.
+    /// The result of diagnosing a network.
     public struct Outcome: Sendable {
         /// The row.
         public var fault: LabFault
-        /// What was named: codes, as in ``LabFault/verdict``; or why nothing was.
+        /// The diagnosis: codes, as in ``LabFault/verdict``, or the reason why there is none.
         public var verdict: String
-        /// Everything that the diagnosis wrote.
+        /// The complete output of the diagnosis.
         public var report: String
-        /// It named what it must, and nothing else.
+        /// Whether the diagnosis names exactly the expected codes.
         public var isRight: Bool { verdict == fault.verdict && (fault.says.isEmpty || report.contains(fault.says)) }
     }
 
-    /// How many networks are diagnosed at the same time: most of them wait for what never comes.
+    /// The number of networks to diagnose at the same time. Most of the time they wait for answers that never come.
     private static let width = 8
 
     private let tool: [String]
@@ -26,13 +26,13 @@ public struct FaultLab: Sendable {
     ///
     /// - Parameters:
     ///   - tool: the path of `diagnose-here`.
-    ///   - byStream: whether it diagnoses streams that have failed, not URLs.
+    ///   - byStream: whether to diagnose failed streams instead of URLs.
     public init(tool: String, byStream: Bool = false) throws(PeerError) {
         self.tool = byStream ? [tool, "--stream"] : [tool]
         authority = try CertificateAuthority.shared()
     }
 
-    /// Diagnoses each network, and gives the outcomes in the same order.
+    /// Diagnoses each network and returns the outcomes in the same order.
     public func outcomes(of faults: [LabFault]) async -> [Outcome] {
         await withTaskGroup(of: (Int, Outcome).self) { group in
             var outcomes: [Int: Outcome] = [:]
@@ -85,7 +85,7 @@ public struct FaultLab: Sendable {
         return try result.get()
     }
 
-    /// What makes the router and the servers behind it. Both end with whoever holds the first namespace.
+    /// The commands that make the router and the servers behind it. Both end with the process that holds the first namespace.
     private static func world(certificates: String) -> [String] {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("world.py").path
         return [
@@ -103,7 +103,7 @@ public struct FaultLab: Sendable {
             "for link in lo isp; do S ip link set $link addrgenmode none 2>/dev/null || :; S ip link set $link up; done",
             "R ip address add 192.0.2.254/24 dev far", "R ip address add 2001:db8:1::fe/64 dev far nodad",
             "R ip address add 203.0.113.1/24 dev wan", "R ip address add 2001:db8:3::1/64 dev wan nodad",
-            // A router asks for its neighbours from its link-local address.
+            // A router sends neighbour solicitations from its link-local address.
             "R ip address add fe80::fe/64 dev far nodad", "R ip address add fe80::1/64 dev wan nodad",
             "S ip address add fe80::2/64 dev isp nodad", "S ip address add 203.0.113.2/24 dev isp",
             "S ip address add 2001:db8:3::2/64 dev isp nodad",
@@ -114,7 +114,7 @@ public struct FaultLab: Sendable {
             "R ip route add unreachable 198.51.100.8/32", "R ip route add blackhole 198.51.100.9/32",
             "R sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding'",
             "S setpriv --pdeathsig KILL python3 '\(script)' '\(certificates)' &",
-            // The kernel takes its time to notice that a cable is in.
+            // The kernel notices a connected cable only after some time.
             "until ip link show outside | grep -q 'state UP'; do sleep 0.01; done",
             "until S ip link show isp | grep -q 'state UP'; do sleep 0.01; done",
             "for link in far wan; do until R ip link show $link | grep -q 'state UP'; do sleep 0.01; done; done",

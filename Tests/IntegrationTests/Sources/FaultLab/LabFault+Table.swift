@@ -1,14 +1,14 @@
-/// The table. Each network differs from a healthy one in exactly what its row says.
+/// The table. Each network differs from a healthy one only in what its row states.
 extension LabFault {
     /// Networks with one fault.
     public static let single: [LabFault] = lower + names + proxies + scripts + connections + security + answers
 
     /// One network for each rung of the ladder, from the cable up.
     public static let rungs: [LabFault] = [
-        "cable pulled out", "no address", "no default route", "router off, address known", "no such name",
+        "cable unplugged", "no address", "no default route", "router off, address known", "no such name",
         "proxy is off",
-        "closed port", "path MTU black hole", "certificate expired", "SSH in the web server's place",
-        "a page for who is known",
+        "closed port", "path MTU black hole", "certificate expired", "SSH server instead of a web server",
+        "a page that requires a login",
     ].compactMap { name in single.first { $0.name == name } }
 
     private static let https = "https://www.peers.test/"
@@ -16,14 +16,14 @@ extension LabFault {
     private static let lower = [
         LabFault("interface switched off", "linkOff", ["ip link set outside down"]),
         LabFault(
-            "cable pulled out", "noCarrier",
+            "cable unplugged", "noCarrier",
             ["R ip link set far down", "until ip link show outside | grep -q 'NO-CARRIER'; do sleep 0.02; done"]),
         LabFault("no address", "noAddress", ["ip address flush dev outside"]),
         LabFault(
-            "no DHCP server: an address of its own making", "linkLocalOnly",
+            "no DHCP server: a self-assigned address", "linkLocalOnly",
             ["ip address flush dev outside", "ip address add 169.254.7.7/16 dev outside"]),
         LabFault(
-            "a lease that ran out", "leaseExpired",
+            "an expired lease", "leaseExpired",
             [
                 "mount -t tmpfs lab /var/lib", "mkdir /var/lib/dhcp",
                 "echo 'lease { interface \"outside\"; fixed-address 192.0.2.1; expire 6 2025/01/04 08:00:00; }' >/var/lib/dhcp/dhclient.outside.leases",
@@ -32,7 +32,7 @@ extension LabFault {
                 "while ip address show outside | grep -q 192.0.2.1; do sleep 0.02; done",
             ]),
         LabFault(
-            "a lease that ran out, and no record of it", "noAddress",
+            "an expired lease, and no record of it", "noAddress",
             [
                 "ip -6 address flush dev outside",
                 "ip address change 192.0.2.1/24 dev outside valid_lft 1 preferred_lft 1",
@@ -51,9 +51,9 @@ extension LabFault {
         LabFault(
             "no default route", "noRoute", url: "http://198.51.100.7/",
             ["ip route delete default", "ip -6 route delete default"]),
-        LabFault("a route that forbids", "routeRefused", ["ip route add prohibit 198.51.100.7/32"]),
+        LabFault("a prohibiting route", "routeRefused", ["ip route add prohibit 198.51.100.7/32"]),
         LabFault(
-            "a rule that forbids", "routeRefused", ["ip rule add to 198.51.100.7 prohibit"]),
+            "a prohibiting rule", "routeRefused", ["ip rule add to 198.51.100.7 prohibit"]),
         LabFault(
             "router off, address known", "gatewaySilent", url: "http://198.51.100.7/",
             ["R ip address delete 192.0.2.254/24 dev far"]),
@@ -64,19 +64,19 @@ extension LabFault {
             "router off, pings permitted", "gatewaySilent",
             ["sysctl -qw net.ipv4.ping_group_range='0 2147483647'", "R ip address delete 192.0.2.254/24 dev far"]),
         LabFault(
-            "router off, without any rights", "gatewaySilent", ["R ip address delete 192.0.2.254/24 dev far"],
+            "router off, without privileges", "gatewaySilent", ["R ip address delete 192.0.2.254/24 dev far"],
             wrapper: ["setpriv", "--bounding-set", "-all", "--no-new-privs"],
             says: "not looked at: This machine does not allow programs to ping"),
-        LabFault("nobody at an address of the link", "hostSilent", url: "http://192.0.2.99/"),
+        LabFault("no host at an address of the link", "hostSilent", url: "http://192.0.2.99/"),
     ]
 
     private static let names = [
         LabFault(
-            "nobody has configured a name server", "noNameServers", nameServers: []),
+            "no name server configured", "noNameServers", nameServers: []),
         LabFault("name server behind a black hole", "nameServersSilent", nameServers: ["198.51.100.9"]),
-        LabFault("nothing listens at the name server's address", "nameServersFail", nameServers: ["198.51.100.7"]),
-        LabFault("name server that refuses", "nameServersRefuse", nameServers: ["198.51.100.55"]),
-        LabFault("name server that fails", "nameServersFail", nameServers: ["198.51.100.56"]),
+        LabFault("no listener at the name server's address", "nameServersFail", nameServers: ["198.51.100.7"]),
+        LabFault("a name server that refuses", "nameServersRefuse", nameServers: ["198.51.100.55"]),
+        LabFault("a name server that fails", "nameServersFail", nameServers: ["198.51.100.56"]),
         LabFault(
             "UDP to name servers dropped", "nameServersOnlyTCP",
             [rules, "R nft add rule inet lab forward udp dport 53 drop"]),
@@ -84,76 +84,77 @@ extension LabFault {
         LabFault("no such name", "nameUnknown", url: "http://nowhere.peers.test/"),
         LabFault("a name without an address", "nameWithoutAddress", url: "http://quiet.peers.test/"),
         LabFault(
-            "name server that lies", "nameServerLies", nameServers: ["198.51.100.54", "198.51.100.53"]),
+            "a name server that lies", "nameServerLies", nameServers: ["198.51.100.54", "198.51.100.53"]),
         LabFault(
             "mistyped name, and a name server that invents addresses", "nameInvented", url: "http://wwww.peers.test/",
             nameServers: ["198.51.100.57"]),
         LabFault("a filter blocks the name", "nameBlocked", nameServers: ["198.51.100.59"]),
-        LabFault("old line in the hosts file", "hostsEntryStale", hosts: "198.51.100.9 www.peers.test"),
+        LabFault("an outdated line in the hosts file", "hostsEntryStale", hosts: "198.51.100.9 www.peers.test"),
     ]
 
     private static let proxies = [
         LabFault(
-            "proxy settings that make no sense", "proxySettingsUnreadable", url: https,
+            "invalid proxy settings", "proxySettingsUnreadable", url: https,
             environment: ["https_proxy": "ftp://proxy"]),
         LabFault(
-            "proxy with a name that nobody has", "proxyUnknown", url: https,
+            "a proxy whose name does not exist", "proxyUnknown", url: https,
             environment: ["https_proxy": "http://old.peers.test:3128"]),
         LabFault(
             "proxy is off", "proxyUnreachable", url: https, environment: ["https_proxy": "http://proxy.peers.test:3199"]
         ),
         LabFault(
-            "proxy that is none", "proxyWrong", url: https, environment: ["https_proxy": "http://198.51.100.99:80"]),
+            "a proxy address without a proxy", "proxyWrong", url: https,
+            environment: ["https_proxy": "http://198.51.100.99:80"]),
         LabFault(
-            "SOCKS spoken to an HTTP proxy", "proxyWrong", url: https,
+            "SOCKS with an HTTP proxy", "proxyWrong", url: https,
             environment: ["all_proxy": "socks5h://198.51.100.99:3128"]),
         LabFault(
-            "proxy that wants credentials", "proxyCredentialsWanted", url: https,
+            "a proxy that requires a login", "proxyCredentialsWanted", url: https,
             environment: ["https_proxy": "http://198.51.100.99:3129"]),
         LabFault(
-            "SOCKS proxy that wants credentials", "proxyCredentialsWanted", url: https,
+            "a SOCKS proxy that requires a login", "proxyCredentialsWanted", url: https,
             environment: ["all_proxy": "socks5h://198.51.100.99:1081"]),
         LabFault(
-            "proxy that forbids the target", "proxyForbids", url: https,
+            "a proxy that forbids the target", "proxyForbids", url: https,
             environment: ["https_proxy": "http://198.51.100.99:3130"]),
         LabFault(
-            "proxy without a way on", "proxyFails", url: https,
+            "a proxy without a route to the target", "proxyFails", url: https,
             environment: ["https_proxy": "http://198.51.100.99:3131"]),
         LabFault(
-            "SOCKS proxy, and the target off", "proxyFails", url: "https://www.peers.test:81/",
+            "a SOCKS proxy, and the target is off", "proxyFails", url: "https://www.peers.test:81/",
             environment: ["all_proxy": "socks5h://198.51.100.99:1080"]),
     ]
 
     private static let scripts = [
-        scripted("a proxy script that is gone", "proxyScriptUnreachable", "http://www.peers.test/gone.pac"),
-        scripted("a proxy script for who is known", "proxyScriptUnreachable", "http://www.peers.test/private"),
-        scripted("the proxy script's server off", "proxyScriptUnreachable", "http://198.51.100.9/proxy.pac"),
+        scripted("a missing proxy script", "proxyScriptUnreachable", "http://www.peers.test/gone.pac"),
+        scripted("a proxy script that requires a login", "proxyScriptUnreachable", "http://www.peers.test/private"),
+        scripted("the proxy script's server is off", "proxyScriptUnreachable", "http://198.51.100.9/proxy.pac"),
         scripted(
-            "a proxy script at a host that nobody knows", "proxyScriptUnreachable", "http://wpad.peers.test/wpad.dat"),
+            "a proxy script at a host that does not exist", "proxyScriptUnreachable", "http://wpad.peers.test/wpad.dat"),
         scripted(
-            "a proxy script by a server of an unknown root", "proxyScriptUnreachable",
+            "a proxy script on a server with an unknown root", "proxyScriptUnreachable",
             "https://www.peers.test:8444/proxy.pac"),
-        scripted("a proxy script with a mistake", "proxyScriptBroken", "http://www.peers.test/broken.pac"),
-        scripted("a proxy script that answers nonsense", "proxyScriptBroken", "http://www.peers.test/nonsense.pac"),
-        scripted("a proxy script without an end", "proxyScriptBroken", "http://www.peers.test/endless.pac"),
+        scripted("a proxy script with an error", "proxyScriptBroken", "http://www.peers.test/broken.pac"),
+        scripted("a proxy script with an invalid answer", "proxyScriptBroken", "http://www.peers.test/nonsense.pac"),
+        scripted("a proxy script that never ends", "proxyScriptBroken", "http://www.peers.test/endless.pac"),
         scripted("a proxy script that names a dead proxy", "proxyUnreachable", "http://www.peers.test/dead.pac"),
-        scripted("a proxy script that is not there at all", "proxyScriptUnreachable", "file:///nowhere.pac"),
+        scripted("a proxy script in a missing file", "proxyScriptUnreachable", "file:///nowhere.pac"),
     ]
 
     private static let connections = [
         LabFault("closed port", "portRefused", url: "http://www.peers.test:81/"),
         LabFault("host is off", "noAnswer", url: "http://198.51.100.9/"),
-        LabFault("router says unreachable", "hostUnreachable", url: "http://198.51.100.8/"),
+        LabFault("router reports the host unreachable", "hostUnreachable", url: "http://198.51.100.8/"),
         LabFault(
             "a firewall drops the port", "portFiltered", [rules, "R nft add rule inet lab forward tcp dport 80 drop"]),
         LabFault(
-            "a firewall that says so", "connectionForbidden",
+            "a firewall that reports it", "connectionForbidden",
             [rules, "R nft add rule inet lab forward ip daddr 198.51.100.7 reject with icmp type admin-prohibited"]),
         LabFault(
             "this machine's own firewall", "connectionForbidden",
             [ownRules, "nft add rule inet own output ip daddr 198.51.100.7 drop"]),
         LabFault(
-            "connections are broken off", "portRefused",
+            "connections are reset", "portRefused",
             [rules, "R nft add rule inet lab forward tcp dport 80 reject with tcp reset"]),
         LabFault(
             "path MTU black hole", "packetsTooLarge", url: https,
@@ -171,18 +172,18 @@ extension LabFault {
         LabFault("certificate not yet valid", "certificateNotYetValid", url: "https://www.peers.test:8442/"),
         LabFault("certificate for another name", "certificateWrongName", url: "https://www.peers.test:8443/"),
         LabFault("certificate of an unknown root", "certificateUntrusted", url: "https://www.peers.test:8444/"),
-        LabFault("certificate signed by itself", "certificateUntrusted", url: "https://www.peers.test:8445/"),
-        LabFault("somebody reads along", "certificateIntercepted", url: "https://www.peers.test:8449/"),
+        LabFault("self-signed certificate", "certificateUntrusted", url: "https://www.peers.test:8445/"),
+        LabFault("a TLS interception", "certificateIntercepted", url: "https://www.peers.test:8449/"),
         LabFault("no TLS at that port", "notTLS", url: "https://www.peers.test:80/"),
-        LabFault("a server that is too old", "nothingInCommon", url: "https://www.peers.test:8447/"),
+        LabFault("a server with only obsolete TLS", "nothingInCommon", url: "https://www.peers.test:8447/"),
         LabFault(
-            "a server that wants the client's certificate", "clientCertificateWanted",
+            "a server that requires a client certificate", "clientCertificateWanted",
             url: "https://www.peers.test:8448/"),
     ]
 
     private static let answers = [
-        LabFault("SSH in the web server's place", "notHTTP", url: "http://www.peers.test:8093/"),
-        LabFault("a web server in the FTP server's place", "notFTP", url: "ftp://www.peers.test:8093/"),
+        LabFault("SSH server instead of a web server", "notHTTP", url: "http://www.peers.test:8093/"),
+        LabFault("a web server instead of an FTP server", "notFTP", url: "ftp://www.peers.test:8093/"),
         LabFault("an FTP server with too many users", "serverBroken", url: "ftp://www.peers.test:2121/"),
         LabFault("a server that hangs", "answerMissing", url: "http://www.peers.test:8450/"),
         LabFault(
@@ -192,11 +193,11 @@ extension LabFault {
             "captive portal, secure page", "captivePortal", url: https,
             [portal, "R nft add rule ip portal pre tcp dport 443 dnat to 198.51.100.7:8445"]),
         LabFault("captive portal that names itself (511)", "captivePortal", url: "http://www.peers.test:8092/"),
-        LabFault("redirects in a circle", "redirectLoop", url: "http://www.peers.test/circle"),
+        LabFault("a redirect loop", "redirectLoop", url: "http://www.peers.test/circle"),
         LabFault("server broken", "serverBroken", url: "http://www.peers.test/broken"),
         LabFault("no such page", "requestRefused", url: "http://www.peers.test/nothing"),
-        LabFault("a page for who is known", "credentialsWanted", url: "http://www.peers.test/private"),
-        LabFault("a page for others", "accessForbidden", url: "http://www.peers.test/forbidden"),
+        LabFault("a page that requires a login", "credentialsWanted", url: "http://www.peers.test/private"),
+        LabFault("a forbidden page", "accessForbidden", url: "http://www.peers.test/forbidden"),
     ]
 
     // MARK: Settings
@@ -234,64 +235,64 @@ extension LabFault {
             "router off, and a closed port", "gatewaySilent", url: "http://198.51.100.7:81/",
             ["R ip address delete 192.0.2.254/24 dev far"]),
         LabFault(
-            "cable out, and an old line in the hosts file", "noCarrier",
+            "cable unplugged, and an outdated line in the hosts file", "noCarrier",
             ["R ip link set far down", "until ip link show outside | grep -q 'NO-CARRIER'; do sleep 0.02; done"],
             hosts: "198.51.100.9 www.peers.test"),
         LabFault(
-            "name server that refuses, and an expired certificate", "nameServersRefuse",
+            "a name server that refuses, and an expired certificate", "nameServersRefuse",
             url: "https://www.peers.test:8441/", nameServers: ["198.51.100.55"]),
         LabFault(
-            "proxy is off, and the page is gone", "proxyUnreachable", url: "http://www.peers.test/nothing",
+            "proxy is off, and the page is missing", "proxyUnreachable", url: "http://www.peers.test/nothing",
             environment: ["http_proxy": "http://198.51.100.99:3199"]),
         scripted(
-            "router off, and a proxy script that is gone", "gatewaySilent", "http://198.51.100.7/gone.pac",
+            "router off, and a missing proxy script", "gatewaySilent", "http://198.51.100.7/gone.pac",
             ["R ip address delete 192.0.2.254/24 dev far"]),
         scripted(
-            "dead name server, and a proxy script with a mistake", "nameServersSilent",
+            "dead name server, and a proxy script with an error", "nameServersSilent",
             "http://www.peers.test/broken.pac",
             nameServers: ["198.51.100.9"]),
         scripted(
-            "a proxy script that is gone, and an expired certificate", "proxyScriptUnreachable",
+            "a missing proxy script, and an expired certificate", "proxyScriptUnreachable",
             "http://www.peers.test/gone.pac", url: "https://www.peers.test:8441/"),
         LabFault(
             "a filtered port, and a certificate of an unknown root", "portFiltered",
             url: "https://www.peers.test:8444/",
             [rules, "R nft add rule inet lab forward tcp dport 8444 drop"]),
         LabFault(
-            "an expired certificate, and a page for others", "certificateExpired",
+            "an expired certificate, and a forbidden page", "certificateExpired",
             url: "https://www.peers.test:8441/forbidden"),
     ]
 
     // MARK: Without a packet
 
-    /// What the kernel alone knows.
+    /// The status that the kernel knows without sending a packet.
     public static let passive = [
-        LabFault("everything there", "up", url: "passive://"),
-        LabFault("everything there, and a target", "up", url: "passive://198.51.100.7"),
+        LabFault("a working network", "up", url: "passive://"),
+        LabFault("a working network, and a target", "up", url: "passive://198.51.100.7"),
         LabFault("interface switched off, passively", "down", url: "passive://", ["ip link set outside down"]),
-        LabFault("loopback alone", "down", url: "passive://", ["ip link delete outside"]),
+        LabFault("only loopback", "down", url: "passive://", ["ip link delete outside"]),
         LabFault(
-            "an address of its own making alone", "indeterminate", url: "passive://",
+            "only a self-assigned address", "indeterminate", url: "passive://",
             ["ip address flush dev outside", "ip address add 169.254.7.7/16 dev outside"]),
         LabFault(
             "an address and no route", "indeterminate", url: "passive://",
             ["ip route delete default", "ip -6 route delete default"]),
         LabFault(
-            "a route that forbids, passively", "indeterminate", url: "passive://198.51.100.7",
+            "a prohibiting route, passively", "indeterminate", url: "passive://198.51.100.7",
             ["ip route add prohibit 198.51.100.7/32"]),
-        LabFault("IPv6 alone", "up", url: "passive://", ["ip address delete 192.0.2.1/24 dev outside"]),
+        LabFault("only IPv6", "up", url: "passive://", ["ip address delete 192.0.2.1/24 dev outside"]),
         LabFault("this machine itself", "up", url: "passive://127.0.0.1", ["ip link delete outside"]),
     ]
 
     // MARK: No fault
 
-    /// Networks with odd habits, all of them healthy; what is only worth a warning is warned of.
+    /// Unusual but healthy networks, some with warnings.
     public static let healthy = [
-        LabFault("nothing odd", "fine", url: https),
+        LabFault("nothing unusual", "fine", url: https),
         LabFault(
-            "nothing odd, without any rights", "fine", url: https,
+            "nothing unusual, without privileges", "fine", url: https,
             wrapper: ["setpriv", "--bounding-set", "-all", "--no-new-privs"]),
-        LabFault("nothing odd, FTP", "fine", url: "ftp://www.peers.test/"),
+        LabFault("nothing unusual, FTP", "fine", url: "ftp://www.peers.test/"),
         LabFault("both families", "fine", url: "https://both.peers.test/"),
         LabFault("no IPv6 here", "fine", url: "https://both.peers.test/", ["ip -6 address flush dev outside"]),
         LabFault(
@@ -303,7 +304,7 @@ extension LabFault {
                 "ip route add 128.0.0.0/1 via 192.0.2.254",
             ]),
         LabFault(
-            "a route to the target alone", "fine", url: "http://198.51.100.7/",
+            "only a route to the target", "fine", url: "http://198.51.100.7/",
             ["ip route delete default", "ip route add 198.51.100.7/32 via 192.0.2.254"]),
         LabFault(
             "a default route without a router", "fine", url: "http://198.51.100.7/",
@@ -312,24 +313,24 @@ extension LabFault {
             "a second interface without a cable", "fine",
             ["ip link add spare type veth peer name spare-far", "ip link set spare up"]),
         LabFault(
-            "only a proxy leads out, and no name server is there", "fine", url: https,
+            "only a proxy leads out, and there is no name server", "fine", url: https,
             ["ip route delete default", "ip route add 198.51.100.99/32 via 192.0.2.254"], nameServers: ["192.0.2.98"],
             environment: ["https_proxy": "http://198.51.100.99:3128"]),
-        LabFault("plain pages through a proxy", "fine", environment: ["http_proxy": "http://198.51.100.99:3128"]),
+        LabFault("http pages through a proxy", "fine", environment: ["http_proxy": "http://198.51.100.99:3128"]),
         LabFault("a SOCKS proxy", "fine", url: https, environment: ["all_proxy": "socks5h://198.51.100.99:1080"]),
         LabFault(
             "a proxy whose credentials are in the settings", "fine", url: https,
             environment: ["https_proxy": "http://ann:secret@198.51.100.99:3129"]),
         scripted("a proxy script", "fine", "http://www.peers.test/proxy.pac"),
-        scripted("a proxy script that wants no proxy", "fine", "http://www.peers.test/direct.pac"),
+        scripted("a proxy script that uses no proxy", "fine", "http://www.peers.test/direct.pac"),
         scripted(
-            "a proxy script for a machine without a way out", "fine", "http://198.51.100.7/proxy.pac",
+            "a proxy script for a machine without a route", "fine", "http://198.51.100.7/proxy.pac",
             [
                 "ip route delete default", "ip route add 198.51.100.99/32 via 192.0.2.254",
                 "ip route add 198.51.100.7/32 via 192.0.2.254",
             ], nameServers: ["192.0.2.98"]),
         LabFault(
-            "a dead proxy for everybody else", "fine",
+            "a dead proxy for other hosts only", "fine",
             environment: ["http_proxy": "http://198.51.100.99:3199", "no_proxy": ".peers.test"]),
         LabFault(
             "every name server is really one (captive DNS)", "fine",
@@ -340,24 +341,24 @@ extension LabFault {
             ], nameServers: ["203.0.113.53"]),
         LabFault("a name server that invents addresses for other names", "fine", nameServers: ["198.51.100.57"]),
         LabFault(
-            "a router that takes no pings", "fine",
+            "a router that ignores pings", "fine",
             [
                 "sysctl -qw net.ipv4.ping_group_range='0 2147483647'", rules,
                 "R nft 'add chain inet lab input { type filter hook input priority 0; }'",
                 "R nft add rule inet lab input icmp type echo-request drop",
             ]),
         LabFault("a redirect to another host", "fine", url: "http://www.peers.test/moved"),
-        LabFault("a server that wants cookies", "fine", url: "http://www.peers.test/cookie"),
+        LabFault("a server that requires cookies", "fine", url: "http://www.peers.test/cookie"),
         LabFault(
-            "a smaller MTU that is told", "fine", url: https,
+            "a smaller MTU that is announced", "fine", url: https,
             ["R ip link set far mtu 1300", "ip link set outside mtu 1300"]),
-        // Healthy for this target, and worth a word.
+        // Healthy for this target, with a warning.
         scripted(
             "a proxy script that names a dead proxy first", "fine proxyUnreachable", "http://www.peers.test/spare.pac"),
         LabFault(
-            "one of two name servers dead", "fine nameServerBad", nameServers: ["198.51.100.53", "198.51.100.9"]),
+            "one of two name servers is dead", "fine nameServerBad", nameServers: ["198.51.100.53", "198.51.100.9"]),
         LabFault(
-            "IPv6 does not get through", "fine familyBroken", url: "https://both.peers.test/",
+            "IPv6 does not work beyond the router", "fine familyBroken", url: "https://both.peers.test/",
             [rules, "R nft add rule inet lab forward meta nfproto ipv6 drop"]),
     ]
 }

@@ -1,21 +1,21 @@
-/// One row of the lab's table: what is done to the network, what is asked for, and what the diagnosis must say.
+/// One row of the lab's table: the changes to the network, the target, and the expected diagnosis.
 public struct LabFault: Sendable {
-    /// What is wrong, in words.
+    /// The fault in words, which is the name of the row.
     public var name: String
-    /// What the diagnosis must name: the code of the cause or `fine`, then the codes of the warnings.
+    /// The expected diagnosis: the code of the cause or `fine`, then the codes of the warnings.
     public var verdict: String
-    /// What is asked for.
+    /// The target URL.
     var url: String
-    /// Shell commands in the network of the machine that is diagnosed; `R` and `S` run one where the router and the servers are.
+    /// Shell commands in the network of the diagnosed machine; `R` and `S` run a command on the router and on the servers.
     var commands: [String]
     var nameServers: [String]
-    /// Lines of the hosts file.
+    /// Lines for the hosts file.
     var hosts: String
-    /// Variables besides those of every diagnosis.
+    /// Environment variables in addition to those of every diagnosis.
     var environment: [String: String]
-    /// What runs the diagnosis, if something does.
+    /// The command that runs the diagnosis, if any.
     var wrapper: [String]
-    /// Words that must stand in the report.
+    /// Text that the report must contain.
     var says: String
 
     init(
@@ -36,6 +36,6 @@ public struct LabFault: Sendable {
 }
 
 extension LabFault: CustomStringConvertible {
-    /// What is wrong, in words: what tests call the row.
+    /// The name of the row, in test output.
     public var description: String { name }
 }

@@ -1,4 +1,4 @@
-"""Everything that the fault lab's machine can talk to: web servers, name servers, proxies, an FTP server, each with one fault.
+"""The servers of the fault lab: web servers, name servers, proxies, an FTP server, each with one fault.
 
     world.py CERTIFICATES
 
@@ -18,7 +18,7 @@ NAME, NAME6 = "www.peers.test", "six.peers.test"
 
 
 def serve(address, port, handle, context=None):
-    """A thread for each connection; what goes wrong in one is that one's affair."""
+    """Serves each connection on its own thread; an error in one does not affect the others."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,7 +51,7 @@ def head_of(connection):
         if not more:
             return None
         data += more
-        if not data[:1].isalpha():  # no HTTP: a TLS or SOCKS client
+        if not data[:1].isalpha():  # not HTTP: a TLS or SOCKS client
             return answer(connection, "400 Bad Request")
     return data
 
@@ -67,7 +67,7 @@ PAGES = {
     "/cookie": "302 Found\r\nSet-Cookie: seen=1\r\nLocation: /cookie",
 }
 
-# What a proxy script decides.
+# The decisions of proxy scripts.
 SCRIPTS = {
     "/direct.pac": "return 'DIRECT';",
     "/proxy.pac": f"return 'PROXY {PROXY}:3128';",
@@ -179,7 +179,7 @@ REFUSED, SERVFAIL = 5, 2
 
 
 def zone(changes, others=None):
-    """Answers by a table; `others` is what it invents for names that do not exist."""
+    """Answers from a table; `others` is the answer for names that do not exist."""
     table = RIGHT | changes
     return lambda name: table.get(name, others and (others, None))
 
@@ -190,12 +190,12 @@ def fails(code):
 
 SERVERS = {
     "198.51.100.53": zone({}),
-    "198.51.100.54": zone({NAME: ("198.51.100.66", None)}),  # nothing listens there
+    "198.51.100.54": zone({NAME: ("198.51.100.66", None)}),  # no listener there
     "198.51.100.55": fails(REFUSED),
     "198.51.100.56": fails(SERVFAIL),
     "198.51.100.57": zone({}, others="198.51.100.80"),  # a page of advertisements
     "198.51.100.59": zone({NAME: ("0.0.0.0", None)}),
-    "198.51.100.60": zone({}),  # over UDP the answers for NAME are cut, and there is no TCP
+    "198.51.100.60": zone({}),  # over UDP the answers for NAME are truncated, and there is no TCP
 }
 
 

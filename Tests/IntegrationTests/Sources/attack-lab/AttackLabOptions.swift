@@ -1,12 +1,12 @@
 internal import AttackLab
 
-/// What the command line asks for.
+/// The options of the command line.
 struct AttackLabOptions {
     enum Verb {
         case run, list, help, measure
     }
 
-    /// Wrong words on the command line.
+    /// An error in the command line.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }

@@ -2,7 +2,7 @@ internal import AttackLab
 internal import Foundation
 internal import Peers
 
-/// Prints the table of attacks and of what each does to its victim; see `Scripts/attacklab --help`.
+/// Prints the table of attacks and their effects on the victims; see `Scripts/attacklab --help`.
 @main struct AttackLabTool {
     static func main() async {
         var options: AttackLabOptions
@@ -48,7 +48,7 @@ internal import Peers
         exit(missed == 0 ? 0 : 1)
     }
 
-    /// Writes a line at once, whatever standard output is: a row takes half a minute.
+    /// Writes a line immediately, even to a pipe: a row takes half a minute.
     private static func write(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }

@@ -2,15 +2,16 @@ internal import FoundationEssentials
 internal import Glibc
 internal import NetKit
 
-/// Diagnoses the way to a URL in the network that it runs in.
+/// Diagnoses the route to a URL in the network namespace of this process.
 ///
 ///     diagnose-here URL
 ///     diagnose-here --stream URL
 ///     diagnose-here passive://[ADDRESS]
 ///
-/// The last prints the status that the kernel knows without a packet. The second loads the URL by a stream, lets that fail, and
-/// diagnoses with what the stream knows. It and the first print the code of the cause, or `fine`, and then those of the remarks. Its limits are short, since in a network of one
-/// machine what has not answered after a second never will. It is a program because a process sees one network only.
+/// The last form prints the status that the kernel knows without a packet. The second loads the URL with a stream, which fails,
+/// and diagnoses the failed stream. The first two print the code of the cause, or `fine`, and then the codes of the remarks. The
+/// limits are short, because on a single machine a server that has not answered after a second never will. This is a program
+/// because a process is in only one network namespace.
 @main struct DiagnoseHere {
     static func main() async throws {
         let words = CommandLine.arguments.dropFirst().filter { $0 != "--stream" }
@@ -40,7 +41,7 @@ internal import NetKit
         for sentence in diagnosis.uncheckable { print("not looked at:", sentence) }
     }
 
-    /// What a load has come to that knew nothing of diagnosis.
+    /// A diagnosis of a stream that was loaded without one and has failed.
     private static func failed(_ url: URL, _ options: NetDiagnostic.Options) async throws -> NetDiagnostic {
         let stream = try ReadStream(httpURL: url)
         try stream.set(.httpProxySettings, to: try ProxySettings.environment())
@@ -50,7 +51,7 @@ internal import NetKit
             try stream.open()
             _ = try await stream.readAll(limit: 1 << 20)
         } catch {
-            // The stream keeps it.
+            // The stream keeps the error.
         }
         stream.close()
         return try NetDiagnostic(load: stream, of: url, options: options)

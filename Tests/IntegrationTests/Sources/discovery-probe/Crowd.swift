@@ -6,7 +6,7 @@ struct Crowd {
     let type: ServiceType
     let engine: DiscoveryEngine
 
-    /// Publishes them all until the time is over.
+    /// Publishes all of them until the end of the time.
     func publish(until end: ContinuousClock.Instant) async throws {
         let publishers = try (1...count).map { number in
             let service = ServiceAdvertisement(
@@ -19,7 +19,7 @@ struct Crowd {
         withExtendedLifetime(publishers) {}
     }
 
-    /// Finds them all, and resolves them all at the same time.
+    /// Finds all of them, and resolves all of them at the same time.
     func find(until end: ContinuousClock.Instant) async throws {
         let feed = try ServiceBrowser(type, engine: engine).start()
         var found: Set<ServiceInstance> = []

@@ -1,7 +1,7 @@
 import Foundation
 import ServiceDiscovery
 
-/// What the tests run inside of network namespaces: one operation of ServiceDiscovery, told in lines.
+/// The program that tests run inside network namespaces: one operation of ServiceDiscovery, reported in lines.
 ///
 ///     discovery-probe browse TYPE SECONDS        + NAME, - NAME
 ///     discovery-probe types SECONDS              + TYPE
@@ -9,12 +9,12 @@ import ServiceDiscovery
 ///     discovery-probe resolve NAME TYPE SECONDS  HOST PORT ADDRESS… | TXT
 ///     discovery-probe monitor NAME TYPE SECONDS  TXT
 ///     discovery-probe publish NAME TYPE PORT SECONDS [KEY=VALUE…] [--no-rename] [--then=TEXT]
-///     discovery-probe reconfirm NAME TYPE SECONDS + NAME, - NAME; doubts it again and again as long as it is known
-///     discovery-probe crowd COUNT TYPE SECONDS   publishes so many services; published COUNT
-///     discovery-probe census COUNT TYPE SECONDS  finds and resolves so many; found COUNT, resolved COUNT
-///     discovery-probe doubt NAME TYPE SECONDS    doubts it once
+///     discovery-probe reconfirm NAME TYPE SECONDS + NAME, - NAME; reconfirms it repeatedly for as long as it is known
+///     discovery-probe crowd COUNT TYPE SECONDS   publishes COUNT services; published COUNT
+///     discovery-probe census COUNT TYPE SECONDS  finds and resolves them; found COUNT, resolved COUNT
+///     discovery-probe doubt NAME TYPE SECONDS    reconfirms it once
 ///
-/// In front of that, `--daemon` or `--auto` has another engine than the embedded one do it.
+/// Before the verb, `--daemon` or `--auto` selects another engine than the embedded one.
 @main struct Probe {
     private static let engines = ["--daemon": DiscoveryEngine.daemon, "--auto": .automatic]
     private static let engine = CommandLine.arguments.dropFirst().first.flatMap { engines[$0] } ?? .embedded
@@ -57,7 +57,7 @@ import ServiceDiscovery
             let end = deadline(arguments[2])
             var isKnown = false
             while ContinuousClock.now < end {
-                // Doubted again and again: while its host lives, it answers, and the service stays.
+                // Reconfirmed repeatedly: while its host answers, the service remains.
                 if isKnown { try ServiceResolver(service, engine: engine).reconfirm() }
                 do throws(ServiceDiscoveryError) {
                     guard let change = try await search.next(until: .now + .milliseconds(200)) else { return }
@@ -107,11 +107,11 @@ import ServiceDiscovery
         }
     }
 
-    /// SIGTERM says goodbye for what is published; SIGKILL does not.
+    /// SIGTERM sends goodbye packets for published services; SIGKILL does not.
     private static func endOrderly() {
         signal(SIGTERM, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-        // Its own handler keeps it: it lives as long as the process.
+        // Its own handler keeps it alive for as long as the process.
         nonisolated(unsafe) let kept = source
         source.setEventHandler {
             _ = kept
@@ -121,7 +121,7 @@ import ServiceDiscovery
         source.resume()
     }
 
-    /// A line at once, however little it is.
+    /// Prints a line immediately.
     static func say(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }

@@ -1,9 +1,9 @@
 internal import FaultLab
 internal import Foundation
 
-/// Prints the table of faults and of what the diagnosis says of each; fails if it is wrong about one.
+/// Prints the table of faults and their diagnoses; fails if one of them is wrong.
 ///
-///     fault-lab [WORDS]      only rows whose name contains WORDS, with all that was seen
+///     fault-lab [WORDS]      only rows whose name contains WORDS, with the complete report
 @main struct FaultLabTool {
     static func main() async throws {
         let words = CommandLine.arguments.dropFirst().joined(separator: " ")

@@ -1,10 +1,10 @@
-// One hostile TLS peer of the attack lab, at full speed, in a process of its own.
+// One hostile TLS peer of the attack lab, at full speed, in a separate process.
 //
 //     hostile-tls MODE CERTIFICATE KEY BYTES PORT
 //
-// It prints the same lines as hostile.py. As a server it listens on a free port and says which; as a client it attacks PORT.
-// BYTES bounds what one connection is sent, 0 for no bound. Records are made ahead and sent many at a time, so that the victim
-// always finds more of them than it can take.
+// It prints the same lines as hostile.py. As a server it listens on a free port and prints it; as a client it attacks PORT.
+// BYTES limits the bytes that one connection sends; 0 for no limit. Records are made in advance and sent many at a time, so that
+// the victim always has more of them to read than it can process.
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -21,7 +21,7 @@ enum { records_at_once = 2000 };
 struct attack {
     const char *mode;
     int is_client;
-    // Makes one more record; below 1 when the connection is no longer good for it.
+    // Makes one more record; below 1 if the connection cannot be used any more.
     int (*make)(SSL *);
 };
 
@@ -62,7 +62,7 @@ static int send_all(int descriptor, const char *bytes, long count) {
     return 1;
 }
 
-// Takes what the victim says without looking at it, so that it can never wait for us.
+// Reads and discards the victim's data, so that it never waits for us.
 static void *swallow(void *argument) {
     char bytes[1 << 16];
     int descriptor = *(int *)argument;

@@ -2,18 +2,18 @@ import Foundation
 import Listings
 import NetKit
 
-/// Runs listings of the services guide by their numbers, told in lines; what goes on ends after two minutes.
+/// Runs listings of the services guide by their numbers, reported in lines. Endless listings end after two minutes.
 ///
 ///     listing 2-1 PORT           published NAME
 ///     listing 3-1 TYPE           searching, + NAME, - NAME, stopped
-///     listing 4-1 NAME TYPE      what the service sends
+///     listing 4-1 NAME TYPE      the data that the service sends
 ///     listing 4-2 NAME TYPE      HOST PORT ADDRESS…
 ///     listing 4-5 NAME TYPE      doubted
 ///     listing A-2                published NAME, from a run loop
 ///     listing A-3 TYPE           + NAME, from a run loop, until the first; then stopped
 ///     listing A-4 NAME TYPE      HOST PORT, from a run loop, until the first; then cancelled
 ///     listing B-1                + DOMAIN
-///     listing foundation 3-1 …   the same of 2-1 to 4-5 and B-1 with NetService; 4-2 tells HOST PORT
+///     listing foundation 3-1 …   the same for 2-1 to 4-5 and B-1 with NetService; 4-2 prints HOST PORT
 @main struct ListingProgram {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -75,7 +75,7 @@ import NetKit
         }
     }
 
-    /// The listings with callbacks, on a thread whose run loop runs until they have what they want.
+    /// Runs the listings with callbacks, on a thread whose run loop runs until they have finished.
     private static func runLoop(_ number: String, _ words: [String]) throws {
         let isDone = Locked(false)
         func turn() {
@@ -123,7 +123,7 @@ import NetKit
         }
     }
 
-    /// A line at once, however little it is.
+    /// Prints a line immediately.
     private static func say(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }

@@ -2,8 +2,8 @@ import Foundation
 import Listings
 import NetKitFoundation
 
-/// Runs the listings of the services guide in their own shape, on a thread with a run loop; told in lines, and ended after two
-/// minutes at most.
+/// Runs the listings of the services guide in their original form, on a thread with a run loop. Reports in lines, and ends after
+/// two minutes at most.
 enum NetServiceListings {
     private static let engine = DiscoveryEngine.embedded
 
@@ -15,7 +15,7 @@ enum NetServiceListings {
         }
         switch number {
         case "2-1":
-            let teller = Teller()
+            let teller = PublishingDelegate()
             let service = NetServiceGuide.Chapter2.listing1(
                 port: Int32(words[0]) ?? 0, delegate: teller, engine: engine)
             turn()
@@ -83,7 +83,7 @@ enum NetServiceListings {
     }
 
     /// The delegate of 2-1, which the guide leaves to its reader.
-    private final class Teller: NSObject, NetServiceDelegate {
+    private final class PublishingDelegate: NSObject, NetServiceDelegate {
         func netServiceDidPublish(_ sender: NetService) { say("published \(sender.name)") }
         func netService(_ sender: NetService, didNotPublish errorDict: [String: NSNumber]) {
             say("error \(errorDict[NetService.errorCode] ?? 0)")

@@ -2,7 +2,7 @@ import Foundation
 import HTTPMessage
 import StreamKit
 
-/// One connection to a server, for requests one after another: all legs of a login go over it.
+/// One connection to a server, for consecutive requests: all steps of a login use it.
 struct HTTPConnection {
     private let streams: StreamPair
     private var parser = MessageParser(.response, leniency: .client)
@@ -21,7 +21,7 @@ struct HTTPConnection {
         try streams.open()
     }
 
-    /// Sends a request and gives the final response with its body.
+    /// Sends a request and returns the final response with its body.
     mutating func answer(to request: HTTPRequest) async throws -> (HTTPResponse, [UInt8]) {
         try await streams.output.writeAll(request.serialized())
         parser.expectResponse(to: request.method)

@@ -3,8 +3,8 @@ import HTTPAuth
 import HTTPMessage
 import StreamKit
 
-/// Loads a URL over one connection with HTTPAuth, and says how it went: for tests that need an environment of their own,
-/// as Kerberos reads its configuration from there.
+/// Loads a URL over one connection with HTTPAuth, and prints the result: for tests that need a separate environment, from which
+/// Kerberos reads its configuration.
 @main enum Login {
     static let usage = """
         usage: login URL [OPTION VALUE]...
@@ -51,7 +51,7 @@ import StreamKit
         }
     }
 
-    /// One request, in as many legs as it takes.
+    /// One request, in as many steps as the login takes.
     private static func load(
         _ url: URL, over connection: inout HTTPConnection, _ authentication: inout HTTPAuthentication?,
         _ settings: Settings

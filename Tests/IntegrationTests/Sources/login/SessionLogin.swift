@@ -1,7 +1,7 @@
 import Foundation
 import NetKit
 
-/// The same by an `HTTPSession`, which does the rounds, the connections and the binding by itself.
+/// The same with an `HTTPSession`, which handles the steps, the connections and the channel binding itself.
 struct SessionLogin {
     private let options: [String: String]
     private let settings: Settings

@@ -1,6 +1,6 @@
 import HTTPAuth
 
-/// What the command line says, as HTTPAuth wants it.
+/// The options of the command line, as values for HTTPAuth.
 struct Settings {
     var policy = AuthenticationPolicy()
     var binding: ChannelBinding?

@@ -1,9 +1,9 @@
 import Foundation
 import NetKitFoundation
 
-/// Sends back what connections bring.
+/// Sends back the bytes that connections receive.
 final class EchoDelegate: NSObject, NetServiceDelegate {
-    /// The streams of a connection, which are one thread's from then on.
+    /// The streams of a connection, which only one thread uses from then on.
     private final class Connection: @unchecked Sendable {
         let input: InputStream
         let output: OutputStream

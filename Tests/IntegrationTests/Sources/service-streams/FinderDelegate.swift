@@ -1,7 +1,7 @@
 import Foundation
 import NetKitFoundation
 
-/// Resolves what it finds.
+/// Resolves the services that it finds.
 final class FinderDelegate: NSObject, NetServiceBrowserDelegate, NetServiceDelegate {
     private var services: [NetService] = []
 

@@ -1,16 +1,16 @@
 import Foundation
 import NetKitFoundation
 
-/// What the tests run inside of network namespaces: streams to services, told in lines.
+/// The program that tests run inside network namespaces: streams to services, reported in lines.
 ///
-///     service-streams serve NAME TYPE         published NAME; then echoes what connections bring
+///     service-streams serve NAME TYPE         published NAME; then echoes the bytes of connections
 ///     service-streams call NAME TYPE TEXT     heard TEXT, through Foundation's streams
 ///     service-streams stream NAME TYPE TEXT   heard TEXT from HOST, and whether its address has a port
 ///     service-streams find TYPE               + NAME; NAME at HOST, and whether it has a port; - NAME of how many
 ///     service-streams fetch TYPE              + NAME; at HOST PORT; then each file of an FTP service: its name, size and text
-///     service-streams insist NAME TYPE        + NAME; connects again and again, until - NAME
+///     service-streams insist NAME TYPE        + NAME; connects repeatedly, until - NAME
 ///
-/// In front of that, `--embedded` has the embedded engine do it, not the one that is taken by default.
+/// Before the verb, `--embedded` selects the embedded engine instead of the default one.
 @main struct ServiceStreams {
     private static let engine =
         CommandLine.arguments.contains("--embedded") ? DiscoveryEngine.embedded : DiscoveryEngine.automatic
@@ -33,7 +33,7 @@ import NetKitFoundation
         }
     }
 
-    /// A line at once, however little it is.
+    /// Prints a line immediately.
     static func say(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
@@ -50,7 +50,7 @@ import NetKitFoundation
         dispatchMain()
     }
 
-    // MARK: Foundation's shape
+    // MARK: Foundation's API
 
     private static func serve(_ name: String, _ type: String) {
         let delegate = EchoDelegate()
@@ -88,7 +88,7 @@ import NetKitFoundation
         while true { _ = RunLoop.current.run(mode: .default, before: .distantFuture) }
     }
 
-    // MARK: NetKit's own
+    // MARK: NetKit's API
 
     private static func stream(_ service: ServiceInstance, _ text: String) async throws {
         let pair = StreamPair(service: service, engine: engine)
@@ -99,7 +99,7 @@ import NetKitFoundation
         say("heard \(heard) from \(pair[.remoteHostName] ?? "") \(pair[.remoteAddress]?.port ?? 0 > 0)")
     }
 
-    /// Finds an FTP service, and lists and fetches what is in the folder that its TXT record names.
+    /// Finds an FTP service, and lists and fetches the files in the folder that its TXT record names.
     private static func fetch(_ type: String) async throws {
         let search = try ServiceBrowser(ServiceType(type), engine: engine).start()
         guard let found = try await search.next(until: .now + .seconds(60)) else { return say("error: none") }

@@ -1,12 +1,12 @@
 import Glibc
 import NetKit
 
-/// What tests run inside of network namespaces: streams, told in lines.
+/// The program that tests run inside network namespaces: streams, reported in lines.
 ///
-///     stream-probe answer PORT TEXT            listens on all addresses; sends TEXT to whoever connects
-///     stream-probe service NAME TYPE SECONDS   connects to a service by its name alone, and prints what it sends
+///     stream-probe answer PORT TEXT            listens on all addresses; sends TEXT to each client
+///     stream-probe service NAME TYPE SECONDS   connects to a service given only its name, and prints the received data
 ///     stream-probe stranded ADDRESS COMMAND    connects from ADDRESS to itself and waits to read; then runs COMMAND in a
-///                                              shell, and prints what becomes of the streams
+///                                              shell, and prints the results of the streams
 @main struct StreamProbe {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -50,7 +50,7 @@ import NetKit
         guard let address = IPAddress(text) else { throw StreamError.closed }
         let listener = try Socket(listeningAt: .ip(address, port: 0))
         guard let target = listener.localAddress else { throw StreamError.closed }
-        // One is told, the other waits for whatever the kernel finds out.
+        // One is notified, the other waits until the kernel reports a failure.
         let watching = StreamPair(address: target)
         try watching.set(.failsWhenAddressGoes, to: true)
         let other = StreamPair(address: target)
@@ -70,7 +70,7 @@ import NetKit
         print("\(watching.output.status) \(other.output.status)")
     }
 
-    /// Prints a line at once, also into a pipe.
+    /// Prints a line immediately, also to a pipe.
     private static func say(_ line: String) {
         print(line)
         fflush(nil)

@@ -1,7 +1,7 @@
 import Foundation
 import NetKitFoundation
 
-/// Why something does not work.
+/// The diagnosis of a failure.
 enum Diagnoses {
     static func explain() async throws -> String {
         guard let url = URL(string: "http://127.0.0.1:1/") else { throw Surprise("no URL") }
@@ -11,9 +11,9 @@ enum Diagnoses {
             _ = try await stream.readAll(limit: 100)
         } catch {
             let diagnosis = try await NetDiagnostic(load: stream, of: url).diagnose()
-            guard let cause = diagnosis.cause else { throw Surprise("nothing is broken: \(diagnosis)") }
+            guard let cause = diagnosis.cause else { throw Surprise("no cause was found: \(diagnosis)") }
             return "from a stream that failed: the \(cause.rung). \(cause.sentence) \(cause.advice)"
         }
-        throw Surprise("somebody listens at port 1")
+        throw Surprise("port 1 has a listener")
     }
 }

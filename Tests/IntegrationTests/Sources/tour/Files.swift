@@ -2,7 +2,7 @@ import Foundation
 import NetKitFoundation
 import Peers
 
-/// FTP, from a server in Python.
+/// FTP, with a server in Python.
 enum Files {
     static func fetch() async throws -> String {
         let server = PyFTPServer()

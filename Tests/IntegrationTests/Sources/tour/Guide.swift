@@ -1,13 +1,13 @@
 import Foundation
 import NetKitFoundation
 
-/// Shows the stops: in colours and with the one under way on a terminal, in plain lines elsewhere.
+/// Prints the stops: on a terminal in colours and with the present one, otherwise in plain lines.
 final class Guide {
     private let isTerminal = isatty(STDOUT_FILENO) == 1
     private let hasColors = isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
     private(set) var stops = 0
 
-    /// One stop: says what it gives. What it throws ends the tour.
+    /// Makes one stop and prints its result. An error ends the tour.
     func stop(_ name: String, _ visit: () async throws -> String) async {
         let title = styled("1", name.padding(toLength: 13, withPad: " ", startingAt: 0))
         if isTerminal { write("\(title) …") }

@@ -3,7 +3,7 @@ import NetKitFoundation
 
 /// Protocols without I/O.
 enum Messages {
-    /// A chunked answer that comes byte by byte, and one that says two lengths.
+    /// A chunked response that arrives byte by byte, and a response with two lengths.
     static func parse() throws -> String {
         var parser = MessageParser(.response)
         parser.expectResponse(to: .get)
@@ -26,7 +26,7 @@ enum Messages {
         throw Surprise("two lengths were let through")
     }
 
-    /// What a server offers, and what is sent.
+    /// The challenges of a server, and the answer.
     static func answerAChallenge() async throws -> String {
         var response = try HTTPResponse(status: .unauthorized)
         response.url = URL(string: "https://www.example.org/")

@@ -6,7 +6,7 @@ enum Services {
     private static let embedded = EmbeddedEngine(interfaces: ["lo"])
     private static let engine = DiscoveryEngine.embedded(embedded)
 
-    /// Publishes a greeter while `body` looks for it.
+    /// Publishes a greeting service while `body` searches for it.
     private static func publishing(_ name: String, _ body: (ServiceInstance) async throws -> String) async throws
         -> String
     {

@@ -4,7 +4,7 @@ import Peers
 
 /// Streams over sockets and TLS.
 enum Streams {
-    /// A listener and its client, with certificates made for the occasion; written with await, read by blocking calls.
+    /// A listener and its client, with new certificates; written with await, read with blocking calls.
     static func echo() async throws -> String {
         let authority = try CertificateAuthority.shared()
         let identity = authority.server(.good)

@@ -1,4 +1,4 @@
-/// Something on the tour was not as it should be.
+/// An unexpected result on the tour.
 struct Surprise: Error, CustomStringConvertible {
     let description: String
 

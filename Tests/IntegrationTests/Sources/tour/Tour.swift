@@ -1,16 +1,17 @@
 import Foundation
 import NetKitFoundation
 
-/// A walk through every component, on servers of our own making: a line each on what happened. Uses nothing but loopback.
+/// A tour of every component, with servers of its own: one line of results each. Uses only loopback.
 ///
-/// `Scripts/tour` builds it, and says where the tool is: `NETKIT`. On a terminal the stop under way is shown; piped, the lines are plain.
+/// `Scripts/tour` builds it and sets `NETKIT` to the path of the tool. On a terminal the present stop is shown; otherwise the lines
+/// are plain.
 @main struct Tour {
     static func main() async {
         let start = ContinuousClock.now
         let guide = Guide()
         await guide.stop("HTTPMessage") { try Messages.parse() }
         await guide.stop("HTTPAuth") { try await Messages.answerAChallenge() }
-        await guide.stop("EventLoops") { await Waiting.ring() }
+        await guide.stop("EventLoops") { await Waiting.fireTimer() }
         await guide.stop("HostResolver") { try await Waiting.lookUp() }
         await guide.stop("StreamKit") { try await Streams.echo() }
         await guide.stop("StreamKit") { try await Streams.race() }

@@ -1,8 +1,8 @@
 import NetKitFoundation
 
-/// How everything waits, and for whom.
+/// Waiting: a timer of an event loop, and name lookups.
 enum Waiting {
-    static func ring() async -> String {
+    static func fireTimer() async -> String {
         let start = ContinuousClock.now
         var timer: LoopTimer?
         await withCheckedContinuation { continuation in
@@ -10,7 +10,7 @@ enum Waiting {
         }
         let time = start.duration(to: .now)
         return withExtendedLifetime(timer) {
-            "a timer of 5 ms rang after \(milliseconds(time)), on the loop that all waiting shares"
+            "a timer of 5 ms fired after \(milliseconds(time)), on the shared event loop"
         }
     }
 
@@ -22,7 +22,7 @@ enum Waiting {
         } catch {
             return "localhost is \(found); and: \(error)"
         }
-        throw Surprise("'no such name' is one")
+        throw Surprise("'no such name' was resolved")
     }
 
     static func milliseconds(_ time: Duration) -> String {

@@ -15,8 +15,8 @@ enum Web {
         return story
     }
 
-    /// A site with a page, a redirect to it and a page for ann; asked for another host's page it is a proxy that wants to know who
-    /// asks.
+    /// A site with a page, a redirect to it and a page that requires a login as ann. For a page of another host, it is a proxy that
+    /// requires a login.
     @Sendable private static func answer(_ exchange: HTTPServerExchange) async throws {
         let ann = "Basic \(Data("ann:open sesame".utf8).base64EncodedString())"
         let fields = exchange.request.fields
@@ -41,9 +41,10 @@ enum Web {
             try stream.set(.httpFollowsRedirects, to: true)
             try stream.open()
             let body = String(decoding: try await stream.readAll(limit: 100), as: UTF8.self)
-            let way = stream.report.steps.filter { if case .request = $0.kind { true } else { false } }
+            let requests = stream.report.steps.filter { if case .request = $0.kind { true } else { false } }
             stream.close()
-            return "our server's '\(body)' by a redirect: " + way.map(\.outcome.description).joined(separator: ", ")
+            return "our server's '\(body)' through a redirect: "
+                + requests.map(\.outcome.description).joined(separator: ", ")
         }
     }
 
@@ -70,7 +71,7 @@ enum Web {
         }
     }
 
-    /// The tool against our server; `NETKIT` says where it is.
+    /// The tool with our server; `NETKIT` is its path.
     static func useTheTool() async throws -> String {
         guard let tool = ProcessInfo.processInfo.environment["NETKIT"] else {
             return "not built; Scripts/tour does that"
@@ -91,12 +92,13 @@ enum Web {
         return url
     }
 
-    private static func session(_ told: @escaping @Sendable (AuthenticationPrompt) -> Void) -> HTTPSession.Configuration
+    private static func session(_ prompted: @escaping @Sendable (AuthenticationPrompt) -> Void)
+        -> HTTPSession.Configuration
     {
         var configuration = HTTPSession.Configuration()
         configuration.pool = HTTPConnectionPool()
         configuration.prompt = { question in
-            told(question)
+            prompted(question)
             return .init(user: "ann", password: "open sesame")
         }
         return configuration

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import HostResolver
 
-/// Changes the network that it runs in, and prints what ``NetworkMonitor`` tells of it.
+/// Changes the network of this process, and prints the notifications of ``NetworkMonitor``.
 ///
 ///     watch-network ADDRESS COMMAND…
 ///
-/// prints how ADDRESS can be reached, then for each command, run by a shell, one line: the change told, and how ADDRESS can
-/// be reached if that became something else. It is a program because a process sees one network only.
+/// prints the reachability of ADDRESS, then for each command, run by a shell, one line: the reported change, and the reachability
+/// of ADDRESS if it has changed. It is a program because a process is in only one network namespace.
 @main struct WatchNetwork {
     static func main() async throws {
         let arguments = CommandLine.arguments
@@ -14,7 +14,7 @@ internal import HostResolver
             print("usage: watch-network ADDRESS COMMAND…")
             exit(2)
         }
-        // A loaded machine may take a while from the first message about a change to the last.
+        // On a loaded machine, the messages about one change may be spread over some time.
         let monitor = try NetworkMonitor(quietTime: .milliseconds(300))
         var changes = monitor.changes().makeAsyncIterator()
         var reachability = monitor.reachability(of: [address]).makeAsyncIterator()

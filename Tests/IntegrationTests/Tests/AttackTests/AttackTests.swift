@@ -3,15 +3,16 @@ import Foundation
 import Peers
 import Testing
 
-/// Small versions of the attack lab's rows: a bounded number of hostile bytes, and no bar for what depends on the machine's speed.
+/// Small versions of the rows of the attack lab: a bounded number of hostile bytes, and no limit that depends on the speed of the
+/// machine.
 ///
-/// Each victim is a process of its own. It must end each operation as the row says, reveal nothing, keep its memory, and serve the
-/// honest load meanwhile.
+/// Each victim is a separate process. It must end each operation as the row states, reveal nothing, keep its memory bounded, and
+/// serve the honest load meanwhile.
 @Suite struct AttackTests {
-    /// SwiftPM puts executables beside the bundle of tests.
+    /// SwiftPM puts executables next to the test bundle.
     private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("attack-lab").path
-    /// What one hostile connection sends: more than any buffer of the victim holds.
+    /// The number of bytes that one hostile connection sends: more than any buffer of the victim holds.
     private static let bytes = 2 << 20
 
     @Test(
@@ -20,7 +21,7 @@ import Testing
             Attack.tls, Attack.http, Attack.logins, Attack.proxies, Attack.servers, Attack.ftp, Attack.names,
             Attack.discovery,
         ])
-    func theVictimBearsIt(_ attacks: [Attack]) async {
+    func theVictimWithstands(_ attacks: [Attack]) async {
         let lab = AttackLab(tool: Self.tool)
         for attack in attacks {
             let outcome = await lab.outcome(of: attack, seconds: 1, runs: 1, bytes: Self.bytes)
@@ -29,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func eachRowHasANameOfItsOwn() {
+    @Test func eachRowHasItsOwnName() {
         #expect(Set(Attack.all.map(\.name)).count == Attack.all.count)
         #expect(Attack.all.allSatisfy { !$0.summary.isEmpty })
     }
@@ -46,7 +47,7 @@ import Testing
         #expect(result.output.isEmpty)
     }
 
-    @Test func aFamilyIsNamedByTheBeginningOfItsRows() {
+    @Test func aFamilyIsSelectedByThePrefixOfItsRows() {
         #expect(Attack.named("tls-truncation").map(\.name) == ["tls-truncation"])
         #expect(Attack.named("tls").count == Attack.tls.count)
         #expect(Attack.named("tl").isEmpty)

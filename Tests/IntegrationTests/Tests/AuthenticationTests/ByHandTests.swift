@@ -6,7 +6,7 @@ import Peers
 import StreamKit
 import Testing
 
-/// HTTPAuth with plain streams, as its users have it with any client: the field is put on by hand.
+/// HTTPAuth with plain streams, as with any other HTTP client: the program sets the header field itself.
 @Suite(.serialized) struct ByHandTests {
     @Test(arguments: Servers.names)
     func rightAndWrong(_ name: String) async throws {
@@ -23,7 +23,7 @@ import Testing
         #expect(try authentication.update(with: answer.response, to: request) == .accepted)
 
         try await authentication.apply(to: &request, user: "alice", password: "wrong")
-        // What was good a moment ago may only have become stale: that is looked at once.
+        // Credentials that were accepted before may only have a stale nonce, which is checked once.
         var verdict = try authentication.update(with: try await send(request).response, to: request)
         if verdict == .apply {
             try await authentication.apply(to: &request, user: "alice", password: "wrong")
@@ -40,7 +40,7 @@ import Testing
         #expect(try await send(request).text == "treasure")
     }
 
-    /// One nonce for many requests, and Apache's proof of each.
+    /// One nonce for many requests, with Apache's proof for each.
     @Test(arguments: ["apache digest", "lighttpd sha512"])
     func oneNonce(_ name: String) async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url(name))
@@ -59,7 +59,7 @@ import Testing
         #expect(request.fields[.authorization]?.contains("nc=00000019") == true)
     }
 
-    /// A proof that somebody changed on the way is not believed.
+    /// A proof that was changed in transit is rejected.
     @Test func changedProof() async throws {
         var request = try HTTPRequest(method: .get, url: Servers.url("apache digest"))
         let authentication = try #require(HTTPAuthentication(response: try await send(request).response))

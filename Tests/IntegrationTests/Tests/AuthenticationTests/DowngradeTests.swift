@@ -6,9 +6,9 @@ import Peers
 import StreamKit
 import Testing
 
-/// A server or proxy that changes its mind in the middle of a login gets no weaker login, unless the user agrees.
+/// A server or proxy that offers a weaker scheme in the middle of a login gets no weaker login unless the user agrees.
 @Suite struct DowngradeTests {
-    /// One login for whatever asks, as a netrc file or a user on the command line has.
+    /// One login for every protection space, as from a netrc file or the command line.
     private struct AnySpace: CredentialStore {
         let name = "any space"
         let isWritable = false
@@ -31,7 +31,7 @@ import Testing
         ("\(digest), qop=auth", "\(digest), stale=true"),
     ]
 
-    /// Asks for the first scheme, and answers what it gets with the second.
+    /// Requests the first scheme, and answers credentials with a challenge of the second.
     private static func server(_ role: ProtectionSpace.Role, _ first: String, _ second: String) throws -> Origin {
         let (status, challenge, field) =
             role == .origin
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("the prompt names the weaker scheme; an answer is leave to use it", arguments: downgrades)
+    @Test("the prompt names the weaker scheme, and an answer permits it", arguments: downgrades)
     func prompted(_ downgrade: (String, String)) async throws {
         for role in ProtectionSpace.Role.allCases {
             let server = try Self.server(role, downgrade.0, downgrade.1)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("what the user was asked for with one scheme is asked for again with a weaker one") func promptedTwice()
+    @Test("a credential entered for one scheme is requested again for a weaker one") func promptedTwice()
         async throws
     {
         let server = try Self.server(.origin, Self.digest, "Basic realm=\"r\"")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("loads after the login was forgotten remember what was offered") func laterLoads() async throws {
+    @Test("after the login was forgotten, loads remember the schemes offered") func laterLoads() async throws {
         let server = try Self.server(.origin, Self.digest, "Basic realm=\"r\"")
         var configuration = HTTPSession.Configuration()
         configuration.pool = HTTPConnectionPool()
@@ -191,7 +191,7 @@ import Testing
         #expect(named.all == [true, false])
     }
 
-    /// A scheme that needs no password and notes whether the application named the server.
+    /// A scheme that needs no password and records whether the application named the server.
     private struct ListeningScheme: AuthenticationScheme {
         let named: Collected<Bool>
         var traits: SchemeTraits { SchemeTraits(requiresUserNameAndPassword: false) }

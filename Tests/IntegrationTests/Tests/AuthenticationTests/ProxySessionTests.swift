@@ -6,7 +6,7 @@ import Peers
 import StreamKit
 import Testing
 
-/// Sessions through proxies that ask for passwords: `http` in absolute form, `https` through tunnels.
+/// Sessions through proxies that require a login: `http` in absolute form, `https` through tunnels.
 @Suite(.serialized) struct ProxySessionTests {
     enum Proxy: String, CaseIterable, CustomTestStringConvertible {
         case basic, digest, both, ntlm
@@ -51,7 +51,7 @@ import Testing
 
         var url: String { get throws { "http://localhost:\(try peer.port)" } }
 
-        /// How often squid's log says that it asked.
+        /// The number of challenges in squid's log.
         var challenges: Int { get throws { try peer.log.split(separator: "TCP_DENIED/407").count - 1 } }
     }
 
@@ -90,7 +90,7 @@ import Testing
     private static let wrong = AuthenticationPrompt.Answer(user: "alice", password: "wrong")
 
     @Test(
-        "HA-048, HA-070: every scheme, asked once, and who asks is said", arguments: Proxy.allCases,
+        "HA-048, HA-070: every scheme prompts once, and the prompt names the proxy", arguments: Proxy.allCases,
         [HTTPListener.plain, .tls])
     func logsIn(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let questions = Collected<AuthenticationPrompt>()
@@ -108,7 +108,7 @@ import Testing
         #expect(question.space.role == .proxy && question.method == proxy.method)
         #expect(question.text.hasPrefix("The proxy \(try proxy.url) requires a user name and a password"))
         #expect(question.text.contains("for \"peers\"") == (proxy != .ntlm))
-        // NTLM has two legs, once for a connection.
+        // NTLM takes two round trips, once per connection.
         #expect(try proxy.challenges - before == (proxy == .ntlm ? 2 : 1))
     }
 
@@ -127,11 +127,11 @@ import Testing
         #expect(response.fields[.proxyAuthenticate]?.isEmpty == false)
         var body: [UInt8] = []
         for try await chunk in stream.chunks() { body += chunk }
-        // What a proxy says about a tunnel is its own word, and not the server's.
+        // A proxy's response to CONNECT is its own, not the server's.
         #expect(body.isEmpty == (listener == .tls))
         #expect(stream[.httpProxyResponse]?.body?.isEmpty == (listener == .tls ? false : nil))
         #expect(questions.all.map { $0.failure?.code } == [nil, .credentialRefused, .credentialRefused])
-        // Nobody asked: the first 407 is the answer.
+        // Without a prompt, the first 407 is the answer.
         let silent = try Self.session(through: proxy) { _ in nil }
         #expect(try await silent.load(HTTPRequest(method: .get, url: Self.url(listener))).status.code == 407)
     }
@@ -142,7 +142,8 @@ import Testing
         #expect(try await session.load(HTTPRequest(method: .get, url: Self.url(listener))).status == .ok)
     }
 
-    @Test("HA-029: proxy and server ask, each for its own", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
+    @Test(
+        "HA-029: proxy and server each require their own login", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
     func bothAsk(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let questions = Collected<AuthenticationPrompt>()
         let session = try Self.session(through: proxy) { question in
@@ -154,13 +155,13 @@ import Testing
             #expect(response.status == .ok && response.body == Array("treasure".utf8))
         }
         #expect(questions.all.map(\.space.role) == [.proxy, .origin, .origin])
-        // The server refuses, the proxy does not.
+        // The server refuses the login, the proxy accepts it.
         let other = try Self.session(through: proxy) { $0.space.role == .proxy ? Self.known : Self.wrong }
         let path = "/digest/secret.txt"
         #expect(try await other.load(HTTPRequest(method: .get, url: Self.url(listener, path))).status == .unauthorized)
     }
 
-    @Test("HA-051: bodies go out whole in the end", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
+    @Test("HA-051: bodies are sent completely in the end", arguments: Proxy.allCases, [HTTPListener.plain, .tls])
     func bodies(_ proxy: Proxy, _ listener: HTTPListener) async throws {
         let session = try Self.session(through: proxy) { _ in Self.known }
         let large = [UInt8](repeating: 65, count: 300_000)
@@ -191,7 +192,7 @@ import Testing
         #expect(questions.all.count == 1)
     }
 
-    @Test("two proxies behind each other, each asks for its own", arguments: [HTTPListener.plain, .tls])
+    @Test("two proxies in a chain, each with its own login", arguments: [HTTPListener.plain, .tls])
     func chain(_ listener: HTTPListener) async throws {
         let questions = Collected<AuthenticationPrompt>()
         let hops = try [Proxy.digest, .basic].map { HTTPProxy(host: "localhost", port: UInt16(try $0.peer.port)) }
@@ -217,12 +218,12 @@ import Testing
         }
     }
 
-    @Test("HA-068, HA-069: stores of proxies and servers are apart, with the proxy as key") func stores() async throws {
+    @Test("HA-068, HA-069: stores separate proxies and servers, with the proxy as key") func stores() async throws {
         let proxy = Proxy.digest
         let (origins, proxies) = (MemoryCredentialStore(), MemoryCredentialStore())
         let space = ProtectionSpace(
             .proxy, scheme: "http", host: "localhost", port: try proxy.peer.port, realm: "peers")
-        // In the wrong store it is not found.
+        // An entry in the wrong store is not found.
         origins.save(Credential(user: "alice", password: "open sesame", for: space))
         func load() async throws -> Int {
             let session = try Self.session(
@@ -233,13 +234,13 @@ import Testing
         #expect(try await load() == 407)
         proxies.save(Credential(user: "alice", password: "open sesame", for: space))
         #expect(try await load() == 200)
-        // One of the same name and realm for an origin is none for the proxy.
+        // An entry with the same name and realm for an origin does not match the proxy.
         proxies.removeAll()
         let origin = ProtectionSpace(
             .origin, scheme: "http", host: "localhost", port: try proxy.peer.port, realm: "peers")
         origins.save(Credential(user: "alice", password: "open sesame", for: origin))
         #expect(try await load() == 407)
-        // What the user says is kept once the proxy has taken it, for the tunnel as well.
+        // The user's answer is stored once the proxy has accepted it, also for the tunnel.
         for listener in [HTTPListener.plain, .tls] {
             proxies.removeAll()
             let session = try Self.session(
@@ -250,7 +251,7 @@ import Testing
         }
     }
 
-    @Test("an own Proxy-Authorization switches logins to proxies off") func ownField() async throws {
+    @Test("setting Proxy-Authorization disables logins to proxies") func ownField() async throws {
         let questions = Collected<AuthenticationPrompt>()
         let session = try Self.session(through: .basic) { question in
             questions.append(question)
@@ -269,7 +270,7 @@ import Testing
 
 /// Values from several tasks, in order.
 final class Collected<Value: Sendable>: @unchecked Sendable {
-    // Touched under the lock only.
+    // Accessed only under the lock.
     private let lock = NSLock()
     private var values: [Value] = []
     var all: [Value] { lock.withLock { values } }

@@ -2,7 +2,7 @@ import NetKit
 import Peers
 import Testing
 
-/// Passwords in a Secret Service, with gnome-keyring and a second service; other clients of it judge.
+/// Passwords in a Secret Service, with gnome-keyring and a second service, verified with other clients.
 @Suite struct SecretServiceTests {
     private let space = ProtectionSpace(.origin, scheme: "https", host: "example.test", port: 443, realm: "staff")
 
@@ -53,7 +53,7 @@ import Testing
             ]
             for other in others { #expect(try store.find(CredentialQuery(other)) == nil) }
 
-            // The last one changed is found where nobody is asked for.
+            // Without a user name, the entry changed last is found.
             let ann = Credential(user: "ann", password: "", for: space)
             try store.save(ann)
             #expect(try store.find(CredentialQuery(space, user: "ann")) == ann)
@@ -62,7 +62,7 @@ import Testing
                 for: others[3].with(realm: nil))
             try store.save(hash)
             #expect(try store.find(CredentialQuery(hash.space)) == hash)
-            // In its place comes a password without a domain.
+            // A password without a domain replaces it.
             let plain = Credential(user: "ann", password: "p", for: hash.space)
             try store.save(plain)
             #expect(try store.find(CredentialQuery(hash.space)) == plain)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("HA-066: other programs read what we store, and we what they do")
+    @Test("HA-066: other programs read our entries, and we read theirs")
     func shared() async throws {
         let ring = try Self.gnome.get()
         let store = try store(ring)
@@ -99,13 +99,13 @@ import Testing
             """
         #expect(try await ring.run("python3", "-c", script) == "from us é\n")
 
-        // Without a realm it is for the whole server; without a port, for the usual one.
+        // Without a realm, an entry applies to the whole server; without a port, to the default port.
         let theirs = ProtectionSpace(.origin, scheme: "https", host: "theirs.test", port: 443, realm: "any")
         #expect(try store.find(CredentialQuery(theirs))?.password == Secret("from them"))
         #expect(try store.find(CredentialQuery(theirs.with(realm: nil)))?.space == theirs.with(realm: nil))
         let elsewhere = ProtectionSpace(.origin, scheme: "https", host: "theirs.test", port: 8443, realm: "any")
         #expect(try store.find(CredentialQuery(elsewhere)) == nil)
-        // One of the realm itself comes first, and the other stays what it was.
+        // An entry for the realm itself takes precedence, and the other one is unchanged.
         try store.save(Credential(user: "joe", password: "of the realm", for: theirs))
         #expect(try store.find(CredentialQuery(theirs))?.password == Secret("of the realm"))
         #expect(try store.find(CredentialQuery(theirs.with(realm: "other")))?.password == Secret("from them"))
@@ -113,7 +113,7 @@ import Testing
         #expect(try store.find(CredentialQuery(theirs))?.password == Secret("from them"))
     }
 
-    @Test("HA-064: a password is changed in place; label, date and other attributes stay")
+    @Test("HA-064: a password is changed in place; label, date and other attributes are kept")
     func changedInPlace() async throws {
         let ring = try Self.gnome.get()
         let store = try store(ring)
@@ -138,7 +138,7 @@ import Testing
         #expect(try await ring.run("python3", "-c", begin + print) == before)
     }
 
-    @Test("several at once: each entry is there")
+    @Test("concurrent saves: no entry is lost")
     func manyAtOnce() async throws {
         let store = try store(try Self.gnome.get())
         let space = ProtectionSpace(.proxy, scheme: "http", host: "busy.test", port: 3128, realm: "r")
@@ -159,7 +159,7 @@ import Testing
         #expect(try store.remove(CredentialQuery(space)) == 8)
     }
 
-    @Test("a locked key ring that nobody unlocks is an error that says so")
+    @Test("a key ring that stays locked is an error that says so")
     func locked() async throws {
         try await with(.gnome) { ring in
             let credential = Credential(user: "joe", password: "p", for: space)
@@ -167,7 +167,7 @@ import Testing
             try await ring.lock()
             try store(ring).check()
             #expect(try store(ring).find(CredentialQuery(space.with(realm: "unknown"))) == nil)
-            // There is nobody to show gnome-keyring's window, which it takes for a user who declines.
+            // There is no display for gnome-keyring's window, which it treats as a user who declines.
             for limit in [nil, Duration.seconds(20)] {
                 let store = try store(ring, promptLimit: limit)
                 for error in [
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("the user unlocks, declines, or is not there")
+    @Test("the user unlocks, declines, or does not answer")
     func prompts() async throws {
         let credential = Credential(user: "joe", password: "p", for: space)
         try await with(.scripted([.locked])) { ring in
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test("no bus, no service, no key ring, no answer: each says what is missing")
+    @Test("no bus, no service, no key ring, no answer: each error says what is missing")
     func missing() async throws {
         let query = CredentialQuery(space)
         let noBus = failure { _ = try SecretServiceStore(busAddress: "unix:path=/nonexistent/bus").find(query) }
@@ -207,10 +207,10 @@ import Testing
         #expect(noBus.detail == "session bus: /nonexistent/bus: No such file or directory")
         let elsewhere = failure { _ = try SecretServiceStore(busAddress: "tcp:host=localhost,port=1").find(query) }
         #expect(elsewhere.detail == "session bus: the address contains no Unix socket")
-        try await with(.nobody) { ring in
+        try await with(.missing) { ring in
             let error = failure { _ = try store(ring).find(query) }
             #expect(error.code == .storeUnavailable && error.detail?.contains("gnome-keyring, KWallet") == true)
-            // The next one in the caller's chain is taken.
+            // The next store in the caller's chain is used.
             let memory = MemoryCredentialStore()
             let usable = try CredentialStores.firstUsable(of: [store(ring), memory])
             #expect(usable.name == "memory")

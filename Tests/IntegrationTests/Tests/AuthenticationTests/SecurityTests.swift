@@ -6,10 +6,10 @@ import Peers
 import StreamKit
 import Testing
 
-/// What went wrong elsewhere, by name: credentials and authenticated connections that reach somebody else. Two servers that
+/// Known vulnerabilities of other clients: credentials and authenticated connections that reach the wrong server. Two servers
 /// record everything, in every order.
 @Suite struct SecurityTests {
-    /// A server or proxy that takes Basic for one user, and records.
+    /// A server or proxy that accepts Basic for one user, and records the requests.
     private static func basic(_ status: Int, _ password: String) throws -> Origin {
         let (field, challenge) =
             status == 401 ? ("Authorization", "WWW-Authenticate") : ("Proxy-Authorization", "Proxy-Authenticate")
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Everything that a server got.
+    /// Everything that a server received.
     private static func received(_ origin: Origin) -> String {
         origin.recordings.map { String(decoding: $0.received, as: UTF8.self) }.joined()
     }
@@ -93,7 +93,7 @@ import Testing
             ways.append([proxy(letter == "A" ? a : b)])
             #expect(try await session.load(HTTPRequest(method: .get, url: url)).body == Array("in".utf8))
         }
-        // One that is dead gives way to another, which does not get what was meant for it.
+        // After a dead proxy, another one is used, which does not receive the credentials of the first.
         let dead = try Self.basic(407, "secret-A")
         dead.stop()
         ways.append([proxy(dead), proxy(b)])
@@ -101,7 +101,7 @@ import Testing
         let (secretA, secretB) = ("am9lOnNlY3JldC1B", "am9lOnNlY3JldC1C")
         #expect(Self.received(a).contains(secretA) && Self.received(b).contains(secretB))
         #expect(!Self.received(a).contains(secretB) && !Self.received(b).contains(secretA))
-        // Before its challenge, and after everything was forgotten, a proxy gets nothing.
+        // Before its challenge, and after credentials were forgotten, a proxy receives none.
         #expect(a.requests.first?["Proxy-Authorization"] == [] && b.requests.first?["Proxy-Authorization"] == [])
         let asked = (a.requests + b.requests).count { $0["Proxy-Authorization"].isEmpty }
         var known: Set<Character> = []
@@ -110,12 +110,12 @@ import Testing
             return letter != "F" && known.insert(letter).inserted ? count + 1 : count
         }
         #expect(asked == expected)
-        // And no proxy's credentials are sent as a server's.
+        // No credentials of a proxy are sent to a server.
         #expect((a.requests + b.requests).allSatisfy { $0["Authorization"].isEmpty })
     }
 
     @Test(
-        "haproxy#511: a connection on which the caller's own field logged in carries nobody else's request",
+        "haproxy#511: a connection authenticated by the caller's own field carries no other user's request",
         arguments: ["NTLM x", "Negotiate x", "Nego2 x", "negotiate-ext x", "Basic x", "Bearer x"])
     func ownLogins(_ value: String) async throws {
         let origin = try Origin { _ in .init(body: "in") }
@@ -128,12 +128,12 @@ import Testing
         for value in [nil, value, nil, value, nil] { try await load(value) }
         let connections = origin.requests.map(\.connection)
         #expect(connections[0] == connections[2] && connections[2] == connections[4])
-        // The legs of one login find their connection again; who authenticates each request shares everybody's.
+        // The steps of one login use the same connection. Schemes that authenticate each request share all connections.
         let isBound = !value.hasPrefix("B")
         #expect(connections[1] == connections[3] && (connections[1] != connections[0]) == isBound)
     }
 
-    @Test("two users' own fields of one scheme never share a connection, but for a pool of one user")
+    @Test("two users' own fields of one scheme never share a connection, except in a pool of one user")
     func ownLoginsOfTwo() async throws {
         for (ofOneUser, expected) in [(false, 3), (true, 1)] {
             let origin = try Origin { _ in .init(body: "in") }
@@ -167,7 +167,9 @@ import Testing
         #expect(b.requests.allSatisfy { $0["Authorization"].isEmpty } == isRedirected)
     }
 
-    @Test("a server's 407 is no proxy's: nobody is asked, and nothing is sent") func pretendsToBeProxy() async throws {
+    @Test("a 407 of a server is not a proxy's: no prompt, and no credentials sent") func pretendsToBeProxy()
+        async throws
+    {
         let origin = try Self.basic(407, "secret")
         let questions = Collected<AuthenticationPrompt>()
         let memory = MemoryCredentialStore()
@@ -205,7 +207,7 @@ import Testing
         let name = user.map { "//\($0)@" } ?? "//"
         let url = try #require(URL(string: text.replacing("//", with: name, maxReplacements: 1)))
         let status = try await session.load(HTTPRequest(method: .get, url: url)).status
-        // Of the right machine and the right user, or not at all.
+        // The entry of the right machine and the right user, or none.
         #expect(status == (!followsToOther && user != "ann" ? .ok : .unauthorized))
         #expect(b.requests.allSatisfy { $0["Authorization"].isEmpty })
         #expect(user != "ann" || a.requests.allSatisfy { $0["Authorization"].isEmpty })
@@ -243,14 +245,14 @@ import Testing
                 return owner == nil ? .init(401, fields: [.init("WWW-Authenticate", "Bound")]) : .init(body: "in")
             }
         }
-        // All share one pool, as programs do.
+        // All share one pool, as in a program.
         let pool = HTTPConnectionPool()
-        let users = ["joe", "ann", "nobody"]
+        let users = ["joe", "ann", "unknown"]
         let sessions = users.map { user in
             Self.session({ configuration in
                 configuration.pool = pool
                 configuration.policy.methods = [Bound.method]
-            }) { _ in user == "nobody" ? nil : .init(user: user, password: "x") }
+            }) { _ in user == "unknown" ? nil : .init(user: user, password: "x") }
         }
         var state = seed
         for _ in 0..<40 {
@@ -259,14 +261,14 @@ import Testing
             var request = try Self.request(origin, "/\(state >> 60)")
             try request.fields.set(users[which], for: "X-Sender")
             let status = try await sessions[which].load(request).status
-            #expect(status == (users[which] == "nobody" ? .unauthorized : .ok))
+            #expect(status == (users[which] == "unknown" ? .unauthorized : .ok))
             if state >> 40 & 15 == 0 { sessions[which].forgetCredentials() }
         }
         #expect(strays.all.isEmpty)
         #expect(Set(owners.all.map(\.user)) == ["joe", "ann"])
     }
 
-    /// A scheme that authenticates the connection, and says for whom.
+    /// A scheme that authenticates the connection for one user.
     private struct Bound: AuthenticationScheme {
         static let method = AuthenticationMethod("Bound") { _ in Bound() }
         var traits: SchemeTraits { SchemeTraits(isConnectionBound: true, requiresOrderedRequests: true) }
@@ -297,9 +299,9 @@ import Testing
         mutating func disconnected() { leg = 0 }
     }
 
-    @Test("the first leg carries no body, and one that finds its connection closed begins anew")
+    @Test("the first step carries no body, and a login whose connection was closed starts again")
     func legs() async throws {
-        // Ends the connection after the first leg, once.
+        // Ends the connection after the first step, once.
         let legs = Collected<Int>()
         let origin = try Origin { request in
             switch request["Authorization"].first {
@@ -320,7 +322,7 @@ import Testing
         #expect(origin.requests.map(\.body.count) == [100_000, 0, 0, 100_000])
     }
 
-    /// Two legs, of which the first is always refused.
+    /// A login of two steps, of which the first is always refused.
     private struct Legs: AuthenticationScheme {
         static let method = AuthenticationMethod("Legs") { _ in Legs() }
         var traits: SchemeTraits {

@@ -7,7 +7,7 @@ import StreamKit
 
 typealias Origin = Peers.HTTPOrigin
 
-/// The servers that ask for passwords, one of each for all tests. Both know alice, whose password is "open sesame".
+/// The servers that require a login, one of each for all tests. Both have the user alice with the password "open sesame".
 enum Servers {
     static let apache = Result {
         let apache = Apache(listeners: [.plain, .tls])
@@ -23,7 +23,7 @@ enum Servers {
         return lighttpd
     }
 
-    /// What asks, by name, at all of them.
+    /// The protected resources of both servers, by name.
     static let names = [
         "apache basic", "apache digest", "lighttpd basic", "lighttpd md5", "lighttpd sha256", "lighttpd sha512",
         "lighttpd both", "lighttpd userhash",
@@ -38,13 +38,13 @@ enum Servers {
     }
 }
 
-/// What a plain stream got.
+/// The response that a plain stream received.
 struct Answer {
     var response: HTTPResponse
     var text: String
 }
 
-/// Sends a request by a plain HTTP stream, which knows nothing of authentication.
+/// Sends a request with a plain HTTP stream, without authentication.
 func send(_ request: HTTPRequest) async throws -> Answer {
     let stream = ReadStream(request: request)
     try stream.open()

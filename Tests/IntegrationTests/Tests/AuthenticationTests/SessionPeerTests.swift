@@ -6,7 +6,7 @@ import Peers
 import StreamKit
 import Testing
 
-/// Sessions against servers that ask for passwords.
+/// Sessions against servers that require a login.
 @Suite(.serialized) struct SessionPeerTests {
     private func session(_ user: String, _ password: String) -> HTTPSession {
         var configuration = HTTPSession.Configuration()
@@ -45,18 +45,18 @@ import Testing
         #expect(try await session.load(open).status == .unauthorized)
     }
 
-    /// A body goes out again with the credentials.
+    /// A body is sent again with the credentials.
     @Test func sendsBodiesAgain() async throws {
         let url = try Servers.url("apache digest")
         let session = session("alice", "open sesame")
         let body = HTTPBody.stream(length: 300_000) { ReadStream(bytes: [UInt8](repeating: 7, count: 300_000)) }
         let response = try await session.load(HTTPRequest(method: .post, url: url), body: body)
-        // Apache answers as to GET, once it has read a body that is whole.
+        // Apache responds as to GET once it has read the complete body.
         #expect(response.status == .ok)
     }
 
-    /// A peer that keeps what came, as Apache does not.
-    @Test("A body goes out again whole with the credentials, from its beginning")
+    /// A peer that records the body, which Apache does not.
+    @Test("A body is sent again completely with the credentials, from its beginning")
     func sendsTheSameBodyAgain() async throws {
         let expected = (0..<300_000).map { UInt8($0 % 251) }
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -66,7 +66,7 @@ import Testing
             try connection.send(
                 isSigned
                     ? "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-                    : "HTTP/1.1 401 Who\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                    : "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
             )
         }
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))

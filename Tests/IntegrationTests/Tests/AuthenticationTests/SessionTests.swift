@@ -6,9 +6,9 @@ import Peers
 import StreamKit
 import Testing
 
-/// The flow chart of the guide's chapter 4, against servers in this process that record what reaches them.
+/// The flow chart of chapter 4 of the guide, against servers in this process that record the requests.
 @Suite struct SessionTests {
-    /// A server that lets in who knows "joe" and "right" by Basic, with a realm for each first folder.
+    /// A server that accepts "joe" with the password "right" by Basic, with a realm for each first folder.
     private static func guarded(
         _ more: @escaping @Sendable (Origin.Request) -> Origin.Response? = { _ in nil }
     ) throws -> Origin {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// What a user was asked, and answers.
+    /// A user, with the prompts received and the answers to give.
     private final class User: Sendable {
         private let state: LockedState
         init(_ answers: AuthenticationPrompt.Answer?...) { state = LockedState(answers) }
@@ -33,7 +33,7 @@ import Testing
     }
 
     private final class LockedState: @unchecked Sendable {
-        // Touched under the lock only.
+        // Accessed only under the lock.
         private let lock = NSLock()
         var answers: [AuthenticationPrompt.Answer?]
         var questions: [AuthenticationPrompt] = []
@@ -59,7 +59,7 @@ import Testing
     private let right = AuthenticationPrompt.Answer(user: "joe", password: "right")
     private let wrong = AuthenticationPrompt.Answer(user: "joe", password: "wrong")
 
-    @Test("HA-027, HA-039, HA-070: wrong, wrong, right; then without being asked below the same folder")
+    @Test("HA-027, HA-039, HA-070: wrong, wrong, right; then preemptive below the same folder")
     func wrongWrongRight() async throws {
         let origin = try Self.guarded()
         let user = User(wrong, wrong, right)
@@ -74,7 +74,7 @@ import Testing
                 The server http://127.0.0.1:\(origin.port) requires a user name and a password for "a" (Basic). The \
                 connection is not encrypted.
                 """)
-        // Below the same folder the credential goes along at once; elsewhere the server has to ask first.
+        // Below the same folder the credential is sent at once; elsewhere only after a challenge.
         #expect(try await session.load(request(origin, "/a/y")).status == .ok)
         #expect(origin.requests.count == 5)
         #expect(try await session.load(request(origin, "/b/z")).status == .unauthorized)
@@ -82,15 +82,15 @@ import Testing
         #expect(user.questions.count == 4 && user.questions[3].space.realm == "b")
     }
 
-    /// Nobody answers: the server's 401 is the answer, with its body.
-    @Test("HA-071: nobody answers") func cancelled() async throws {
+    /// The prompt is cancelled: the server's 401 is the answer, with its body.
+    @Test("HA-071: the prompt is cancelled") func cancelled() async throws {
         let origin = try Self.guarded()
         let response = try await session(User()).load(request(origin))
         #expect(response.status == .unauthorized && response.body == Array("out".utf8))
         #expect(origin.requests.count == 1)
     }
 
-    @Test("HA-028: there is an end") func neverEnds() async throws {
+    @Test("HA-028: prompts end") func neverEnds() async throws {
         let origin = try Self.guarded()
         let user = User(wrong, wrong, wrong, wrong, wrong)
         #expect(try await session(user).load(request(origin)).status == .unauthorized)
@@ -101,14 +101,14 @@ import Testing
         let endless = try HTTPRequest(method: .get, url: #require(URL(string: stale.url())))
         do throws(StreamError) {
             _ = try await session(User(right)).load(endless)
-            Issue.record("an end")
+            Issue.record("the load ended successfully")
         } catch {
             #expect(error.description.contains("asked for authentication too many times"))
         }
         #expect(stale.requests.count == 11)
     }
 
-    /// Stores are asked before the user, and what they have is sent after a challenge only.
+    /// Stores are searched before the user is prompted, and their credentials are sent only after a challenge.
     @Test("HA-026, HA-060, HA-061: stores before the user, and never before a challenge") func stores() async throws {
         let origin = try Self.guarded()
         let memory = MemoryCredentialStore()
@@ -119,7 +119,7 @@ import Testing
         #expect(try await session.load(request(origin)).status == .ok)
         #expect(origin.requests[0]["Authorization"].isEmpty && user.questions.isEmpty)
 
-        // One that is refused gives way to the user's, which is kept once it was accepted.
+        // If a stored credential is refused, the user is prompted, and that answer is stored once accepted.
         memory.save(Credential(user: "joe", password: "old", for: space))
         let asked = User(right)
         let other = self.session(asked) { $0.stores = CredentialStores(origins: [memory]) }
@@ -128,7 +128,7 @@ import Testing
         #expect(memory.find(CredentialQuery(space))?.password == Secret("right"))
     }
 
-    /// Two loads that meet the same challenge ask once.
+    /// Two loads with the same challenge prompt once.
     @Test func asksOnce() async throws {
         let origin = try Self.guarded()
         let user = User(right)
@@ -142,7 +142,7 @@ import Testing
         #expect(user.questions.count == 1)
     }
 
-    /// Whatever leads from A to B, nothing of A's reaches B.
+    /// However a load gets from A to B, no credential of A reaches B.
     @Test func nothingCrosses() async throws {
         let b = try Origin { request in
             request.target == "/open"
@@ -166,7 +166,7 @@ import Testing
         #expect(b.recordings.allSatisfy { !String(decoding: $0.received, as: UTF8.self).contains("am9l") })
     }
 
-    /// The URL's user comes first, and chooses among what a store has.
+    /// The user in the URL takes precedence, and selects among the entries of a store.
     @Test func userInURL() async throws {
         let origin = try Self.guarded()
         let user = User()
@@ -199,7 +199,7 @@ import Testing
         #expect(origin.requests.map { $0["Authorization"] } == [["Bearer mine"]] && user.questions.isEmpty)
     }
 
-    /// Bodies that can be made again are; one that cannot waits for the server's leave.
+    /// A repeatable body is sent again; a body that is not repeatable waits for 100 (Continue).
     @Test func bodies() async throws {
         let origin = try Self.guarded { .init(body: "\($0.body.count)") }
         let large = [UInt8](repeating: 9, count: 200_000)
@@ -215,7 +215,7 @@ import Testing
         #expect(try await session.load(request(origin)).status == .ok)
         let answer = try await session.load(put, body: .stream(once: ReadStream(bytes: large)))
         #expect(answer.body == Array("200000".utf8))
-        // This server gives its leave before it looks at the field, so the body is gone when it asks.
+        // This server sends 100 before it checks the field, so the body is consumed when its challenge comes.
         do throws(StreamError) {
             _ = try await self.session(User(right)).load(put, body: .stream(once: ReadStream(bytes: large)))
             Issue.record("sent twice")
@@ -224,8 +224,8 @@ import Testing
         }
     }
 
-    /// A scheme of three messages on one connection, which then is its user's alone.
-    @Test("HA-050: a connection is its user's alone") func boundToAConnection() async throws {
+    /// A scheme of three messages on one connection, which afterwards serves only that user.
+    @Test("HA-050: an authenticated connection serves only its user") func boundToAConnection() async throws {
         let origin = try Origin { request in
             switch request["Authorization"].first?.split(separator: " ").last {
             case "first": .init(401, fields: [.init("WWW-Authenticate", "Legs \(request.connection)=")])
@@ -241,7 +241,7 @@ import Testing
         #expect(connections.count == 4)
         #expect(
             connections[1] == connections[2] && connections[2] == connections[3] && connections[0] != connections[1])
-        // Another user of another session, and nobody's requests, go over others.
+        // Another user of another session, and requests without a user, use other connections.
         #expect(try await self.session(User()).load(request(origin, "/a/open")).status == .unauthorized)
         #expect(origin.requests.last?.connection != connections[1])
     }
@@ -262,7 +262,7 @@ import Testing
         let session = session(user) { $0.policy.methods = [HeldLegs.method(hold, leg: leg)] }
         async let held = session.load(request(origin)).status
         await hold.reached()
-        // The first load has its login and is about to use it: here others have found it, too.
+        // The first load has its login and is about to use it; other loads could have found it, too.
         #expect(try await session.load(request(origin)).status == .ok)
         hold.release()
         #expect(try await held == .ok)
@@ -271,7 +271,7 @@ import Testing
 
     /// Stops the work of the first conversation until it is released.
     private final class Hold: @unchecked Sendable {
-        // `count` and `isReached` are touched under the lock only.
+        // `count` and `isReached` are accessed only under the lock.
         private let lock = NSLock()
         private let gate = DispatchSemaphore(value: 0)
         private let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
@@ -291,7 +291,7 @@ import Testing
         func release() { gate.signal() }
     }
 
-    /// ``Legs`` that is held up in one leg of its first conversation.
+    /// ``Legs``, stopped in one step of its first conversation.
     private struct HeldLegs: AuthenticationScheme {
         static func method(_ hold: Hold, leg: Int) -> AuthenticationMethod {
             AuthenticationMethod("Legs") { _ in HeldLegs(hold: hold, leg: leg, number: hold.next()) }
@@ -338,7 +338,7 @@ import Testing
         }
     }
 
-    /// The legs of a made-up scheme: `first`, then `second.` and what the server said.
+    /// An invented scheme of two steps: `first`, then `second.` and the server's challenge.
     private struct Legs: AuthenticationScheme {
         static let method = AuthenticationMethod("Legs") { _ in Legs() }
         var traits: SchemeTraits { SchemeTraits(isConnectionBound: true, requiresOrderedRequests: true) }

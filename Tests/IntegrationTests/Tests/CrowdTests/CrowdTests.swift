@@ -3,14 +3,14 @@ import NetKit
 import Peers
 import Testing
 
-/// A hundred loads over four protocols at once, of which some are cancelled somewhere: what is not cancelled arrives whole,
-/// and nothing is left of any.
+/// A hundred concurrent loads over four protocols, some of which are cancelled at some point: the others arrive completely, and
+/// none leaves a resource behind.
 ///
 ///     Scripts/test IntegrationTests, or: swift test --package-path Tests/IntegrationTests --filter CrowdTests
 @Suite(.serialized) struct CrowdTests {
     private static let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
-    /// The servers, and what loads from each.
+    /// The servers, and the streams that load from each.
     private struct Crowd {
         let nginx = Nginx(listeners: [.plain, .tls])
         let vsftpd = Vsftpd()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// How many descriptors and threads this process has.
+    /// The numbers of descriptors and threads of this process.
     private static func held() -> (descriptors: Int, threads: Int) {
         func count(_ folder: String) -> Int {
             (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/\(folder)").count) ?? 0
@@ -68,7 +68,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let crowd = try Crowd(folder)
         defer { crowd.stop() }
-        // What stays for the life of the process is there before counting: loops, TLS, the threads of tasks.
+        // Create everything that lives as long as the process before counting: loops, TLS, the threads of tasks.
         for number in 0..<4 {
             let stream = try crowd.stream(number)
             try stream.open()
@@ -79,7 +79,7 @@ import Testing
         let before = Self.held()
 
         var random = SystemRandomNumberGenerator()
-        // Half are never cancelled, the others after some turns of other tasks: at the start, on the way, or too late.
+        // Half are never cancelled, the others after some turns of other tasks: at the start, in the middle, or too late.
         let turns = (0..<100).map { $0 % 2 == 0 ? nil : Int.random(in: 0..<400, using: &random) as Int? }
         let outcomes = await withTaskGroup(of: (Int, Result<[UInt8], any Error>).self) { group in
             for (number, turns) in turns.enumerated() {
@@ -108,7 +108,7 @@ import Testing
                 #expect(turns[number] != nil && isCancelled, "\(number): \(error)")
             }
         }
-        // A cancelled load closes at once; its server and the kernel take a moment.
+        // A cancelled load closes at once, its server and the kernel slightly later.
         crowd.pool.drain()
         let end = ContinuousClock.now + .seconds(20)
         var after = Self.held()
@@ -118,7 +118,7 @@ import Testing
             after = Self.held()
         }
         #expect(after.descriptors <= before.descriptors, "\(turns)")
-        #expect(after.threads <= before.threads + 2)  // those of tasks come and go
+        #expect(after.threads <= before.threads + 2)  // threads of tasks may start and end
     }
 }
 

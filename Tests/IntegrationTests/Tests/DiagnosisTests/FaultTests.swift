@@ -2,10 +2,10 @@ import FaultLab
 import Foundation
 import Testing
 
-/// Networks with faults, made for real in namespaces: the diagnosis names each fault and no other, the lower of two, and
-/// calls nothing broken that is only odd.
+/// Networks with real faults in namespaces: the diagnosis names each fault and no other, the lower one of two faults, and does not
+/// report an unusual network as broken.
 @Suite(.serialized) struct FaultTests {
-    /// SwiftPM puts executables beside the bundle of tests.
+    /// SwiftPM puts executables next to the test bundle.
     private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("diagnose-here").path
 
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// What is known is the stream alone, which has failed before anybody thought of diagnosis.
+    /// The diagnosis has only the stream, which failed before the diagnosis began.
     @Test(.timeLimit(.minutes(2))) func aStreamThatFailsAtEachRung() async throws {
         let lab = try FaultLab(tool: Self.tool, byStream: true)
         #expect(LabFault.rungs.count == 11, "a row of the table has another name now")

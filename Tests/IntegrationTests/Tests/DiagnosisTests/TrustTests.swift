@@ -5,13 +5,13 @@ import Peers
 import StreamKit
 import Testing
 
-/// Whom a diagnosis trusts, and to whom it shows the own certificate.
+/// The authorities that a diagnosis trusts, and the servers that receive the client certificate.
 @Suite(.timeLimit(.minutes(2))) struct TrustTests {
-    /// A server that asks for a certificate and takes none for an answer; it keeps whose it was shown.
+    /// A server that requests a client certificate, also accepts clients without one, and records the subjects.
     private final class AskingServer: Sendable {
         let listener: StreamListener
         let port: UInt16
-        /// What has come; the handler has it too, and not the server, which ends when its user lets go.
+        /// The received subjects. Shared with the handler, which must not keep the server alive.
         private final class Record: Sendable {
             let subjects = Locked<[String?]>([])
         }
@@ -43,7 +43,7 @@ import Testing
 
         deinit { listener.stop(within: .zero) }
 
-        /// Of each connection; nil for one without a certificate.
+        /// The subject for each connection; nil for one without a certificate.
         var subjects: [String?] { record.subjects.withLock { $0 } }
     }
 
@@ -81,11 +81,11 @@ import Testing
         let server = try AskingServer(certificate, answer: Self.answer, maximum: version)
         let diagnosis = try await diagnose("https://127.0.0.1:\(server.port)/", try options())
         #expect(diagnosis.brokenRung == .security, "\(diagnosis)")
-        // Its certificate was looked at all the same, over a connection that was opened to see it.
+        // Its certificate was still inspected, over a connection opened for that purpose.
         #expect(!server.subjects.isEmpty && server.subjects.allSatisfy { $0 == nil }, "\(server.subjects)")
     }
 
-    @Test("The option tls says which roots are trusted")
+    @Test("The option tls determines the trusted roots")
     func roots() async throws {
         let server = try AskingServer(.good, answer: Self.answer, maximum: .tls13)
         var options = try options()
@@ -94,7 +94,7 @@ import Testing
         #expect(try await diagnose("https://127.0.0.1:\(server.port)/", options).brokenRung == .security)
     }
 
-    @Test("Settings say how their proxies and the server of their script are trusted; neither sees the own certificate")
+    @Test("Settings determine the trust in their proxies and script server; neither receives the client certificate")
     func proxies() async throws {
         let target = try AskingServer(.good, answer: Self.answer, maximum: .tls13)
         let text = "function FindProxyForURL(url, host) { return 'DIRECT'; }"

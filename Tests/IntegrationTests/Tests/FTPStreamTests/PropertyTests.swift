@@ -5,9 +5,9 @@ import Foundation
 import Peers
 import Testing
 
-/// What FTP streams are told and tell, and when.
+/// The properties of FTP streams: which can be set and read, and when.
 struct PropertyTests {
-    @Test func whoLogsIn() async throws {
+    @Test func loginsOfStreams() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", [1])
         func users(_ url: String, _ user: String?, _ password: String?) async throws -> [String] {
@@ -37,7 +37,7 @@ struct PropertyTests {
         try stream.open()
         try await stream.opened()
         #expect(stream[.ftpResourceSize] == 100_000)
-        #expect(stream[.remoteAddress]?.port.map(Int.init) == server.port)  // that of the control connection
+        #expect(stream[.remoteAddress]?.port.map(Int.init) == server.port)  // the address of the control connection
         #expect((stream[.nativeDescriptor] ?? -1) >= 0)
         #expect(throws: StreamError.self) { try stream.set(.ftpUserName, to: "bob") }
         #expect(throws: StreamError.self) { try stream.set(.ftpPassword, to: "x") }
@@ -51,7 +51,7 @@ struct PropertyTests {
         stream.close()
     }
 
-    /// The size is asked for before the transfer, if it is wanted, and not otherwise.
+    /// The size is queried before the transfer if it is requested, and only then.
     @Test(arguments: [false, true])
     func sizeFirst(_ isWanted: Bool) async throws {
         let server = try await ServerKind.proftpd.started()
@@ -62,7 +62,7 @@ struct PropertyTests {
         let verbs = try server.commands().map { $0.prefix(4) }
         #expect(verbs.contains("SIZE") == isWanted)
         if isWanted { #expect(try #require(verbs.firstIndex(of: "SIZE")) < #require(verbs.firstIndex(of: "RETR"))) }
-        #expect(stream[.ftpResourceSize] == 5000)  // else from the words of the 150
+        #expect(stream[.ftpResourceSize] == 5000)  // otherwise from the text of the 150 reply
     }
 
     @Test func eventsComeInOrder() async throws {
@@ -87,12 +87,12 @@ struct PropertyTests {
             do throws(StreamError) { try stream.open() } catch { Issue.record(error) }
         }
         #expect(events.withLock { $0 } == [.openCompleted, .hasBytesAvailable, .endEncountered])
-        // Open is not when somebody is logged in, but when the transfer begins.
+        // The stream is open when the transfer begins, not already after the login.
         #expect(commands.withLock { $0.contains { $0.hasPrefix("RETR") } })
         stream.close()
     }
 
-    /// Closing, taking the client away and unscheduling, in this order, a thousand times.
+    /// Closing, removing the client and unscheduling, in this order, a thousand times.
     @Test func cleaningUp() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", [1])
@@ -111,11 +111,11 @@ struct PropertyTests {
         pool.drain()
     }
 
-    /// A directory that may not be made; one that is there.
+    /// A directory without permission to create it, and one that exists.
     @Test func directoriesThatCannotBeMade() async throws {
         let server = try await ServerKind.proftpd.started()
         for path in ["files/new/", "files/"] {
-            let stream = try WriteStream(ftpURL: url(server.url(path)))  // anybody may only read
+            let stream = try WriteStream(ftpURL: url(server.url(path)))  // anonymous users may only read
             try stream.set(.ftpPool, to: FTPSessionPool())
             await #expect(throws: StreamError.self) {
                 try stream.open()
@@ -132,7 +132,7 @@ struct PropertyTests {
         let client = try server.client()
         try client.set(.ftpListingCommand, to: command)
         #expect(Set(try await client.list("files").map(\.name)).count == 10_000)
-        // As CFFTPCreateParsedResourceListing was used: a small buffer, and what is left of it goes to its front.
+        // As with CFFTPCreateParsedResourceListing: a small buffer, and the unparsed rest moves to its front.
         let stream = client.lister("files")
         try stream.open()
         var parser = ListingParser(ListingOptions(now: 1_800_000_000))
@@ -151,7 +151,7 @@ struct PropertyTests {
         }
         stream.close()
         #expect(count == 10_000 && rest.isEmpty)
-        // Leaving a sequence early gives the listing up, and nothing else.
+        // Leaving the sequence early aborts only the listing.
         for try await entry in client.entries("files") {
             #expect(!entry.name.isEmpty)
             break
@@ -159,8 +159,8 @@ struct PropertyTests {
         #expect(try await client.list("files").count == 10_000)
     }
 
-    /// FT-010: less is taken than is offered; the caller keeps the rest at the front of its buffer.
-    @Test func whatIsNotTakenStaysWithTheCaller() async throws {
+    /// FT-010: fewer bytes are accepted than offered; the caller keeps the rest at the front of its buffer.
+    @Test func bytesThatAreNotAcceptedStayWithTheCaller() async throws {
         let piece = patterned(1 << 20)
         let (mayRead, isRead) = (Signal(), Signal())
         let received = Locked<[UInt8]>([])
@@ -187,7 +187,7 @@ struct PropertyTests {
                 if !isThrottled { buffer += piece.prefix(count) }
                 try #require(taken.count < 64 << 20)
             } else {
-                // Nobody reads: what the sockets hold is all that is taken.
+                // The server does not read: only as many bytes are accepted as the sockets hold.
                 if !isThrottled { mayRead.fire() }
                 isThrottled = true
                 await Task.yield()
@@ -198,8 +198,8 @@ struct PropertyTests {
         #expect(isThrottled && received.withLock { $0 } == taken)
     }
 
-    /// FT-011: an upload is finished when the server has said so, and not when all data is there.
-    @Test func anUploadIsFinishedByTheServersWord() async throws {
+    /// FT-011: an upload is finished when the server confirms it, not when all data is sent.
+    @Test func anUploadIsFinishedByTheFinalReply() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.readToEnd() }
         let mayConfirm = Signal()
         let server = try server(for: data, confirmingAfter: mayConfirm)
@@ -220,7 +220,7 @@ struct PropertyTests {
         stream.close()
     }
 
-    /// A server that lets anybody in, takes one upload, and says its last word after a signal.
+    /// A server that accepts any login and one upload, and sends the final reply after a signal.
     private func server(for data: ScriptedServer, confirmingAfter signal: Signal) throws -> ScriptedServer {
         let dataPort = data.port
         return try ScriptedServer { connection throws(PeerError) in
@@ -235,7 +235,7 @@ struct PropertyTests {
         }
     }
 
-    /// The data connection stands, and nothing comes: that is noticed, if a limit was set.
+    /// The data connection is open and no data comes: an error, if a limit was set.
     @Test func aStalledTransfer() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in
             try connection.send([1, 2, 3])
@@ -257,7 +257,7 @@ struct PropertyTests {
         #expect(error?.isPOSIX(ETIMEDOUT) == true)
     }
 
-    /// A kept session looks alive and dies with the next command: the job is done on a new one, and only then.
+    /// A kept session looks alive and fails at the next command: the job is repeated on a new session, only in this case.
     @Test func aSessionThatDiesWithItsNextCommand() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
         let dataPort = data.port

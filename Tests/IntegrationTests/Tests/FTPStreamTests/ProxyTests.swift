@@ -4,7 +4,7 @@ import NetKit
 import Peers
 import Testing
 
-/// Ways to a server: SOCKS and CONNECT carry both connections; proxies that speak FTP are logged in at as `user@host`.
+/// Routes to a server: SOCKS and CONNECT carry both connections; at a proxy that speaks FTP, the client logs in as `user@host`.
 struct ProxyTests {
     private static let bytes = patterned(300_000)
 
@@ -23,7 +23,7 @@ struct ProxyTests {
         let client = try server.client()
         try client.set(.socksProxy, to: SOCKSProxy(host: "127.0.0.1", port: UInt16(dante.port)))
         try await transfer(client, server)
-        // The proxy's own log: the control connection, and each of the three data connections.
+        // The proxy's own log: the control connection and each of the three data connections.
         let isCarried = await dante.logs { $0.split(separator: "\n").count { $0.contains("tcp/connect [") } >= 4 }
         #expect(isCarried, "\(dante.log)")
         try client.set(.ftpUsesPassiveMode, to: false)
@@ -31,7 +31,7 @@ struct ProxyTests {
         #expect((error?.underlying as? FTPError)?.code == .badArgument)
     }
 
-    /// microsocks knows who may; nothing goes around it, or this would work with a wrong password.
+    /// microsocks checks the password; if the client bypassed it, a wrong password would work, too.
     @Test func socksWithPassword() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         let proxy = Microsocks(user: "alice", password: "open sesame")
@@ -55,7 +55,7 @@ struct ProxyTests {
         try client.set(.proxies, to: [ProxyRoute(HTTPProxy(host: "127.0.0.1", port: UInt16(squid.port)))])
         try await transfer(client, server)
         client.pool.drain()
-        // squid logs a tunnel when it ends: both connections went through it.
+        // squid logs a tunnel when it ends: both connections used one.
         try await until { squid.log.split(separator: "\n").count { $0.contains("CONNECT 127.0.0.1:") } >= 4 }
     }
 
@@ -77,7 +77,7 @@ struct ProxyTests {
         #expect((error?.underlying as? FTPError)?.code == .loginRefused)
     }
 
-    /// FT-034, FT-039: what a machine's settings say, down to the mode for data; what is set by hand wins.
+    /// FT-034, FT-039: the machine's settings apply, including the mode of data connections; explicit properties take precedence.
     @Test func settingsAndTheirMode() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         try server.write("a", Self.bytes)
@@ -103,9 +103,9 @@ struct ProxyTests {
         #expect(try await verbs(settings, isPassive: false).isSuperset(of: ["EPRT"]))
     }
 
-    /// SK-131: what settings and scripts name is tried in turn; an HTTP proxy carries FTP, uploads too, in tunnels.
+    /// SK-131: the proxies of settings and scripts are tried in turn; an HTTP proxy carries FTP, including uploads, in tunnels.
     @Test(arguments: [false, true])
-    func theNextProxyIfOneIsDead(_ isScript: Bool) async throws {
+    func theNextProxyIsUsedIfOneIsDead(_ isScript: Bool) async throws {
         let server = try await ServerKind.vsftpd.started()
         let squid = Squid()
         try await start(squid)
@@ -126,10 +126,10 @@ struct ProxyTests {
         settings.script = .text("function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(dead)'; }")
         try await client.apply(settings, for: url(server.url()))
         let error = await #expect(throws: StreamError.self) { try await client.list() }
-        #expect(error?.isPOSIX(ECONNREFUSED) == true)  // and not directly
+        #expect(error?.isPOSIX(ECONNREFUSED) == true)  // not direct
     }
 
-    /// FTP by HTTP: the proxy is given the URL, logs in and fetches.
+    /// FTP over HTTP: the proxy receives the URL, logs in and fetches the file.
     @Test func byHTTP() async throws {
         let server = try await ServerKind.proftpd.started()
         try server.write("a", Self.bytes)
@@ -148,7 +148,7 @@ struct ProxyTests {
         try missing.open()
         #expect(try await missing.response().status.code == 404)
         missing.close()
-        // Without a proxy, HTTP is nothing for an FTP server.
+        // Without a proxy, an FTP server cannot be reached over HTTP.
         let direct = try ReadStream(httpURL: url(server.url("files/a")))
         let error = await #expect(throws: StreamError.self) { try await Style.async.readAll(direct) }
         #expect(error?.description.contains("HTTP proxy") == true)

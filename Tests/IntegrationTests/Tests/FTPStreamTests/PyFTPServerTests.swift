@@ -3,7 +3,7 @@ import Foundation
 import Peers
 import Testing
 
-/// Against pyftpdlib: MLSD, passwords, and servers that misbehave.
+/// Against pyftpdlib: MLSD, passwords, and faulty servers.
 struct PyFTPServerTests {
     private func client(_ server: PyFTPServer) throws -> FTPClient {
         let client = try FTPClient(url(server.url(user: "ann")))
@@ -31,13 +31,13 @@ struct PyFTPServerTests {
         try await client.makeDirectory("files/sub dir")
         try await Style.async.writeAll([1], to: client.writer("files/sub dir/a b"))
         #expect(try await client.list("files/sub dir").map(\.name) == ["a b"])
-        // The session is in another directory now, and paths are still the log-in's.
+        // The session is in another directory now, and paths are still relative to the login directory.
         #expect(try await Style.async.readAll(client.reader("files/sub dir/a b")) == [1])
         #expect(try await client.list("files").map(\.name) == ["sub dir"])
     }
 
-    /// The address in the answer to PASV is not believed, or this would go to another host.
-    @Test func dataGoesToTheControlConnectionsPeerOnly() async throws {
+    /// The address in the reply to PASV is ignored; otherwise the connection would go to another host.
+    @Test func dataConnectionsGoOnlyToTheControlConnectionsPeer() async throws {
         let server = PyFTPServer(masquerade: "192.0.2.1")
         try await start(server)
         try server.write("a", [1, 2])
@@ -46,7 +46,7 @@ struct PyFTPServerTests {
         #expect(try await client.command(FTPCommand("PASV")).text.contains("192,0,2,1"))
     }
 
-    /// The data connection ends, and only then the server says that the file was not all there.
+    /// The data connection ends, and only then the server reports that the file was incomplete.
     @Test(arguments: Style.allCases)
     func aDownloadCutShortIsAnError(_ style: Style) async throws {
         let server = PyFTPServer(cutsAfter: 100_000)

@@ -5,9 +5,9 @@ import Glibc
 import Peers
 import Testing
 
-/// Servers that lie, stall or attack. Data connections go to a server of their own.
+/// Servers that lie, stall or attack. Data connections go to a separate server.
 struct SecurityTests {
-    /// A server that lets anybody in, names a port for data, and then does what `body` says with the control connection.
+    /// A server that accepts any login, names a port for data, and then runs `body` with the control connection.
     private func server(
         dataPort: Int, _ body: @escaping @Sendable (ScriptedConnection) throws(PeerError) -> Void
     ) throws -> ScriptedServer {
@@ -36,8 +36,8 @@ struct SecurityTests {
         await #expect(throws: StreamError.self) { try await Style.async.readAll(stream) }
     }
 
-    @Test("CVE-2021-22947: plaintext replies from before TLS are not believed after it")
-    func bytesBetweenLeaveAndHandshake() async throws {
+    @Test("CVE-2021-22947: plaintext replies from before TLS are discarded")
+    func bytesBetweenConsentAndHandshake() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send("220 Hi.\r\n")
             try connection.expect("AUTH TLS\r\n")
@@ -50,8 +50,8 @@ struct SecurityTests {
         #expect((error?.underlying as? FTPError)?.code == .notSecure)
     }
 
-    /// CCC: what is said in TLS behind the answer would be read as the reply to the first command in plain.
-    @Test func bytesBehindTheLeaveToEndTLS() async throws {
+    /// CCC: bytes that follow the reply within TLS would be read as the reply to the first plaintext command.
+    @Test func bytesAfterTheConsentToEndTLS() async throws {
         let authority = try CertificateAuthority.shared()
         let identity = authority.server(.good)
         var configuration = StreamListener.Configuration()
@@ -98,7 +98,7 @@ struct SecurityTests {
             try connection.send(greeting)
         }
         let error = await failure(try reader(server))
-        // A server that hangs up at once may be seen as a reset.
+        // A server that disconnects at once may appear as a reset.
         #expect((error?.underlying as? FTPError)?.code == code || (error?.domain == .posix && code == .connectionLost))
     }
 
@@ -112,7 +112,7 @@ struct SecurityTests {
         }
     }
 
-    /// The server sends us to a port where nobody listens, and says nothing more: that is what is told.
+    /// The server names a port without a listener and then is silent: the error names the data connection.
     @Test func noDataConnection() async throws {
         let data = try ScriptedServer { _ throws(PeerError) in }
         data.stop()
@@ -123,8 +123,8 @@ struct SecurityTests {
         #expect(error?.isPOSIX(ECONNREFUSED) == true)
     }
 
-    /// All data came, and then the control connection went away without a word.
-    @Test func noLastWord() async throws {
+    /// All data arrived, and then the control connection ended without a final reply.
+    @Test func noFinalReply() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
         let server = try server(dataPort: data.port) { connection throws(PeerError) in
             try connection.send("150 Here.\r\n")
@@ -133,7 +133,7 @@ struct SecurityTests {
         #expect(error?.isPOSIX(ENOTCONN) == true)
     }
 
-    /// Everything was sent, and the server finds at the very end that there is no room.
+    /// Everything was sent, and the server reports at the very end that there is no space.
     @Test(arguments: Style.allCases)
     func lateRefusal(_ style: Style) async throws {
         let gone = Signal()
@@ -180,7 +180,7 @@ struct SecurityTests {
         #expect(try await Style.async.readAll(reader(server)) == [1, 2, 3])
     }
 
-    @Test("CVE-2020-8284: nor is one in the answer to EPSV")
+    @Test("CVE-2020-8284: an address in the reply to EPSV is ignored")
     func extendedPassiveAddress() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in try connection.send([1, 2, 3]) }
         let port = data.port
@@ -195,7 +195,7 @@ struct SecurityTests {
         #expect(try await Style.async.readAll(reader(server)) == [1, 2, 3])
     }
 
-    @Test("Data connection stealing: in active mode only the server itself is let in")
+    @Test("Data connection stealing: in active mode only the server's own address is accepted")
     func activeConnections() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send("220 Hi.\r\n")
@@ -263,12 +263,12 @@ struct SecurityTests {
         await #expect(throws: StreamError.self) { try await proxied.list() }
         #expect(try !server.commands().contains { $0.contains("DELE") })
         #expect(try server.read("b") == [1])
-        #expect(try await client.list("files").count == 1)  // and the session is in order
+        #expect(try await client.list("files").count == 1)  // the session is still usable
     }
 
     // MARK: TLS
 
-    @Test("CVE-2021-22946: a server that lets us in before TLS is not followed")
+    @Test("CVE-2021-22946: a server that skips the TLS handshake is an error")
     func noTLSSkipped() async throws {
         for answer in ["530 No.", "200 OK.", "334 More.", "232 You are in."] {
             let server = try ScriptedServer { connection throws(PeerError) in
@@ -287,7 +287,7 @@ struct SecurityTests {
         }
     }
 
-    /// A listing without end is ended by us: by its line, or by what is gathered.
+    /// An endless listing is aborted, by the limit of a line or by the limit of all data.
     @Test func aListingWithoutLineEnds() async throws {
         let data = try ScriptedServer { connection throws(PeerError) in
             while true { try connection.send([UInt8](repeating: 0x61, count: 65_536)) }

@@ -3,7 +3,7 @@ import Foundation
 import Peers
 import Testing
 
-/// The servers that every transfer must work with.
+/// The servers with which every transfer must work.
 enum ServerKind: String, CaseIterable, CustomTestStringConvertible {
     case vsftpd, proftpd, pureFTPd, pyftpdlib
 
@@ -18,33 +18,33 @@ enum ServerKind: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// A server that runs.
+    /// A running server.
     func started(_ security: FTPServerSecurity = .off, isIPv6: Bool = false) async throws -> any FTPServer {
         let server = make(security, isIPv6: isIPv6)
         try await start(server)
         return server
     }
 
-    /// Whether ``FTPServer/commands()`` tells them.
+    /// Whether the server logs its commands (``FTPServer/commands()``).
     var logsCommands: Bool { self != .pureFTPd }
 
-    /// Whether it has MLSD.
+    /// Whether it supports MLSD.
     var hasFacts: Bool { self != .vsftpd }
 
-    /// Those that know TLS, in every way that they do.
+    /// The servers with TLS, with each security that they support.
     static let secure: [(ServerKind, FTPServerSecurity)] = [
         (.vsftpd, .explicit), (.vsftpd, .implicit), (.proftpd, .explicit), (.proftpd, .implicit),
         (.pureFTPd, .explicit),
     ]
 
-    /// Those of them that know CCC.
+    /// The servers that also support CCC.
     static let clearing: [(ServerKind, FTPServerSecurity)] = [
         (.proftpd, .explicit), (.proftpd, .implicit), (.pureFTPd, .explicit),
     ]
 }
 
 extension FTPServer {
-    /// A client who logs in as `ann` and trusts the tests' authority.
+    /// A client that logs in as `ann` and trusts the tests' authority.
     func client(_ version: StreamKit.TLSVersion? = nil) throws -> FTPClient {
         let client = try FTPClient(address())
         try client.set(.ftpPassword, to: FTPServerAccount.password)
@@ -74,7 +74,7 @@ extension FTPServer {
         try #require(URL(string: url(path, user: FTPServerAccount.name)))
     }
 
-    /// What the server demands, with one version of TLS only if it is named.
+    /// The security that the server requires, restricted to `version` of TLS unless it is nil.
     func protection(_ version: StreamKit.TLSVersion?) throws -> FTPSecurity {
         var configuration = TLSConfiguration()
         configuration.trust = .only(file: try CertificateAuthority.shared().root)
@@ -89,6 +89,6 @@ extension FTPServer {
         }
     }
 
-    /// How often somebody logged in.
+    /// The number of logins.
     func loginCount() throws -> Int { try commands().count { $0.hasPrefix("USER") } }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Peers
 import Testing
 
-/// What must work with every server: vsftpd, proftpd, pure-ftpd, pyftpdlib.
+/// Transfers that must work with every server: vsftpd, proftpd, pure-ftpd, pyftpdlib.
 struct ServerTests {
     @Test(arguments: ServerKind.allCases, Style.allCases)
     func thereAndBack(_ kind: ServerKind, _ style: Style) async throws {
@@ -41,14 +41,14 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases, [true, false])
-    func anybody(_ kind: ServerKind, _ isIPv6: Bool) async throws {
+    func anonymous(_ kind: ServerKind, _ isIPv6: Bool) async throws {
         let server = try await kind.started(isIPv6: isIPv6)
         try server.write("a", [1, 2, 3])
         let client = try FTPClient(url(server.url()))
         #expect(try await Style.async.readAll(client.reader("files/a")) == [1, 2, 3])
         #expect(try await client.list("files").map(\.name) == ["a"])
         if kind.logsCommands { #expect(try server.commands().contains("USER anonymous")) }
-        guard kind != .vsftpd else { return }  // ours lets anybody write
+        guard kind != .vsftpd else { return }  // its configuration here lets anonymous users write
         let error = await #expect(throws: StreamError.self) {
             try await Style.async.writeAll([1], to: client.writer("files/b"))
         }
@@ -74,10 +74,10 @@ struct ServerTests {
         let (kind, security) = server
         let server = try await kind.started(security)
         let client = try server.client(isNewest ? .tls13 : .tls12)
-        // pure-ftpd gives no tickets in TLS 1.3, so there is nothing to resume, and it does not ask for it.
+        // pure-ftpd sends no tickets in TLS 1.3, so sessions cannot be resumed, and it does not require that.
         let isResumed = kind != .pureFTPd || !isNewest
         let bytes = patterned(300_000)
-        // proftpd gives no new tickets, so the same one must do for all.
+        // proftpd sends no new tickets, so one ticket must serve all connections.
         for number in 0..<4 {
             let stream = client.writer(FTPPath("files/\(number).bin"))
             try await Style.async.writeAll(bytes, to: stream)
@@ -99,9 +99,9 @@ struct ServerTests {
         if kind.logsCommands { #expect(try server.loginCount() == 2) }  // one session for each mode
     }
 
-    /// CCC: who is on the way may read the commands, but not the password, and not the files.
+    /// CCC: an observer on the network may read the commands, but neither the password nor the files.
     @Test(arguments: ServerKind.clearing, [false, true])
-    func theControlConnectionGoesBackToClearText(
+    func theControlConnectionReturnsToPlaintext(
         _ server: (ServerKind, FTPServerSecurity), _ isNewest: Bool
     ) async throws {
         let server = try await server.0.started(server.1)
@@ -157,7 +157,7 @@ struct ServerTests {
         let required = try server.client()
         try required.set(.ftpSecurity, to: .required)
         let error = await #expect(throws: StreamError.self) { try await required.list() }
-        // pure-ftpd says yes to AUTH TLS although it is told to have none.
+        // pure-ftpd accepts AUTH TLS although TLS is disabled.
         if kind == .pureFTPd {
             #expect(error != nil)
         } else {
@@ -170,7 +170,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func tenFilesOneLogIn(_ kind: ServerKind) async throws {
+    func tenFilesOneLogin(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let pool = FTPSessionPool()
         for number in 0..<10 { try server.write("\(number)", [UInt8(number)]) }
@@ -200,7 +200,7 @@ struct ServerTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func whatIsRefusedIsSaid(_ kind: ServerKind) async throws {
+    func refusalsAreReported(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let pool = FTPSessionPool()
         let missing = try server.reader("files/nothing", pool: pool)
@@ -210,7 +210,7 @@ struct ServerTests {
         #expect(pool.idleCount == 1)  // a refusal costs no session
         let directory = try server.writer("files/nowhere/new/", pool: pool)
         await #expect(throws: StreamError.self) {
-            try directory.open()  // may know already
+            try directory.open()  // the failure may be known already
             try await directory.opened()
         }
         #expect(directory.error?.code == 550)
@@ -265,7 +265,7 @@ struct ServerTests {
         #expect(error?.code == 550)
     }
 
-    /// Names of any bytes but `/` and line ends survive both ways, in each kind of listing that the server has.
+    /// Names with any bytes except `/` and line ends survive in both directions, in each listing format of the server.
     @Test(arguments: ServerKind.allCases)
     func names(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -283,7 +283,7 @@ struct ServerTests {
         }
     }
 
-    /// LIST and MLSD of the same files say the same, as far as LIST can.
+    /// LIST and MLSD of the same files agree, as far as LIST contains the information.
     @Test(arguments: ServerKind.allCases)
     func listings(_ kind: ServerKind) async throws {
         let server = try await kind.started()
@@ -305,9 +305,9 @@ struct ServerTests {
         #expect(exact.prefix(3).map(\.size) == listed.prefix(3).map(\.size))
     }
 
-    /// The server is asked to abort, and comes back into step: with what it says to that, and when, they all differ.
+    /// The client aborts a transfer and resynchronizes with the server. The replies and their timing differ in all servers.
     @Test(arguments: ServerKind.allCases)
-    func aTransferGivenUpLeavesTheSession(_ kind: ServerKind) async throws {
+    func anAbortedTransferKeepsTheSession(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         try server.write("large", patterned(8_000_000))
         try server.write("small", [7])
@@ -327,10 +327,10 @@ struct ServerTests {
         if kind.logsCommands { #expect(try server.loginCount() == 1) }
     }
 
-    /// NOOPs during transfers: some servers answer at once, some afterwards, pure-ftpd with 500. None may take the answer for
-    /// the transfer's, nor the session be lost.
+    /// NOOPs during transfers: some servers reply at once, some afterwards, pure-ftpd with 500. The client must not mistake the
+    /// reply for the transfer's, and the session must remain usable.
     @Test(arguments: ServerKind.allCases)
-    func signsOfLife(_ kind: ServerKind) async throws {
+    func noopsDuringTransfers(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let client = try server.client()
         try client.set(.ftpKeepAlive, to: .milliseconds(1))
@@ -354,7 +354,7 @@ struct ServerTests {
         }
     }
 
-    /// Relative to the log-in's directory, whatever was listed before; absolute behind `%2F`, locked in or not.
+    /// Paths are relative to the login directory, whatever was listed before, and absolute after `%2F`, with and without chroot.
     @Test(arguments: ServerKind.allCases)
     func relativeAndAbsolute(_ kind: ServerKind) async throws {
         let server = try await kind.started()

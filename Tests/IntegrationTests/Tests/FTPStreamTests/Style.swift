@@ -5,7 +5,7 @@ import Foundation
 import Peers
 import Testing
 
-/// The ways of using a stream. A transfer must come out the same in each of them.
+/// The styles of using a stream. A transfer must have the same result in each of them.
 enum Style: String, CaseIterable, CustomTestStringConvertible {
     case blocking, polling, events, async
 
@@ -48,7 +48,7 @@ enum Style: String, CaseIterable, CustomTestStringConvertible {
             let gathered = Locked<[UInt8]>([])
             let isDone = Locked(false)
             let result = await withCheckedContinuation { (continuation: CheckedContinuation<StreamError?, Never>) in
-                // An opening that fails at once throws, and is an event as well.
+                // An opening that fails at once throws, and is also reported as an event.
                 let finish = { @Sendable (error: StreamError?) in
                     let wasDone = isDone.withLock { isDone in
                         defer { isDone = true }
@@ -110,45 +110,45 @@ enum Style: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// What a program that polls does between two looks: it waits until something may have changed.
+/// The pause of a polling program between two attempts: it waits until the state may have changed.
 private final class PollingPause: Watcher, @unchecked Sendable {
-    // Unchecked in name only: the semaphore never changes.
+    // Unchecked only because the superclass is: the semaphore never changes.
     private let semaphore = DispatchSemaphore(value: 0)
 
     override func fire() { semaphore.signal() }
 
     func wait(at point: WaitPoint, _ half: WaitPoint.Half) {
-        // Anything but nil says: look at once.
+        // Any result but nil means: try again at once.
         if point.watch(half, for: [.readable, .writable], with: self) == nil { semaphore.wait() }
     }
 }
 
-/// Runs `body` on a thread of its own, where it may block: queues share their few threads with tasks.
+/// Runs `body` on a new thread, where it may block: queues share their few threads with tasks.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
 }
 
-/// Bytes that are not all the same, so that a piece in the wrong place shows.
+/// Bytes in a pattern that reveals misplaced pieces.
 func patterned(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 }
 
 func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-/// Starts a server on a thread of its own: waiting for it on one of the few that run tasks would starve the other tests, and
-/// servers that follow a script lose patience.
+/// Starts a server on a separate thread: waiting on one of the few threads that run tasks would starve the other tests, and
+/// scripted servers would time out.
 func start(_ server: some Peer) async throws {
     try await onThread { try server.start() }
 }
 
-/// Waits for what happens by and by. A test that would wait for ever fails after a minute instead.
+/// Waits until the condition holds. The test fails after a minute.
 func until(_ condition: () throws -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(60)
     while try !condition() {
         try #require(ContinuousClock.now < end, "waited in vain")
-        // Not by yielding, which would keep one of the few threads that run tasks busy.
+        // Not by yielding, which would occupy one of the few threads that run tasks.
         await withCheckedContinuation { continuation in
             EventLoop.shared.schedule(at: .now + .milliseconds(5)) { continuation.resume() }
         }

@@ -4,9 +4,9 @@ import Foundation
 import Peers
 import Testing
 
-/// Whole trees, there and back, with every server.
+/// Uploads and downloads of whole trees, with every server.
 struct TreeTests {
-    /// A folder that is gone when this is.
+    /// A folder that is removed with this object.
     private final class Folder {
         let url: URL
 
@@ -45,7 +45,7 @@ struct TreeTests {
         let sent = try await client.upload(folder.path("source"), to: "files/tree")
         #expect(sent.files == 4 && sent.directories == 4 && sent.bytes == 201_005)
         #expect(sent.skipped.map(\.path) == [folder.path("source/link")] && sent.skipped[0].reason == .notAFile)
-        #expect(try await client.upload(folder.path("source"), to: "files/tree").files == 4)  // over what is there
+        #expect(try await client.upload(folder.path("source"), to: "files/tree").files == 4)  // over the existing files
         let fetched = try await client.download("files/tree", to: folder.path("target"))
         #expect(fetched.files == 4 && fetched.directories == 4 && fetched.bytes == 201_005 && fetched.skipped.isEmpty)
         for (name, count) in Self.files { #expect(try folder.read("target/" + name) == patterned(count)) }
@@ -53,7 +53,7 @@ struct TreeTests {
     }
 
     @Test(arguments: ServerKind.allCases)
-    func saysWhyADirectoryCannotBeMade(_ kind: ServerKind) async throws {
+    func reportsWhyADirectoryCannotBeMade(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let folder = try Folder()
         try folder.write("source/x", [1])
@@ -101,9 +101,9 @@ struct TreeTests {
         }
     }
 
-    /// A file that may not be read is left out, and so is a directory; the rest comes.
+    /// Files and directories that may not be read are skipped; the rest is downloaded.
     @Test(arguments: [ServerKind.vsftpd, .pureFTPd])
-    func whatIsRefusedIsLeftOut(_ kind: ServerKind) async throws {
+    func refusedFilesAreSkipped(_ kind: ServerKind) async throws {
         let server = try await kind.started()
         let folder = try Folder()
         let client = try server.client()
@@ -124,8 +124,8 @@ struct TreeTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path("other")))
     }
 
-    /// Nothing is written through links that are in the folder already, and no pipe there holds us up.
-    @Test func whatIsThereIsNoWayOut() async throws {
+    /// Nothing is written through existing links in the folder, and an existing pipe does not block the download.
+    @Test func existingEntriesAreNoWayOut() async throws {
         let server = try await ServerKind.pyftpdlib.started()
         let folder = try Folder()
         let client = try server.client()
@@ -148,7 +148,7 @@ struct TreeTests {
         await #expect(throws: StreamError.self) { try await client.download("files", to: folder.path("pipes")) }
     }
 
-    /// Names that lead out of the folder write nothing there.
+    /// Names that lead out of the folder write nothing outside.
     @Test func aTreeStaysInItsFolder() async throws {
         let names = [
             "../up.txt", "/tmp/absolute.txt", "..", ".", "a/b", "", "nul\0nul", String(repeating: "x", count: 300),

@@ -5,7 +5,7 @@ import Peers
 import StreamKit
 import Testing
 
-/// How bodies begin and end, with answers to the byte (RFC 9112 §6.3, §8).
+/// The beginning and end of bodies, with exact responses (RFC 9112 §6.3, §8).
 @Suite(.serialized) struct BodyTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -97,7 +97,7 @@ import Testing
         ("HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 70_000) + "\r\n\r\n", .parseFailure),
         ("HTTP/1.1 200 OK\r\n" + String(repeating: "X: y\r\n", count: 300) + "\r\n", .parseFailure),
         (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 17), .parseFailure),
-        // Nobody asked for these.
+        // These were not requested.
         ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello", .parseFailure),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nhello", .parseFailure),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", .parseFailure),
@@ -114,8 +114,8 @@ import Testing
         #expect(loaded.error?.description.isEmpty == false)
     }
 
-    /// Every place where an answer can be cut, by an end or a reset: all that arrived is readable, then comes an error,
-    /// never a silent end.
+    /// A response cut at every byte, by an end or a reset: all bytes that arrived are readable, then comes an error, never a silent
+    /// end.
     @Test(
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789",
@@ -149,7 +149,7 @@ import Testing
 
     // MARK: Memory
 
-    /// A drip of single bytes costs no more memory and ends like any other body.
+    /// A body that arrives in single bytes needs no more memory and ends like any other.
     @Test(arguments: Style.allCases)
     func drips(_ style: Style) async throws {
         let text = String(repeating: "drip ", count: 40)

@@ -5,13 +5,13 @@ import Peers
 import StreamKit
 import Testing
 
-/// Compressed bodies, on request only, and never more than the limit.
+/// Compressed bodies: decoded only on request, and never beyond the limit.
 @Suite(.serialized) struct DecodingTests {
     static let text = patterned(300_000)
 
     static func decode(_ stream: ReadStream) throws { try stream.set(.httpDecodesContent, to: true) }
 
-    /// A server that answers with these bytes under that content coding.
+    /// A server that responds with these bytes and this content coding.
     private func server(_ coding: String, _ body: [UInt8], chunk: Int? = nil) throws -> ScriptedServer {
         try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// What Python makes of `input` with this expression.
+    /// The result of a Python expression for `input`.
     private func python(_ expression: String, _ input: [UInt8]) async throws -> [UInt8] {
         let script = "import sys,gzip,zlib; d=sys.stdin.buffer.read(); sys.stdout.buffer.write(\(expression))"
         return try await Command(Program("python3"), ["-c", script], input: input).run().output
@@ -124,8 +124,8 @@ import Testing
         #expect(loaded.stream[.httpFinalRequest]?.fields[.acceptEncoding] == "gzip, deflate")
     }
 
-    /// An amount of coded data that decodes to nothing, and then a little that does.
-    private static func nothing(_ coding: String) -> [UInt8] {
+    /// Coded data that decodes to nothing, followed by a little that decodes to bytes.
+    private static func emptyData(_ coding: String) -> [UInt8] {
         let count = 256 * 1024
         if coding == "gzip" {
             let empty: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
@@ -139,10 +139,10 @@ import Testing
         return Array(repeatElement(block, count: count / block.count).joined()) + done
     }
 
-    /// A step ends after a bounded amount of data that decode to nothing, so that others have their turn; the load goes on.
+    /// A step ends after a bounded amount of data that decodes to nothing, so that other work proceeds; the load continues.
     @Test(arguments: ["gzip", "deflate"])
-    func aStepDecodesSoMuchInVain(_ coding: String) async throws {
-        let body = Self.nothing(coding)
+    func aStepIsBounded(_ coding: String) async throws {
+        let body = Self.emptyData(coding)
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.send(
@@ -153,7 +153,7 @@ import Testing
         try stream.open()
         try await stream.opened()
         try await server.finished()
-        // All of it is in the socket, and yet a try gives nothing, again and again.
+        // All data is in the socket, and yet repeated tries return nothing.
         let tries = await onThread {
             Result {
                 var buffer = [UInt8](repeating: 0, count: 100)
@@ -173,8 +173,8 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "deflate"], Style.allCases)
-    func dataThatDecodeToNothing(_ coding: String, _ style: Style) async throws {
-        let body = Self.nothing(coding)
+    func dataThatDecodesToNothing(_ coding: String, _ style: Style) async throws {
+        let body = Self.emptyData(coding)
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.send(

@@ -5,7 +5,7 @@ import Peers
 import StreamKit
 import Testing
 
-/// Which events a scheduled load tells, in which order (HM-080).
+/// The events of a scheduled load, and their order (HM-080).
 @Suite(.serialized) struct EventTests {
     @Test(arguments: [Style.queueEvents, .runLoopEvents])
     func order(_ style: Style) async throws {

@@ -5,7 +5,7 @@ import Peers
 import StreamKit
 import Testing
 
-/// What cannot work, and what it is called: domain, code and a sentence (HM-062, HM-105…HM-107).
+/// Loads that cannot work, and their errors: domain, code and message (HM-062, HM-105…HM-107).
 @Suite(.serialized) struct FailureTests {
     @Test(
         arguments: ["gopher://127.0.0.1/", "file:///etc/passwd", "http:///path", "http://127.0.0.1:0/"],
@@ -85,7 +85,7 @@ import Testing
         #expect(stream[.httpFinalRequest]?.fields[.host] == "127.0.0.1:\(server.port)")
     }
 
-    /// HM-097: before open only; what is told is never set.
+    /// HM-097: properties can be set only before open; read-only ones never.
     @Test func whenPropertiesMayBeSet() throws {
         let stream = try makeStream("http://127.0.0.1:1/")
         for _ in 0..<2 {

@@ -7,11 +7,11 @@ import Peers
 import StreamKit
 import Testing
 
-/// Callers of different kinds at one load: a client that waits for events, beside a caller that moves the load on.
+/// Different callers of one load: a client that waits for events, and a caller whose reads advance the load.
 ///
-/// The loop that would tell the client is held meanwhile, so that the client is still waiting when the load changes its state.
+/// The loop that would notify the client is blocked meanwhile, so that the client is still waiting when the load changes its state.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct HandoverTests {
-    /// A stream whose client waits for the answer, on a loop that the test can hold.
+    /// A stream whose client waits for the response, on a loop that the test can block.
     private struct Watched {
         let loop = EventLoop(name: "held")
         let stream: ReadStream
@@ -23,7 +23,7 @@ import Testing
             try configure(stream)
         }
 
-        /// Opens the stream, and returns once its client has nothing to do but to wait.
+        /// Opens the stream, and returns once its client waits.
         func open() async throws {
             let opened = Signal()
             stream.setClient(.all) { _, event in
@@ -39,7 +39,7 @@ import Testing
             await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
         }
 
-        /// Holds the loop's thread until ``letGo()``.
+        /// Blocks the loop's thread until ``release()``.
         func hold() async throws {
             let held = Signal()
             loop.execute { [gate] in
@@ -49,9 +49,9 @@ import Testing
             try await held.wait()
         }
 
-        func letGo() { gate.signal() }
+        func release() { gate.signal() }
 
-        /// Reads by polling, without the loop, to the end or the failure.
+        /// Reads by polling, without the loop, to the end or a failure.
         func poll() async -> (text: String, error: StreamError?) {
             await onThread { [stream] in
                 var body: [UInt8] = []
@@ -69,12 +69,12 @@ import Testing
         }
     }
 
-    /// E.2: closing the connection signals the client's wait; that must not need a lock that the load holds.
+    /// E.2: closing the connection signals the client's wait, which must not need a lock that the load holds.
     @Test(arguments: [
         ("no HTTP at all\r\n\r\n", false),
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok", true),
     ])
-    func aConnectionIsClosedBesideAWaitingClient(_ answer: String, _ isFine: Bool) async throws {
+    func aConnectionIsClosedWhileAClientWaits(_ answer: String, _ isFine: Bool) async throws {
         let go = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -88,11 +88,11 @@ import Testing
         let (text, error) = await watched.poll()
         #expect(text == (isFine ? "ok" : ""))
         #expect((error == nil) == isFine)
-        watched.letGo()
+        watched.release()
         watched.stream.close()
     }
 
-    /// E.3: the client of a load that has ended is not in the way of the next load on the connection.
+    /// E.3: the client of a load that has ended does not disturb the next load on the connection.
     @Test func aKeptConnectionHasNoWaiter() async throws {
         let go = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -125,12 +125,12 @@ import Testing
         go.fire()
         #expect(await loaded.value.error == nil)
         #expect(await loaded.value.text == "second")
-        first.letGo()
+        first.release()
         first.stream.close()
     }
 
-    /// E.4: a thread that waits for an answer over TLS sleeps, also if the stream has a client.
-    @Test func aBlockedReadBesideAClientSleeps() async throws {
+    /// E.4: a thread that waits for a response over TLS sleeps, even if the stream has a client.
+    @Test func aBlockedReadSleepsThoughThereIsAClient() async throws {
         let identity = try CertificateAuthority.shared().server(.good)
         var configuration = HTTPServer.Configuration()
         configuration.connections.tls = TLSConfiguration(

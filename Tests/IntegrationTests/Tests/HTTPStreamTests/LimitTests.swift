@@ -7,12 +7,12 @@ import Peers
 import StreamKit
 import Testing
 
-/// Time limits, closing and cancelling: every load ends, and leaves nothing behind (HM-069, HM-099).
+/// Time limits, closing and cancelling: every load ends and releases its resources (HM-069, HM-099).
 @Suite(.serialized) struct LimitTests {
-    /// A server that says this much and then nothing.
+    /// A server that sends this text and then nothing.
     private func silent(after text: String) throws -> ScriptedServer {
         try ScriptedServer { connection throws(PeerError) in
-            // The client may be gone before it has said anything.
+            // The client may disconnect before it has sent anything.
             if (try? connection.readHead()) == nil { return }
             try connection.send(text)
             try connection.readToEnd()
@@ -26,13 +26,13 @@ import Testing
         let server = try silent(after: text)
         let loaded = try await get(server.url(), style) { try $0.set(.httpTotalLimit, to: .milliseconds(150)) }
         #expect(loaded.error?.isPOSIX(ETIMEDOUT) == true)
-        // On a busy machine the time may be up before the server has said its half.
+        // On a busy machine the limit may pass before the server has sent its part.
         let isHalf = loaded.text == "half"
         #expect(isHalf || loaded.body.isEmpty)
         #expect(!isHalf || loaded.error?.description.contains("receiving the body") == true)
     }
 
-    /// The limit holds for a server that always has a little more, too.
+    /// The limit also holds for a server that always sends a little more.
     @Test(arguments: Style.allCases)
     func totalLimitOfAnEndlessBody(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -128,7 +128,7 @@ import Testing
         try await server.finished()
     }
 
-    /// A stream that is dropped in the middle lets its connection go.
+    /// A stream that is released in the middle closes its connection.
     @Test func droppedStreams() async throws {
         let server = try silent(after: Self.half)
         do {
@@ -140,9 +140,9 @@ import Testing
         #expect(seen[0].ending != .unseen)
     }
 
-    /// Loads that are given up anywhere between connecting and the end leave no descriptor, timer or waiting task.
+    /// Loads that are cancelled anywhere between connecting and the end leave no descriptor, timer or waiting task.
     @Test func cancelledAnywhere() async throws {
-        let nginx = Nginx()  // of its own: others' connections to theirs do not count
+        let nginx = Nginx()  // a separate server, so that connections of other tests do not count
         try nginx.start()
         defer { nginx.stop() }
         try nginx.write("cancel", patterned(500_000))
@@ -169,7 +169,7 @@ import Testing
         #expect(try connections(to: ports) == 0)
     }
 
-    /// How many sockets of this process are connected to these ports.
+    /// The number of sockets of this process that are connected to these ports.
     private func connections(to ports: [Int]) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }.count {
             descriptor in
@@ -185,13 +185,13 @@ import Testing
 
     // MARK: Waits
 
-    /// Without an answer the load ends, however it is read.
+    /// Without a response the load ends, in every style.
     @Test(arguments: Style.allCases)
-    func noAnswer(_ style: Style) async throws {
+    func noResponse(_ style: Style) async throws {
         let over = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
-            // Interim answers and the beginning of a head are no answer.
+            // Interim responses and the beginning of a head do not count as a response.
             try connection.send("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n")
             try connection.wait(for: over)
         }
@@ -203,7 +203,7 @@ import Testing
         over.fire()
     }
 
-    /// The limit is for the head alone; a body may take its time.
+    /// The limit applies only to the head; a body may take longer.
     @Test(arguments: Style.allCases)
     func aSlowBody(_ style: Style) async throws {
         let isPast = Signal()
@@ -221,7 +221,7 @@ import Testing
         #expect(loaded.error == nil && loaded.text == "abcd")
     }
 
-    /// A redirect whose body does not come is followed all the same, on another connection.
+    /// A redirect whose body does not arrive is still followed, on another connection.
     @Test(arguments: Style.allCases)
     func aRedirectWithoutItsBody(_ style: Style) async throws {
         let over = Signal()

@@ -9,7 +9,7 @@ import StreamKit
 /// Opens the stream and reads it to its end or failure in one of the styles; closes it.
 ///
 /// - Parameters:
-///   - piece: how much one read takes.
+///   - piece: the size of one read.
 func load(_ stream: ReadStream, _ style: Style = .async, piece: Int = 65536) async -> Loaded {
     switch style {
     case .async: await loadAsync(stream, piece)
@@ -20,7 +20,7 @@ func load(_ stream: ReadStream, _ style: Style = .async, piece: Int = 65536) asy
     }
 }
 
-/// A stream for a request, with the properties a test needs.
+/// Makes a stream for a request, with the properties that a test needs.
 func makeStream(
     _ url: String, method: HTTPMethod = .get, fields: [(HTTPFieldName, String)] = [], body: HTTPBody? = nil,
     _ configure: (ReadStream) throws -> Void = { _ in }
@@ -89,7 +89,7 @@ private func loadPolling(_ stream: ReadStream, _ piece: Int) -> Loaded {
         try stream.open()
         while true {
             guard stream.hasBytesAvailable || stream.status == .error || stream.status == .atEnd else {
-                Bell().wait(for: stream)
+                PollingPause().wait(for: stream)
                 continue
             }
             guard let count = try stream.tryRead(into: &buffer) else { continue }
@@ -103,15 +103,15 @@ private func loadPolling(_ stream: ReadStream, _ piece: Int) -> Loaded {
     return loaded
 }
 
-/// What somebody who polls does between two looks: sleeps until something may have changed.
-private final class Bell: Watcher, @unchecked Sendable {
-    // Unchecked in name only: the semaphore never changes.
+/// The pause of a polling program between two attempts: it sleeps until the state may have changed.
+private final class PollingPause: Watcher, @unchecked Sendable {
+    // Unchecked only because the superclass is: the semaphore never changes.
     private let semaphore = DispatchSemaphore(value: 0)
 
     override func fire() { semaphore.signal() }
 
     func wait(for stream: ReadStream) {
-        // Anything but nil says: look at once.
+        // Any result but nil means: try again at once.
         if stream.waitPoint.watch(.reader, for: [.readable, .writable], with: self) == nil { semaphore.wait() }
     }
 }
@@ -151,7 +151,7 @@ private final class EventReader: Sendable {
     }
 
     private func begin(on target: any DeliveryTarget) {
-        stream.setClient(.all) { [self] stream, event in told(event, of: stream) }
+        stream.setClient(.all) { [self] stream, event in receive(event, of: stream) }
         stream.schedule(on: target)
         do throws(StreamError) {
             try stream.open()
@@ -160,7 +160,7 @@ private final class EventReader: Sendable {
         }
     }
 
-    private func told(_ event: StreamEvent, of stream: ReadStream) {
+    private func receive(_ event: StreamEvent, of stream: ReadStream) {
         state.withLock { $0.loaded.events.append(event) }
         switch event {
         case .hasBytesAvailable:
@@ -169,7 +169,7 @@ private final class EventReader: Sendable {
                 guard let count = try stream.tryRead(into: &buffer) else { return }
                 state.withLock { $0.loaded.body += buffer[..<count] }
             } catch {
-                // The event that tells of it follows.
+                // The event that reports the error follows.
             }
         case .errorOccurred: finish(stream.error)
         case .endEncountered: finish(nil)

@@ -2,13 +2,13 @@ import HTTPMessage
 import NetKit
 import StreamKit
 
-/// What came of a load, as its user saw it.
+/// The result of a load, as seen by its caller.
 struct Loaded {
-    /// Everything that could be read, also before an error.
+    /// All bytes that could be read, including those before an error.
     var body: [UInt8] = []
-    /// What reading or opening threw; nil after an orderly end.
+    /// The error of reading or opening; nil after an orderly end.
     var error: StreamError?
-    /// The events told, where events are told.
+    /// The events, in the styles that have events.
     var events: [StreamEvent] = []
     /// The stream, for its properties; closed.
     var stream: ReadStream

@@ -57,8 +57,8 @@ import Testing
         #expect(pool.idleCount == 0)
     }
 
-    /// Different ways to the same origin never share a connection.
-    @Test func whatIsNotShared() async throws {
+    /// Different routes to the same origin never share a connection.
+    @Test func connectionsThatAreNotShared() async throws {
         let nginx = try SharedNginx.get()
         let pool = HTTPConnectionPool()
         let url = nginx.url(.tls, "/hello")
@@ -75,7 +75,7 @@ import Testing
             #expect(loaded.text == "hello\n")
             idle.append(pool.idleCount)
         }
-        #expect(idle == [1, 2, 3, 3])  // the last took the first one's
+        #expect(idle == [1, 2, 3, 3])  // the last load reused the first one's connection
 
         let plain = HTTPConnectionPool()
         for address in [nil, "127.0.0.1", "127.0.0.2", "127.0.0.1"] {
@@ -92,7 +92,7 @@ import Testing
         [pool, plain, own].forEach { $0.drain() }
     }
 
-    /// A body that was not read to its end, and bytes after the end, spoil a connection.
+    /// A body that was not read to its end, or bytes after the end, make a connection unusable.
     @Test func spoiledConnections() async throws {
         let pool = HTTPConnectionPool()
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -113,9 +113,9 @@ import Testing
         #expect(pool.idleCount == 0)
     }
 
-    /// Surplus that comes later is seen when the connection is taken.
+    /// Surplus bytes that arrive later are noticed when the connection is taken from the pool.
     @Test(arguments: Style.allCases)
-    func unaskedAnswers(_ style: Style) async throws {
+    func unsolicitedResponses(_ style: Style) async throws {
         let pool = HTTPConnectionPool()
         let send = Signal()
         let sent = Signal()
@@ -133,7 +133,7 @@ import Testing
         #expect(pool.idleCount == 1)
         send.fire()
         try await sent.wait()
-        // Sooner after the last answer the look may be spared; see `HTTPConnectionPool`.
+        // Sooner after the last response this check may be omitted; see `HTTPConnectionPool`.
         let seen = ContinuousClock.now
         while seen.duration(to: .now) < .microseconds(50) { await Task.yield() }
         #expect(try await get(server.url(), style, Self.keep(pool)).text == "good")
@@ -142,8 +142,8 @@ import Testing
 
     // MARK: Stale connections
 
-    /// The server takes the request on a kept connection and goes away without an answer.
-    private func forgetful() throws -> ScriptedServer {
+    /// A server that reads the request on a kept connection and disconnects without a response.
+    private func disconnecting() throws -> ScriptedServer {
         try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -155,7 +155,7 @@ import Testing
     @Test(arguments: Style.allCases)
     func staleConnectionsAreReplacedOnce(_ style: Style) async throws {
         let pool = HTTPConnectionPool()
-        let server = try forgetful()
+        let server = try disconnecting()
         for _ in 0..<2 {
             let loaded = try await get(server.url(), style, Self.keep(pool))
             #expect(loaded.error == nil)
@@ -168,7 +168,7 @@ import Testing
     @Test(arguments: Style.allCases)
     func postsAreNotRepeated(_ style: Style) async throws {
         let pool = HTTPConnectionPool()
-        let server = try forgetful()
+        let server = try disconnecting()
         _ = try await get(server.url(), style, Self.keep(pool))
         let loaded = try await get(server.url(), style, method: .post, Self.keep(pool))
         #expect(loaded.error?.domain == .http)
@@ -178,7 +178,7 @@ import Testing
         #expect(seen[0].text.components(separatedBy: "POST / ").count == 2)
     }
 
-    /// One retry: the new connection's failure counts.
+    /// There is one retry: a failure of the new connection is final.
     @Test func retriesOnce() async throws {
         let pool = HTTPConnectionPool()
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -193,7 +193,7 @@ import Testing
         #expect(try await server.finished(connections: 2).count == 2)
     }
 
-    /// nginx closes idle connections: what was closed while idle is noticed before anything is sent, so a POST is safe.
+    /// nginx closes idle connections. That is noticed before anything is sent, so a POST is safe.
     @Test func closedWhileIdle() async throws {
         let pool = HTTPConnectionPool()
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -205,8 +205,8 @@ import Testing
         #expect(try await get(server.url(), method: .post, Self.keep(pool)).text == "ok")
     }
 
-    /// A server that ends each connection after one answer, without saying so: whether that is seen before the next request
-    /// is sent or only afterwards, nobody need know.
+    /// A server that ends each connection after one response, without announcing it. Whether the client notices this before or after
+    /// the next request is sent makes no difference.
     @Test(arguments: Style.allCases)
     func closedAtOnce(_ style: Style) async throws {
         let pool = HTTPConnectionPool()

@@ -5,9 +5,9 @@ import Peers
 import StreamKit
 import Testing
 
-/// Loads whose proxies a script decides about: a script from a server, run by libpacparser (SK-130).
+/// Loads whose proxies are chosen by a script from a server, run by libpacparser (SK-130).
 @Suite(.serialized) struct ProxyScriptTests {
-    /// Puts a script on nginx; settings that are up to it, for loopback, too.
+    /// Puts a script on nginx. Returns settings that use it, also for loopback hosts.
     private func settings(_ nginx: Nginx, _ name: String, _ decision: String) throws -> ProxySettings {
         let script = "function FindProxyForURL(url, host) { \(decision) }"
         try nginx.write("\(name).pac", Array(script.utf8))
@@ -17,7 +17,7 @@ import Testing
         return settings
     }
 
-    @Test("The first proxy that a script names is dead, the second is not; in every style", arguments: Style.allCases)
+    @Test("The first proxy of a script is dead, the second works; in every style", arguments: Style.allCases)
     func failOver(_ style: Style) async throws {
         let nginx = try SharedNginx.get()
         let squid = Squid()
@@ -40,7 +40,7 @@ import Testing
         squid.stop()
     }
 
-    @Test("Each URL of a chain of redirects is decided about anew")
+    @Test("The script is run for each URL of a chain of redirects")
     func redirects() async throws {
         let nginx = try SharedNginx.get()
         let dead = try UnansweredPort.closed()
@@ -54,7 +54,7 @@ import Testing
         #expect(loaded.error?.isPOSIX(111) == true, "three redirects directly, the last URL through a dead proxy")
     }
 
-    @Test("SK-130: no script there, a password wanted, no script at all: 308 and 309, and nothing goes directly")
+    @Test("SK-130: a missing, a protected and an invalid script: errors 308 and 309, and no direct connection")
     func failures() async throws {
         let nginx = try SharedNginx.get()
         for (path, code, words) in [
@@ -75,7 +75,7 @@ import Testing
         #expect(loaded.error?.code == 308 && loaded.error?.description.contains("refused") == true)
     }
 
-    @Test("A script on a server of a private authority is loaded by settings that trust it, and by no others")
+    @Test("A script on a server of a private authority is loaded only by settings that trust it")
     func privateRoot() async throws {
         let nginx = try SharedNginx.get()
         var settings = try settings(nginx, "private", "return 'PROXY private:1';")
@@ -87,14 +87,14 @@ import Testing
         for _ in 0..<2 {
             let choices = try await settings.resolvedChoices(for: url, scripts: store)
             #expect(choices.map(\.description) == ["http://private:1"])
-            // What one trusts, the other is not given from memory.
+            // The script that one configuration loaded is not reused for the other.
             let error = await #expect(throws: StreamError.self) {
                 try await strangers.resolvedChoices(for: url, scripts: store)
             }
             #expect(error?.domain == .http && error?.code == 308)
             #expect((error?.underlying as? StreamError)?.domain == .ssl)
         }
-        // As an HTTP stream does it.
+        // The same with an HTTP stream.
         let direct = try self.settings(nginx, "private", "return 'DIRECT';")
         settings.script = .url(nginx.url(.tls, "/private.pac"))
         settings.bypassesLoopback = direct.bypassesLoopback
@@ -105,7 +105,7 @@ import Testing
         #expect(refused.error?.code == 308)
     }
 
-    @Test("A script is loaded once, until it is forgotten or its time is over")
+    @Test("A script is loaded once, until it is removed or expires")
     func kept() async throws {
         let nginx = try SharedNginx.get()
         let settings = try settings(nginx, "kept", "return 'PROXY kept:1';")
@@ -123,7 +123,7 @@ import Testing
     }
 }
 
-/// Starts a peer off the threads that run tasks.
+/// Starts a peer on a thread that does not run tasks.
 private func startedElsewhere(_ peer: some Peer) async throws {
     try await onThread { Result { try peer.start() } }.get()
 }

@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("SK-114: what proxies refuse, in their own words") func socksRefusals() async throws {
+    @Test("SK-114: refusals of proxies, with their codes") func socksRefusals() async throws {
         let dead = try UnansweredPort.closed()
         func failure(_ sample: SOCKSCase, port: UInt16, change: (inout SOCKSProxy) -> Void = { _ in }) async throws
             -> StreamError?
@@ -115,7 +115,7 @@ import Testing
         #expect(
             try await failure(.microsocksPassword, port: dead) { ($0.user, $0.password) = (nil, nil) }?.socksFailure
                 == .noAcceptableMethod)
-        // It answers in the words of version 5 that nothing is acceptable.
+        // It answers with the reply of version 5 that no method is acceptable.
         let version = try await failure(.microsocks5, port: dead) { $0.version = .v4 }
         #expect(version?.socksFailure == SOCKSFailure(.version, 5))
     }
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("HM-094: a 407 is the answer, with its challenge; with credentials it goes through")
+    @Test("HM-094: a 407 is the response, with its challenge; with credentials the request succeeds")
     func authentication() async throws {
         let nginx = try SharedNginx.get()
         let port = UInt16(try Shared.asking.get().port)
@@ -171,7 +171,7 @@ import Testing
             #expect(refused.error == nil)
             #expect(refused.status == 407)
             #expect(refused.response?.fields[.proxyAuthenticate] == "Basic realm=\"peers\"")
-            // The tunnel's refusal has a body, which is not the origin's.
+            // The refusal of the tunnel has a body, which is not the origin's.
             #expect(refused.body.isEmpty == (listener == .tls))
             #expect(refused.stream[.httpProxyResponse]?.body?.isEmpty == (listener == .tls ? false : nil))
             let server = ProxyServer(.http, host: "127.0.0.1", port: port, user: "alice", password: "open sesame")
@@ -190,14 +190,14 @@ import Testing
         }
     }
 
-    @Test("what is for the proxy never reaches the origin", arguments: [false, true])
+    @Test("proxy credentials never reach the origin", arguments: [false, true])
     func secrets(_ isTunnel: Bool) async throws {
         let origin = try Origin { _ in .init(body: "ok") }
         defer { origin.stop() }
         let server = ProxyServer(
             .http, host: "127.0.0.1", port: UInt16(try Shared.asking.get().port), user: "alice", password: "open sesame"
         )
-        // Through another proxy behind it, the first one only sees a tunnel.
+        // With a second proxy behind it, the first one sees only a tunnel.
         let hops: [any StreamProxy] = isTunnel ? [try server.hop(), try SOCKSCase.dante5.proxy()] : [try server.hop()]
         let loaded = try await get(origin.url(), fields: [(.proxyAuthorization, "Basic YWxpY2U6b3BlbiBzZXNhbWU=")]) {
             try $0.set(.proxies, to: [ProxyRoute(hops: hops)])
@@ -209,7 +209,7 @@ import Testing
         #expect(origin.requests.map(\.target) == ["/", "/"])
     }
 
-    @Test("refusals of a tunnel: status, fields, body, and which step") func refusals() async throws {
+    @Test("refusals of a tunnel: status, fields, body, and the failed step") func refusals() async throws {
         let dead = try UnansweredPort.closed()
         for (url, status) in [("https://blocked.test/", 403), ("https://127.0.0.1:\(dead)/", 503)] {
             let loaded = try await get(url) { try $0.set(.proxies, to: [try http(Shared.squid), .direct]) }
@@ -223,12 +223,12 @@ import Testing
             let failed = loaded.stream.report.steps.filter { if case .failed = $0.outcome { true } else { false } }
             #expect(failed.contains { $0.kind == .proxy("HTTP", refusal.proxy) })
         }
-        // An http URL's refusal is an answer like others.
+        // For an http URL, the refusal is an ordinary response.
         let plain = try await get("http://blocked.test/") { try $0.set(.proxies, to: [try http(Shared.squid)]) }
         #expect(plain.status == 403 && !plain.body.isEmpty)
     }
 
-    @Test("HM-095: the next proxy when one cannot be reached; none when one has refused")
+    @Test("HM-095: the next proxy is used if one cannot be reached, but not if one refuses")
     func failOver() async throws {
         let nginx = try SharedNginx.get()
         let dead = ProxyRoute(HTTPProxy(host: "127.0.0.1", port: try UnansweredPort.closed()))
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test("HM-090: connections are kept, for the same proxies only") func pooling() async throws {
+    @Test("HM-090: connections are kept only for the same proxies") func pooling() async throws {
         let nginx = try SharedNginx.get()
         let pool = HTTPConnectionPool()
         defer { pool.drain() }
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    @Test("any stream goes through a tunnel, the target's first words included") func streams() async throws {
+    @Test("any stream can use a tunnel, including the target's first bytes") func streams() async throws {
         let greeter = Socat(.shell("echo hello; exec cat"))
         try greeter.start()
         defer { greeter.stop() }
@@ -291,16 +291,16 @@ import Testing
 }
 
 extension UnansweredPort {
-    /// A port where nobody listens now.
+    /// A port without a listener.
     static func closed() throws -> UInt16 { UInt16(try PortPool.take(1)[0]) }
 
-    /// The origin was never reached: nothing in a proxy's refusal may be taken for its word.
+    /// The origin was not reached: no part of the proxy's refusal may be attributed to it.
     @Test(arguments: Style.allCases)
-    func aRefusedTunnelIsTheProxysWord(_ style: Style) async throws {
+    func aRefusedTunnelIsAttributedToTheProxy(_ style: Style) async throws {
         let proxy = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.send(
-                "HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic realm=p\r\nSet-Cookie: session=proxy\r\n"
+                "HTTP/1.1 407 Login Required\r\nProxy-Authenticate: Basic realm=p\r\nSet-Cookie: session=proxy\r\n"
                     + "Strict-Transport-Security: max-age=1\r\nContent-Length: 2\r\n\r\nno")
         }
         let loaded = try await get("https://origin.example/", style) {

@@ -5,7 +5,7 @@ import Peers
 import StreamKit
 import Testing
 
-/// Redirects: off unless asked for, by the rules of RFC 9110 §15.4, and no secret leaves its origin (HM-084…HM-089).
+/// Redirects: off by default, by the rules of RFC 9110 §15.4, and no secret leaves its origin (HM-084…HM-089).
 @Suite(.serialized) struct RedirectTests {
     static func follow(_ stream: ReadStream) throws { try stream.set(.httpFollowsRedirects, to: true) }
 
@@ -108,7 +108,7 @@ import Testing
     // MARK: Secrets
 
     @Test(arguments: [302, 307])
-    func secretsStayAtHome(_ status: Int) async throws {
+    func secretsStayAtTheirOrigin(_ status: Int) async throws {
         let second = try Origin { _ in .init(body: "second") }
         let target = second.url("/there")
         let first = try Origin { request in
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aBodyStaysAtHome(_ isAllowed: Bool) async throws {
+    func aBodyStaysAtItsOrigin(_ isAllowed: Bool) async throws {
         let second = try Origin { _ in .init(body: "second") }
         let target = second.url("/there")
         let first = try Origin { _ in .init(307, fields: [.init("Location", target)]) }
@@ -185,8 +185,8 @@ import Testing
         #expect(origin.requests.map(\.target) == ["/0", "/1"])
     }
 
-    /// A body that can be made again is asked for again on a 307; one that cannot is an error, and a 303 needs none.
-    @Test func bodiesAreMadeAgain() async throws {
+    /// After a 307, a repeatable body is sent again, and a body that is not repeatable is an error; a 303 needs no body.
+    @Test func bodiesAreRepeated() async throws {
         let made = Signal()
         let origin = try chainOrigin([307])
         let body = HTTPBody.stream(length: 5) {
@@ -211,7 +211,7 @@ import Testing
         #expect(see.requests.map(\.method) == ["POST", "GET"])
     }
 
-    /// `/0` leads to `/1` with the first status, and so on; the last one answers 200.
+    /// A server where `/0` redirects to `/1` with the first status, and so on; the last URL responds with 200.
     private func chainOrigin(_ statuses: [Int]) throws -> Origin {
         try Origin { request in
             guard let step = Int(request.target.dropFirst()), statuses.indices.contains(step) else {

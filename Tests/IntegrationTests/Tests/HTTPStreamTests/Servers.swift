@@ -3,7 +3,7 @@ import Testing
 
 typealias Origin = Peers.HTTPOrigin
 
-/// nginx with everything, one for all tests.
+/// nginx with all its features, one server for all tests.
 enum SharedNginx {
     static let server = Result {
         let nginx = Nginx()
@@ -14,14 +14,14 @@ enum SharedNginx {
     static func get() throws -> Nginx { try server.get() }
 }
 
-/// How a scripted answer ends.
+/// The end of a scripted response.
 enum Ending: CaseIterable {
     case finish
     case reset
 }
 
 extension ScriptedServer {
-    /// A server that reads one request's head on each connection, answers these bytes, and ends the connection.
+    /// A server that reads the head of one request per connection, responds with these bytes, and ends the connection.
     convenience init(
         answering answer: String, inPiecesOf size: Int = .max, ending: Ending = .finish
     ) throws(PeerError) {
@@ -36,7 +36,7 @@ extension ScriptedServer {
     func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 }
 
-/// Bytes that are not all the same, so that a piece in the wrong place shows.
+/// Bytes in a pattern that reveals misplaced pieces.
 func patterned(_ count: Int) -> [UInt8] {
     let period = (0..<4093).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     return Array(repeatElement(period, count: count / 4093 + 1).joined().prefix(count))

@@ -1,6 +1,6 @@
 import Testing
 
-/// The ways of using a stream. What a server does to a stream must come out the same in each of them.
+/// The styles of using a stream. A load must have the same result in each of them.
 enum Style: String, CaseIterable, CustomTestStringConvertible {
     case blocking
     case polling
@@ -10,6 +10,6 @@ enum Style: String, CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// Another style for each number, where a test loads often enough to meet all of them.
+    /// The style for a number, for tests that load so often that all styles occur.
     static func number(_ number: Int) -> Style { allCases[number % allCases.count] }
 }

@@ -40,7 +40,7 @@ import Testing
         #expect(loaded.body.isEmpty)
     }
 
-    /// Without a configuration the machine's roots count, which do not know the tests' authority.
+    /// Without a configuration the machine's roots apply, which do not include the tests' authority.
     @Test func verifiedByDefault() async throws {
         let nginx = try SharedNginx.get()
         let loaded = try await get(nginx.url(.tls, "/hello"))
@@ -105,8 +105,8 @@ import Testing
         #expect(loaded.text.contains("Cipher"))
     }
 
-    /// An end without close_notify cuts a body that ends with the connection, and is an error; one with a length is
-    /// whole, whatever follows.
+    /// An end without close_notify is an error for a body that ends with the connection. A body with a length is complete in any
+    /// case.
     @Test(arguments: Style.allCases)
     func truncation(_ style: Style) async throws {
         for (fields, isWhole) in [("", false), ("Content-Length: 4\r\n", true)] {
@@ -119,7 +119,7 @@ import Testing
             try server.send(Array("HTTP/1.1 200 OK\r\n\(fields)\r\nbody".utf8))
             try stream.open()
             #expect(try await stream.read(upTo: 100) == Array("body".utf8))
-            // Killed: the kernel ends the connection, nobody says farewell.
+            // The server is killed: the kernel ends the connection without close_notify.
             kill(try #require(server.process.pid), SIGKILL)
             do throws(StreamError) {
                 let rest = try await stream.read(upTo: 100)

@@ -1,7 +1,7 @@
 import Peers
 import StreamKit
 
-/// TLS that trusts the tests' own authority and nobody else.
+/// TLS that trusts only the tests' own authority.
 func trustingPeers(_ change: (inout TLSConfiguration) throws -> Void = { _ in }) throws -> TLSConfiguration {
     var configuration = TLSConfiguration()
     configuration.trust = .only(file: try CertificateAuthority.shared().root)
@@ -10,7 +10,7 @@ func trustingPeers(_ change: (inout TLSConfiguration) throws -> Void = { _ in })
 }
 
 extension ReadStream {
-    /// Trusts the tests' own authority, if the URL is of https: for http, `tls` is refused unless redirects are followed.
+    /// Trusts the tests' own authority if the URL is an https URL: for http, `tls` is refused unless redirects are followed.
     func trustPeers() throws {
         if self[.urlDemandsTLS] == true { try set(.tls, to: try trustingPeers()) }
     }

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func whatIsAdded() async throws {
+    @Test func addedFields() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         _ = try await get(
             origin.url("/a?b=c", host: "localhost"),
@@ -55,7 +55,7 @@ import Testing
         #expect(origin.requests.last?.fields.map(\.name) == ["Host", "User-Agent", "Connection"])
     }
 
-    @Test("HM-061: the request is copied at creation: what is changed later is not sent")
+    @Test("HM-061: the request is copied at creation, so later changes are not sent")
     func copiedAtCreation() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         var request = try HTTPRequest(method: .put, url: try #require(URL(string: origin.url("/first"))))
@@ -70,7 +70,7 @@ import Testing
         #expect(sent.method == "PUT" && sent.target == "/first" && sent["X-Copy"] == ["first"] && sent.body == [1])
     }
 
-    @Test("HM-063: the length that the caller states is trusted, and a body that is shorter fails")
+    @Test("HM-063: the length stated by the caller is used, and a shorter body fails")
     func statedLength() async throws {
         let origin = try Origin { _ in .init(body: "x") }
         let source = ReadStream(bytes: Array("0123456789".utf8))
@@ -106,7 +106,7 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    /// 100 MiB from a file in both framings, and from a bound pair, to nginx; progress never goes back.
+    /// 100 MiB from a file in both framings, and from a bound pair, to nginx; the reported progress never decreases.
     @Test func large() async throws {
         let nginx = try SharedNginx.get()
         let count = 100 << 20
@@ -160,7 +160,7 @@ import Testing
 
     // MARK: Early answers
 
-    /// The server refuses in the middle of the body, and reads on or not: its answer is what the client sees.
+    /// The server refuses in the middle of the body, and continues to read or not: the client receives its response.
     @Test(arguments: Style.allCases)
     func refusedInTheMiddle(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
@@ -177,7 +177,7 @@ import Testing
             async let loading = get(server.url(), style, method: .put, body: body) { stream in
                 try stream.set(.httpKeepsConnection, to: true)
             }
-            // A source that pauses: the answer comes while nothing is there to send.
+            // A source that pauses: the response arrives while there is nothing to send.
             if isSlow { try await pair.output.writeAll(patterned(100_000)) }
             let loaded = try await loading
             #expect(loaded.error == nil)
@@ -188,7 +188,7 @@ import Testing
         try await server.finished(connections: 2)
     }
 
-    /// A server that answers while it reads, and does not go on reading unless its answer is read, and the other way.
+    /// A server that responds while it reads, and stops reading unless its response is read.
     @Test(arguments: Style.allCases)
     func echoesWhileItReads(_ style: Style) async throws {
         let bytes = patterned(3_000_000)
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func leaveIsGiven(_ style: Style) async throws {
+    func continueIsSent(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.send("HTTP/1.1 103 Early Hints\r\n\r\n")
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func leaveIsNotGiven(_ style: Style) async throws {
+    func continueIsNotSent(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
@@ -243,7 +243,7 @@ import Testing
     }
 
     @Test(arguments: Style.allCases)
-    func silenceIsLeave(_ style: Style) async throws {
+    func silenceCountsAsContinue(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
             try connection.expect("body")
@@ -254,7 +254,7 @@ import Testing
         #expect(loaded.status == 200)
     }
 
-    /// A 417 is answered by the same request without the expectation (RFC 9110 §10.1.1).
+    /// After a 417, the request is repeated without the expectation (RFC 9110 §10.1.1).
     @Test(arguments: Style.allCases)
     func expectationFailed(_ style: Style) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in

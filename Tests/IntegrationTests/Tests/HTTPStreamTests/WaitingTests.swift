@@ -4,11 +4,11 @@ import Peers
 import StreamKit
 import Testing
 
-/// Threads that wait in a load, and what others may do meanwhile.
+/// Threads that wait in a load, and the calls that are possible meanwhile.
 @Suite(.serialized) struct WaitingTests {
-    /// Who looks at a stream takes nothing from the thread that waits for it, and is not in its way.
+    /// Polling a stream takes no bytes from the thread that waits for it, and does not disturb it.
     @Test(arguments: [false, true])
-    func lookingBesideABlockedRead(_ isChunked: Bool) async throws {
+    func pollingDuringABlockedRead(_ isChunked: Bool) async throws {
         let body = patterned(3_000)
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()
@@ -27,8 +27,8 @@ import Testing
         #expect(await loaded.body == body)
     }
 
-    /// Properties are told while a thread waits.
-    @Test func askingBesideABlockedRead() async throws {
+    /// Properties can be read while a thread waits.
+    @Test func propertiesDuringABlockedRead() async throws {
         let go = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.readHead()

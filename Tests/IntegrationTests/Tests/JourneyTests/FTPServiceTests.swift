@@ -2,7 +2,7 @@ import Foundation
 import Peers
 import Testing
 
-/// From a service on the network to the bytes of its files, with nothing known but its type.
+/// From a service type to the bytes of the files of a service on the network.
 @Suite(.serialized) struct FTPServiceTests {
     /// The service is Avahi's and the server pyftpdlib, on another host.
     @Test func discoversListsAndFetches() async throws {
@@ -30,7 +30,7 @@ import Testing
         #expect(server.commands().filter { $0.hasPrefix("RETR") }.count == 2)
     }
 
-    /// The program stands beside this one.
+    /// The program is next to the test bundle.
     private func serviceStreams() throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return (tests as NSString).deletingLastPathComponent + "/service-streams"

@@ -11,7 +11,7 @@ import Testing
         return tls
     }
 
-    /// FTP with TLS on both connections, each of them in a tunnel of its own through an HTTP proxy.
+    /// FTP with TLS on both connections, each in a separate tunnel through an HTTP proxy.
     @Test func secureFTPBehindConnect() async throws {
         let squid = Squid()
         let vsftpd = Vsftpd(.explicit)
@@ -43,14 +43,14 @@ import Testing
         #expect(try await download.readAll(limit: 1 << 20) == bytes)
         #expect(download[.ftpDataTLSInformation]?.isVerified == true)
         pool.drain()
-        // A tunnel for the control connection, and one for the data of each transfer.
+        // One tunnel for the control connection, and one for the data of each transfer.
         let hasTunnels = await squid.logs { log in
             log.split(separator: "\n").count { $0.contains("CONNECT 127.0.0.1:") } >= 3
         }
         #expect(hasTunnels, "\(squid.log)")
     }
 
-    /// Streams that fail at one rung each, and what is said with nothing but the stream.
+    /// Streams that fail at one rung each, diagnosed with only the stream.
     @Test func streamsThatFailedAreDiagnosed() async throws {
         let nginx = Nginx(listeners: [.plain, .tls(.expired), .tls(.wrongHost)])
         try nginx.start()
@@ -83,7 +83,7 @@ import Testing
     }
 }
 
-/// A URL that a peer gave.
+/// Parses a URL of a peer.
 func url(_ text: String) throws -> URL {
     guard let url = URL(string: text) else { throw URLError(.badURL) }
     return url

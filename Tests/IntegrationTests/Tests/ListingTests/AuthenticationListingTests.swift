@@ -8,7 +8,7 @@ private typealias Listings4 = CFNetworkGuide.Chapter4
 
 /// Chapter 4: the flow chart by hand, against Apache with Digest; the stores in an encrypted file.
 struct AuthenticationListingTests {
-    /// Sends a request on a new stream; gives the stream after its end, and the body.
+    /// Sends a request on a new stream. Returns the stream after its end, and the body.
     private func send(_ request: HTTPRequest) async throws -> (ReadStream, String) {
         let stream = ReadStream(request: request)
         try stream.open()
@@ -33,7 +33,7 @@ struct AuthenticationListingTests {
             let authentication = try #require(Listings4.listing1(asked))
             #expect(Listings4.listing2(authentication) == .valid)
             var realms: [String?] = []
-            // The wrong password first.
+            // First, a wrong password.
             try await Listings4.listing3(&login, authentication, known: nil) { realm, _ in
                 realms.append(realm)
                 return ("alice", "wrong", nil)
@@ -42,7 +42,7 @@ struct AuthenticationListingTests {
             #expect(
                 try authentication.update(with: try #require(refused[.httpResponse]), to: login.request) == .refused)
             #expect(Listings4.listing2(authentication) == .askAgain)
-            // Thrown away, and begun anew with the new challenge.
+            // The object is discarded, and a new one made from the new challenge.
             login.known = []
             let fresh = try #require(Listings4.listing1(refused))
             try await Listings4.listing3(&login, fresh, known: nil) { realm, _ in
@@ -52,18 +52,18 @@ struct AuthenticationListingTests {
             #expect(try await send(login.request).1 == "treasure")
             #expect(realms == ["peers", "peers"])
 
-            // The next load of this server: found, not asked for.
+            // The next load from this server finds the credentials without a prompt.
             let next = try HTTPRequest(method: .get, url: url)
             let known = try #require(Listings4.listing5(login, next))
             #expect(known === fresh)
             let credentials = try #require(Listings4.listing6(login, known))
             login.request = next
             try await Listings4.listing3(&login, known, known: credentials) { _, _ in
-                Issue.record("nobody is to be asked")
+                Issue.record("the user was prompted")
                 return (nil, nil, nil)
             }
             #expect(try await send(login.request).1 == "treasure")
-            // Another server's request finds nothing.
+            // A request to another server finds no credentials.
             let other = try HTTPRequest(method: .get, url: try #require(URL(string: "http://127.0.0.1:1/digest/x")))
             #expect(Listings4.listing5(login, other) == nil)
         }
@@ -90,7 +90,7 @@ struct AuthenticationListingTests {
             try Listings4.listing10(store, authentication, user: "alice", password: "old")
             try Listings4.listing9(
                 store, try #require(try store.find(CredentialQuery(authentication.space))), password: "open sesame")
-            // As another program would, later.
+            // As another program would do later.
             let later = CredentialFile(path: folder.file("credentials"), key: key)
             let entry = try #require(try Listings4.listing7(later, authentication))
             let credentials = Listings4.listing8(entry)

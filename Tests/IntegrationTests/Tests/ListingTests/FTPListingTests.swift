@@ -11,7 +11,7 @@ private typealias Listings5 = CFNetworkGuide.Chapter5
 struct FTPListingTests {
     private static let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
-    /// Runs a pump of chapter 5 in the events of `stream`, until it says that it is done or throws.
+    /// Runs a pump of chapter 5 in the events of `stream` until it returns false or throws.
     private func pump<Stream: Scheduled>(
         _ stream: Stream, at wanted: StreamEvent, _ info: Listings5.Listing1,
         _ step: @escaping @Sendable (inout Listings5.Listing1, _ atEnd: Bool) throws -> Bool
@@ -95,8 +95,8 @@ struct FTPListingTests {
     }
 
     @Test func diagnosis1() async throws {
-        let nobody = try DeadEnd()
-        let stream = StreamPair(host: "127.0.0.1", port: nobody.port).input
+        let refused = try DeadEnd()
+        let stream = StreamPair(host: "127.0.0.1", port: refused.port).input
         let presenter = QuietPresenter()
         let told = Locked<StreamError?>(nil)
         let task = try await withCheckedThrowingContinuation {
@@ -120,7 +120,7 @@ struct FTPListingTests {
     }
 }
 
-/// Counts what it is told.
+/// Counts the calls.
 private final class QuietPresenter: DiagnosisPresenter {
     let finished = Locked(0)
 

@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// Every listing of the guides is there under its number, and is run.
+/// Every listing of the guides exists under its number and is run.
 ///
-/// Reads the sources: a listing is a function `listing7` or a type `Listing7` of its chapter, and is run if a test, the program
-/// `listing` or another listing of the chapter uses it.
+/// The test reads the sources: a listing is a function `listing7` or a type `Listing7` of its chapter, and is run if a test, the
+/// program `listing` or another listing of the chapter uses it.
 struct ListingIndexTests {
     /// The listings of one chapter are numbered from 1.
     struct Chapter: CustomTestStringConvertible {
         let guide: String
         let name: String
         let count: Int
-        /// What the tests call it.
+        /// The name of the chapter in test output.
         let aliases: [String]
 
         var testDescription: String { "\(guide) \(name)-1 … \(name)-\(count)" }
@@ -28,7 +28,7 @@ struct ListingIndexTests {
         Chapter(guide: "ServicesGuide", name: "4", count: 5, aliases: ["ServicesGuide.Chapter4"]),
         Chapter(guide: "ServicesGuide", name: "A", count: 6, aliases: ["ServicesGuide.AppendixA"]),
         Chapter(guide: "ServicesGuide", name: "B", count: 3, aliases: ["ServicesGuide.AppendixB"]),
-        // Appendix A is about CFNetServices, and has no other shape.
+        // Appendix A is about CFNetServices and has no Foundation form.
         Chapter(guide: "NetServiceGuide", name: "2", count: 1, aliases: ["NetServiceGuide.Chapter2"]),
         Chapter(guide: "NetServiceGuide", name: "3", count: 3, aliases: ["NetServiceGuide.Chapter3"]),
         Chapter(guide: "NetServiceGuide", name: "4", count: 5, aliases: ["NetServiceGuide.Chapter4"]),
@@ -38,7 +38,7 @@ struct ListingIndexTests {
     private static let package = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The Swift files of a folder whose names begin so, one after the other.
+    /// The texts of the Swift files of a folder whose names have this prefix, concatenated.
     private static func text(_ folder: String, _ prefix: String = "") throws -> String {
         let place = package.appendingPathComponent(folder)
         let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
@@ -64,7 +64,7 @@ struct ListingIndexTests {
         #expect(!listings.contains(further), "the guide has no \(chapter.name)-\(chapter.count + 1)")
     }
 
-    @Test func tutorialIsThere() throws {
+    @Test func tutorialExists() throws {
         #expect(try Self.text("Sources/Listings/PostTutorial").contains("public static func postRequest("))
         #expect(try Self.text("Tests/ListingTests", "HTTP").contains("PostTutorial.postRequest("))
     }

@@ -2,7 +2,7 @@ import Foundation
 import Peers
 import Testing
 
-/// The services guide's listings, on one of two hosts with a wire; on the other runs Avahi.
+/// The listings of the services guide, on one of two connected hosts; Avahi runs on the other.
 @Suite(.serialized) struct ServicesGuideTests {
     private let network: WiredNamespaces
 
@@ -10,7 +10,7 @@ import Testing
         network = try WiredNamespaces()
     }
 
-    /// A listing in a process of its own, on the right host.
+    /// Runs a listing in a separate process on the right host.
     private func listing(_ arguments: String...) throws -> LineProgram {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let program = LineProgram(
@@ -19,7 +19,7 @@ import Testing
         return program
     }
 
-    /// Avahi on the left host, with a music service whose name has dots, at a server that greets.
+    /// Runs Avahi on the left host, with a music service whose name has dots, and a server that sends a greeting.
     private func withAvahi(_ body: (Avahi, Socat) async throws -> Void) async throws {
         defer { network.remove() }
         let greeter = Socat(.shell("printf 'welcome'"), at: "10.77.5.1", in: network.left)
@@ -47,7 +47,7 @@ import Testing
             let connection = try listing("4-1", "No. 5 Jazz", "_music._tcp")
             defer { connection.stop() }
             #expect(await connection.says("welcome"), "\(connection.log)")
-            // The service lives: doubting it takes nothing away.
+            // The service still answers, so reconfirming it does not remove it.
             let doubt = try listing("4-5", "No. 5 Jazz", "_music._tcp")
             defer { doubt.stop() }
             #expect(await doubt.says("doubted"), "\(doubt.log)")

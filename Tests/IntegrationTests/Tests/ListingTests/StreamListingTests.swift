@@ -9,9 +9,9 @@ private typealias Listings2 = CFNetworkGuide.Chapter2
 
 /// Chapter 2: streams, on files and against socat and squid.
 struct StreamListingTests {
-    private let nobody: DeadEnd
+    private let deadEnd: DeadEnd
 
-    init() throws { nobody = try DeadEnd() }
+    init() throws { deadEnd = try DeadEnd() }
 
     @Test func filesFrom1To5() async throws {
         let folder = try TemporaryFolder()
@@ -33,7 +33,7 @@ struct StreamListingTests {
     }
 
     @Test func eventsFrom6To8() async throws {
-        // The second piece is sent once the first was handled: two events.
+        // The second piece is sent after the first was handled: two events.
         let handled = Signal()
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.send("one")
@@ -60,7 +60,7 @@ struct StreamListingTests {
             }
             try load(server.port)
             #expect(bytes.text == "onetwo")
-            try load(Int(nobody.port))
+            try load(Int(deadEnd.port))
             let told = ends.withLock { $0 }
             #expect(told.count == 2 && told.first == .some(nil))
             #expect(told.last??.isPOSIX(ECONNREFUSED) == true)
@@ -79,8 +79,8 @@ struct StreamListingTests {
             let bytes = Gathered()
             try Listings2.listing9(pair.input, handleBytes: { bytes.add($0) }, doSomethingElse: { sched_yield() })
             #expect(bytes.text == "Hello, world")
-            // Where the guide's loops go on for ever.
-            let refused = StreamPair(host: "127.0.0.1", port: nobody.port)
+            // In this case the guide's loops never end.
+            let refused = StreamPair(host: "127.0.0.1", port: deadEnd.port)
             try refused.open()
             #expect(throws: StreamError.self) {
                 try Listings2.listing9(refused.input, handleBytes: { _ in }, doSomethingElse: { sched_yield() })
@@ -99,8 +99,8 @@ struct StreamListingTests {
         let folder = try TemporaryFolder()
         let file = folder.file("proxies")
         let proxy = "http_proxy = http://127.0.0.1:\(squid.port)\nbypass_loopback = no\n"
-        // One whose port is closed, first.
-        try Data("http_proxy = http://127.0.0.1:\(nobody.port)\nbypass_loopback = no\n".utf8)
+        // The first proxy has a closed port.
+        try Data("http_proxy = http://127.0.0.1:\(deadEnd.port)\nbypass_loopback = no\n".utf8)
             .write(to: URL(fileURLWithPath: file))
         let url = try #require(URL(string: nginx.url(.plain, "/hello")))
         try await onThread {
@@ -116,7 +116,7 @@ struct StreamListingTests {
             let dead = try ReadStream(httpURL: url)
             try keeper.listing16(dead)
             #expect(throws: StreamError.self) {
-                try dead.open()  // or the read, whichever learns of it first
+                try dead.open()  // or the read, whichever fails first
                 _ = try dead.readAll(limit: 100)
             }
 
@@ -128,7 +128,7 @@ struct StreamListingTests {
             try alive.open()
             #expect(try alive.readAll(limit: 100) == Array("hello\n".utf8))
             keeper.listing17()
-            #expect(!RunLoop.current.run(mode: .default, before: .distantFuture))  // nothing is left in it
+            #expect(!RunLoop.current.run(mode: .default, before: .distantFuture))  // it has no sources left
         }
     }
 }

@@ -9,7 +9,7 @@ func onThread<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result)
     }
 }
 
-/// Bytes that a callback gathers.
+/// Bytes collected by a callback.
 final class Gathered: Sendable {
     private let bytes = Locked<[UInt8]>([])
 
@@ -20,7 +20,7 @@ final class Gathered: Sendable {
     var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// A folder that goes with its last reference.
+/// A folder that is removed with this object.
 final class TemporaryFolder: Sendable {
     private let path: String
 
@@ -54,7 +54,7 @@ final class Once<Value: Sendable>: Sendable {
     }
 }
 
-/// What both kinds of streams have for who is called back.
+/// The members for event clients that both kinds of streams share.
 protocol Scheduled: AnyObject, Sendable {
     var error: StreamError? { get }
     func listen(_ client: @escaping @Sendable (Self, StreamEvent) -> Void)

@@ -7,9 +7,9 @@ struct AuthenticationPeers {
     private let silent: UnansweredPort
     let apache: NegotiateApache
     let acceptor: NegotiateAcceptor
-    /// The hash of the certificate that the acceptor shows, as openssl computes it.
+    /// The hash of the acceptor's certificate, computed by openssl.
     let certificateHash: String
-    /// A ticket of alice.
+    /// A credential cache with a ticket of alice.
     let cache: String
 
     private static let shared = Task { try await AuthenticationPeers() }
@@ -32,7 +32,7 @@ struct AuthenticationPeers {
         certificateHash = String(hash.text.prefix(64))
     }
 
-    /// Runs `login`, with these things in its environment, and gives what it prints.
+    /// Runs `login` with this environment and returns its output.
     func login(_ url: String, _ options: [String: String] = [:], cache: String? = nil, skew: Bool = false) async throws
         -> String
     {
@@ -53,7 +53,7 @@ struct AuthenticationPeers {
             }
         command.environment = environment
         let result = try await command.run()
-        // What stands on standard error matters if the program did not end well: it must not, whatever the login did.
+        // Standard error matters if the program failed, which it must not, whatever the result of the login.
         let text = result.status == 0 ? result.text : "status \(result.status): \(result.text)\(result.errors)"
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }

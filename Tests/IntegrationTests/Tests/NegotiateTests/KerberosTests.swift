@@ -12,7 +12,7 @@ import Testing
         #expect(answer == "200 the secret of kerberos")
     }
 
-    /// Apache asks for a token with each request, unless it is told to authenticate the connection.
+    /// Apache requires a token with each request, unless it is configured to authenticate the connection.
     @Test(arguments: ["kerberos", "connection", "both"])
     func manyRequests(_ path: String) async throws {
         let peers = try await peers()
@@ -36,7 +36,7 @@ import Testing
         #expect(answer.hasPrefix(result))
     }
 
-    /// A server that proves nothing, and one that proves something else.
+    /// A server that sends no proof, and one that sends a wrong proof.
     @Test(arguments: [
         ("proofless", "off", "200 user="), ("proofless", "optional", "200 user="),
         ("proofless", "required", "error serverNotAuthentic"), ("forged", "off", "200 user="),
@@ -61,7 +61,7 @@ import Testing
         let url = peers.acceptor.url("/kerberos")
         let none = "FILE:/nonexistent/tickets"
         let bob = try await peers.realm.ticket(of: "bob")
-        // The cache named goes before that of the environment.
+        // The named cache takes precedence over that of the environment.
         #expect(try await peers.login(url, ["--cache": bob]).contains("user=bob@PEERS.TEST"))
         let keytab = try peers.realm.clientKeytab
         #expect(try await peers.login(url, ["--keytab": keytab], cache: none).contains("user=alice@PEERS.TEST"))
@@ -71,12 +71,12 @@ import Testing
         #expect(try await peers.login(url, password, cache: none).contains("user=bob@PEERS.TEST"))
         let realm = password.merging(["--domain": "PEERS.TEST"]) { $1 }
         #expect(try await peers.login(url, realm, cache: none).contains("user=bob@PEERS.TEST"))
-        // A ticket of one user is none of another.
+        // A ticket of one user is not used for another.
         #expect(try await peers.login(url, ["--principal": "bob@PEERS.TEST"]).hasPrefix("error ticketMissing"))
     }
 
     @Test(arguments: [
-        ("bob", "wrong", "error credentialRefused"), ("nobody", "x", "error credentialRefused"),
+        ("bob", "wrong", "error credentialRefused"), ("unknown", "x", "error credentialRefused"),
         ("locked", "open sesame", "error credentialRefused"), ("expired", "open sesame", "error credentialRefused"),
     ])
     func passwordsThatAreRefused(_ user: String, _ password: String, _ result: String) async throws {
@@ -96,7 +96,7 @@ import Testing
         #expect(try await peers.login(url, ["--keytab": "/nonexistent"]).hasPrefix("error ticketMissing"))
     }
 
-    /// The clock is what tells that a ticket is over; here it is told another time.
+    /// A ticket expires by the clock, which is set to another time here.
     @Test func expiredTicket() async throws {
         let peers = try await peers()
         let cache = try await peers.realm.ticket(of: "alice", seconds: 5)
@@ -120,11 +120,11 @@ import Testing
         #expect(try await peers.login(url, ["--service": "HTTP/localhost"]).hasPrefix("200"))
         #expect(try await peers.login(url, ["--service": "HTTP/localhost@PEERS.TEST"]).hasPrefix("200"))
         #expect(try await peers.login(url, ["--service": "HTTP/nosuch"]).hasPrefix("error serviceUnknown"))
-        // A ticket for another service: this one has not its key.
+        // A ticket for another service: this one does not have its key.
         #expect(try await peers.login(url, ["--service": "HTTP/other.peers.test"]).hasPrefix("error exchangeRefused"))
     }
 
-    /// `127.0.0.1` has a name in the system's hosts file. It is not asked: the service would be another one.
+    /// `127.0.0.1` has a name in the system's hosts file. That is not used, because it would name another service.
     @Test func namesAreNotCanonical() async throws {
         let peers = try await peers()
         let url = peers.acceptor.url("/kerberos").replacing("localhost", with: "127.0.0.1")
@@ -140,7 +140,8 @@ import Testing
         #expect(answer.hasPrefix("error kerberosUnreachable"))
     }
 
-    /// A centre that says nothing: the limit ends the wait, and the process ends well though its thread still waits.
+    /// A key distribution centre that never answers: the limit ends the wait, and the process ends normally although its thread still
+    /// waits.
     @Test func silentRealm() async throws {
         let peers = try await peers()
         let answer = try await peers.login(
@@ -152,7 +153,7 @@ import Testing
         #expect(answer.hasPrefix("error timedOut"))
     }
 
-    /// NTLM within Negotiate is for who asks for it, and then the list of mechanisms is signed by both.
+    /// NTLM within Negotiate is used only on request; both sides then sign the list of mechanisms.
     @Test func ntlmInside() async throws {
         let peers = try await peers()
         let account = ["--user": "alice", "--domain": "PEERS", "--password": "open sesame", "--schemes": "negotiate"]

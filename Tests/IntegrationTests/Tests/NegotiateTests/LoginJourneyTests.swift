@@ -1,10 +1,10 @@
 import Peers
 import Testing
 
-/// Logins across packages: chains of proxies, uploads, tickets that run out.
+/// Logins across packages: chains of proxies, uploads, expiring tickets.
 @Suite(.serialized) struct LoginJourneyTests {
-    /// SOCKS 5, then TLS to an HTTP proxy that wants a Kerberos ticket, then TLS to a server that wants Digest: each gets its
-    /// own, and all requests go through all of them.
+    /// SOCKS 5, then TLS to an HTTP proxy that requires Kerberos, then TLS to a server that requires Digest: each receives only its
+    /// own credentials, and all requests pass through all of them.
     @Test func threeHopsWithTwoLogins() async throws {
         let peers = try await AuthenticationPeers.get()
         let socks = Microsocks()
@@ -27,16 +27,16 @@ import Testing
         #expect(socks.log.contains("connected to"), "\(socks.log)")
         #expect(await squid.shows("CONNECT", "alice@PEERS.TEST"), "\(squid.log)")
 
-        // Without a ticket nobody gets as far as the server, whatever password there is.
+        // Without a ticket no request reaches the server, whatever the password is.
         let none = "FILE:/nonexistent/tickets"
         #expect(try await peers.login(url, options, cache: none).hasPrefix("error ticketMissing"))
-        // With one, the server's refusal is the answer.
+        // With a ticket, the server's refusal is the response.
         options["--password"] = "wrong"
         options["--times"] = "1"
         #expect(try await peers.login(url, options).hasPrefix("401"))
     }
 
-    /// The body crosses once, on the connection that was bound to its TLS channel and authenticated before.
+    /// The body is sent once, on the connection that was authenticated before with a channel binding.
     @Test(arguments: [10, 300_000])
     func boundUpload(_ count: Int) async throws {
         let peers = try await AuthenticationPeers.get()
@@ -48,16 +48,16 @@ import Testing
         let lines = try await peers.login(peers.acceptor.url("/ntlm-bound", tls: true), options).split(separator: "\n")
         #expect(lines.count == 2)
         #expect(lines.allSatisfy { $0.hasPrefix("200 user=PEERS\\alice") && $0.contains("bound=1") }, "\(lines)")
-        // The login has a connection of its own, where the first leg leaves the body out.
+        // The login has its own connection, where the first request omits the body.
         #expect(lines.first?.hasSuffix("requests=2 received=\(count)") == true, "\(lines)")
         #expect(lines.last?.hasSuffix("requests=3 received=\(2 * count)") == true, "\(lines)")
-        // Relayed to another server the same login is worth nothing.
+        // Relayed to another server, the same login is refused.
         options["--times"] = "1"
         #expect(try await peers.login(peers.acceptor.url("/ntlm-elsewhere", tls: true), options).hasPrefix("401"))
     }
 
-    /// A ticket of two seconds is over before the second request, for clocks that may differ by one; the third one finds a
-    /// new ticket. The program waits between them until a clock two seconds behind calls it over.
+    /// A ticket of two seconds expires before the second request, for clocks that may differ by one second; the third request finds a
+    /// new ticket. The program waits in between until the ticket has expired even for a clock that is two seconds slow.
     @Test func ticketThatRunsOut() async throws {
         let peers = try await AuthenticationPeers.get()
         let cache = try await peers.realm.ticket(of: "alice", seconds: 2)

@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// NTLM against gss-ntlmssp, behind Apache and in an acceptor that checks channel bindings. It takes NTLMv2 only.
+/// NTLM against gss-ntlmssp, behind Apache and in an acceptor that checks channel bindings. It accepts only NTLMv2.
 @Suite struct NTLMTests {
     private let account = ["--schemes": "ntlm", "--user": "alice", "--domain": "PEERS", "--password": "open sesame"]
 
@@ -15,7 +15,7 @@ import Testing
         #expect(answer == Array(repeating: "200 the secret of \(path)", count: 3).joined(separator: "\n"))
     }
 
-    /// The connection is authenticated: two legs and the first request, then one request each.
+    /// The connection is authenticated: two steps for the first load, then one request per load.
     @Test func connection() async throws {
         let peers = try await peers()
         let answer = try await peers.login(peers.acceptor.url("/ntlm"), account.merging(["--times": "3"]) { $1 })
@@ -58,7 +58,7 @@ import Testing
         #expect(try await peers.login(peers.acceptor.url("/ntlm"), options).hasPrefix("200"))
     }
 
-    /// The response is worth something to who tries passwords, the password is never there: nothing prints either.
+    /// Neither the password nor the response, which would allow guessing passwords, is ever printed.
     @Test func nothingSecretIsPrinted() async throws {
         let peers = try await peers()
         for path in ["/ntlm", "/nosuch", "/kerberos"] {

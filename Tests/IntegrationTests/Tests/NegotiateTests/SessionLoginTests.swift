@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// Kerberos and NTLM by sessions: to proxies, to servers behind them, bound to TLS without being told to.
+/// Kerberos and NTLM with sessions: to proxies, to servers behind them, with channel binding by default.
 @Suite(.serialized) struct SessionLoginTests {
     private static let none = "FILE:/nonexistent/tickets"
     private let account = ["--session": "yes", "--user": "alice", "--domain": "PEERS", "--password": "open sesame"]
@@ -29,14 +29,14 @@ import Testing
         ]
         let plain = try await peers.login(peers.apache.url("/kerberos/secret"), options)
         #expect(plain == Array(repeating: "200 the secret of kerberos", count: 3).joined(separator: "\n"))
-        // The binding is that of the server's TLS within the tunnel.
+        // The binding is that of the TLS connection to the server, within the tunnel.
         let lines = try await peers.login(peers.acceptor.url("/kerberos-bound", tls: true), options)
             .split(separator: "\n")
         #expect(lines.count == 3)
         #expect(lines.allSatisfy { $0.hasPrefix("200 user=alice@PEERS.TEST bound=1") })
     }
 
-    @Test("without a ticket the next scheme is taken, or the 407 is the answer", arguments: [false, true])
+    @Test("without a ticket the next scheme is used, or the 407 is the response", arguments: [false, true])
     func noTicket(_ isTunnel: Bool) async throws {
         let peers = try await peers()
         let port = "\(try await Self.squid.value.port)"
@@ -65,7 +65,7 @@ import Testing
         #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("200") && $0.contains("bound=1") })
     }
 
-    @Test("HA-050: a proxy's connection is logged in once, whatever servers the requests are for")
+    @Test("HA-050: a connection to a proxy is authenticated once, whatever servers the requests are for")
     func onceForAllServers() async throws {
         let peers = try await peers()
         let servers = [Nginx(), Nginx()]
@@ -79,7 +79,7 @@ import Testing
         ]) { $1 }
         let answers = try await peers.login(servers[0].url(.plain, "/hello"), options)
         #expect(answers == Array(repeating: "200 hello", count: 6).joined(separator: "\n"))
-        // The question and NTLM's second message.
+        // The challenge and NTLM's second message.
         let after = winbind.log.split(separator: "\n").count { $0.contains("/407 ") }
         #expect(after - before == 2, "\(winbind.log)")
     }

@@ -2,13 +2,13 @@ import Foundation
 import Peers
 import Testing
 
-/// What a monitor tells of real changes, in a network of its own.
+/// The notifications of a monitor about real changes, in a separate network namespace.
 @Suite struct NetworkChangeTests {
-    /// SwiftPM puts executables beside the bundle of tests.
+    /// SwiftPM puts executables next to the test bundle.
     private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("watch-network").path
 
-    /// A command, and what it makes the monitor tell.
+    /// A command, and the change that the monitor must report.
     private struct Step {
         let command: String
         let told: String
@@ -20,7 +20,7 @@ import Testing
     }
 
     private func watch(_ address: String, from start: String, _ steps: Step...) async throws {
-        // No IPv6 address yet: the kernel would still be telling of it when the monitor begins.
+        // No IPv6 address yet: the kernel would still report it when the monitor begins.
         let namespace = try NetworkNamespace(addresses: ["192.0.2.1/24"])
         defer { namespace.remove() }
         let arguments = [Self.tool, address] + steps.map(\.command)
@@ -28,7 +28,7 @@ import Testing
         #expect(result.text.split(separator: "\n").map(String.init) == [start] + steps.map(\.told), "\(result)")
     }
 
-    /// A command that returns when the kernel has noticed: it looks at the cable in the background.
+    /// A command that returns when the kernel has noticed the change, which it does in the background.
     private func link(_ end: String, _ state: String, until noticed: String) -> String {
         "ip link set \(end) \(state); until ip link show outside | grep -q '\(noticed)'; do :; done"
     }
@@ -40,14 +40,14 @@ import Testing
             Step(link("outside", "up", until: "state UP"), "links+routes: reachable, direct"))
     }
 
-    @Test func aCableIsPulledOutAndPutBack() async throws {
+    @Test func aCableIsUnpluggedAndReplugged() async throws {
         try await watch(
             "192.0.2.9", from: "reachable, direct",
             Step(link("far", "down", until: "state LOWERLAYERDOWN"), "links+routes: unreachable"),
             Step(link("far", "up", until: "state UP"), "links+routes: reachable, direct"))
     }
 
-    @Test func anInterfaceIsTakenAway() async throws {
+    @Test func anInterfaceIsRemoved() async throws {
         try await watch(
             "192.0.2.9", from: "reachable, direct",
             Step("ip link delete outside", "links+addresses+routes: unreachable"))
@@ -84,7 +84,7 @@ import Testing
             Step("ip route delete default via 2001:db8::fe", "routes: unreachable"))
     }
 
-    @Test func aRouteThatRefusesLeadsNowhere() async throws {
+    @Test func anUnreachableRouteIsReported() async throws {
         try await watch(
             "192.0.2.9", from: "reachable, direct",
             Step("ip route add unreachable 192.0.2.9/32", "routes: unreachable"),

@@ -2,16 +2,16 @@ import Foundation
 import Peers
 import Testing
 
-/// What becomes of a stream whose own address goes, in a network of its own.
+/// A stream whose local address is removed, in a separate network namespace.
 @Suite struct StrandedStreamTests {
-    /// SwiftPM puts executables beside the bundle of tests.
+    /// SwiftPM puts executables next to the test bundle.
     private static let tool = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("stream-probe").path
 
     @Test(
         "SK-062: the stream that wants to know fails, another one stays",
         arguments: ["192.0.2.7/32", "2001:db8::7/128"])
-    func addressGoes(_ network: String) async throws {
+    func addressIsRemoved(_ network: String) async throws {
         let namespace = try NetworkNamespace(addresses: ["198.51.100.1/24"])
         defer { namespace.remove() }
         let address = try #require(network.split(separator: "/").first)

@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// Our engine and Avahi: on two hosts, and side by side on one.
+/// Our engine and Avahi, on two hosts and on the same host.
 @Suite(.serialized) struct AvahiTests {
     private let network: WiredNamespaces
 
@@ -29,7 +29,7 @@ import Testing
         let resolver = try Probes.start("resolve", "Printer", "_ipp._tcp", "120", in: network.right)
         defer { resolver.stop() }
         #expect(await resolver.shows("avahi-host.local. 631 ", "10.77.5.1:631"), "\(resolver.log)")
-        // Avahi goes, and says so.
+        // Avahi exits with goodbye packets.
         avahi.stop()
         #expect(await browser.says("- Printer"), "\(browser.log)")
     }
@@ -44,7 +44,7 @@ import Testing
         let lines = try await avahi.browse("_http._tcp")
         #expect(lines.contains { $0.contains(";10.77.5.2;8080;\"k=v\"") && $0.contains("B\\195\\188ro") }, "\(lines)")
         publisher.stop()
-        // A goodbye leaves a second (RFC 6762 §10.1).
+        // After a goodbye, a record remains for a second (RFC 6762 §10.1).
         let end = ContinuousClock.now + .seconds(30)
         var left = lines
         while !left.isEmpty, ContinuousClock.now < end { left = try await avahi.browse("_http._tcp") }
@@ -64,7 +64,7 @@ import Testing
         defer { network.remove() }
         let avahi = try avahi()
         defer { avahi.stop() }
-        // All on the host of the daemon, at one port.
+        // All on the daemon's host, on one port.
         let publisher = try Probes.start("publish", "Beside", "_http._tcp", "8080", "120", in: network.left)
         defer { publisher.stop() }
         #expect(await publisher.says("published Beside"))
@@ -75,7 +75,7 @@ import Testing
         defer { far.stop() }
         #expect(await far.says("+ Beside"))
         #expect(try await avahi.browse("_http._tcp").contains { $0.contains(";Beside;") })
-        // Neither took the other for a stranger with its name.
+        // Neither mistook the other for a host with a conflicting name.
         #expect(try await avahi.address(of: "avahi-host.local") == "10.77.5.1")
         #expect(!avahi.log.contains("conflict"), "\(avahi.log)")
     }

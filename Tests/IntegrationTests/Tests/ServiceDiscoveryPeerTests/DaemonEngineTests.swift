@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// What concerns the daemon only, and how the engine that is taken by default chooses.
+/// The engine for the daemon, and the choice of the default engine.
 @Suite(.serialized) struct DaemonEngineTests {
     private let network: WiredNamespaces
 
@@ -17,10 +17,10 @@ import Testing
             in: network.left)
         try browser.start()
         defer { browser.stop() }
-        // And nothing else: Avahi's library prints warnings unless it is kept from it.
+        // No other output: Avahi's library prints warnings unless they are suppressed.
         #expect(await browser.says("error: the discovery daemon is not running"))
         #expect(browser.log == "error: the discovery daemon is not running\n")
-        // As in a container: the default engine does without.
+        // As in a container: the default engine works without the daemon.
         let publisher = try host.startByDefault("publish", "Web", "_http._tcp", "80", "120")
         defer { publisher.stop() }
         #expect(await publisher.says("published Web"), "\(publisher.log)")
@@ -37,7 +37,7 @@ import Testing
         let publisher = try left.startByDefault("publish", "Web", "_http._tcp", "80", "120")
         defer { publisher.stop() }
         #expect(await publisher.says("published Web"), "\(publisher.log)")
-        // The daemon's name of the host, not ours.
+        // The daemon's host name, not ours.
         let resolver = try right.start("resolve", "Web", "_http._tcp", "120")
         defer { resolver.stop() }
         #expect(await resolver.shows("avahi-host.local. 80 ", "10.77.5.1:80"), "\(resolver.log)")
@@ -47,7 +47,8 @@ import Testing
         #expect(publisher.log + finder.log == "published Web\n+ Web\n")
     }
 
-    /// SD-058: Avahi's library cannot be told to doubt anything. The default engine asks itself, and tells the daemon.
+    /// SD-058: Avahi's library cannot reconfirm records. The default engine queries the network itself, and so makes the daemon drop
+    /// them.
     @Test func hasTheDaemonForgetAHostThatDied() async throws {
         defer { network.remove() }
         let left = try DiscoveryHost(.embedded, called: "", in: network.left)
@@ -61,7 +62,7 @@ import Testing
         publishers[0].kill()
         let doubters = try ["Dead", "Alive"].map { try right.startByDefault("doubt", $0, "_http._tcp", "120") }
         defer { for doubter in doubters { doubter.stop() } }
-        // Without doubt it would stay for 75 minutes.
+        // Without reconfirmation it would remain for 75 minutes.
         #expect(await browser.says("- Dead"), "\(browser.log)")
         #expect(!browser.log.contains("- Alive"))
         let other = try right.start("doubt", "Alive", "_http._tcp", "120")

@@ -2,14 +2,14 @@ import NetKit
 import Peers
 import Testing
 
-/// Streams to services of which not every address is of use (SD-052).
+/// Streams to services with addresses that cannot be reached (SD-052).
 @Suite(.timeLimit(.minutes(1))) struct DeadAddressTests {
     private static let name = "Web._http._tcp.peers.test"
 
     // RFC 1035 §3.2.2, RFC 3596 §2.1, RFC 2782.
     private static let (a, aaaa, srv) = (1, 28, 33)
 
-    private static func place(_ port: Int) -> Peers.DNSRecord {
+    private static func serviceRecord(_ port: Int) -> Peers.DNSRecord {
         .srv(name, priority: 0, weight: 0, port: port, "h.peers.test")
     }
 
@@ -29,14 +29,14 @@ import Testing
         return heard == text
     }
 
-    /// Nobody listens at the first ones.
+    /// The first addresses have no listener.
     @Test func goesOnToTheNextAddress() async throws {
         let echo = Socat(.echo)
         try echo.start()
         defer { echo.stop() }
         let server = Unbound(
             records: [
-                Self.place(echo.port), .aaaa("h.peers.test", "::1"), .a("h.peers.test", "127.0.0.2"),
+                Self.serviceRecord(echo.port), .aaaa("h.peers.test", "::1"), .a("h.peers.test", "127.0.0.2"),
                 .a("h.peers.test", "127.0.0.3"), .a("h.peers.test", "127.0.0.1"),
             ])
         try server.start()
@@ -49,7 +49,7 @@ import Testing
         pair.close()
     }
 
-    /// The answer about IPv4 comes long after the one about IPv6, where nobody listens.
+    /// The answer for IPv4 comes long after that for IPv6, whose address has no listener.
     @Test func waitsForTheOtherFamilyIfTheFirstIsDead() async throws {
         let echo = Socat(.echo)
         try echo.start()
@@ -58,7 +58,7 @@ import Testing
         let port = echo.port
         let server = try ScriptedNameServer { query in
             switch query.type {
-            case Self.srv: [.answer([Self.place(port)])]
+            case Self.srv: [.answer([Self.serviceRecord(port)])]
             case Self.aaaa: [.answer([.aaaa("h.peers.test", "::1")])]
             case Self.a: [.wait(isTried), .answer([.a("h.peers.test", "127.0.0.1")])]
             default: [.answer([])]
@@ -81,7 +81,7 @@ import Testing
         pair.close()
     }
 
-    /// The name server has nothing to say about IPv6, and is not waited for.
+    /// The name server never answers for IPv6, and the stream does not wait for that.
     @Test func doesNotWaitForTheOtherFamilyIfTheFirstAnswers() async throws {
         let echo = Socat(.echo)
         try echo.start()
@@ -91,7 +91,7 @@ import Testing
         let port = echo.port
         let server = try ScriptedNameServer { query in
             switch query.type {
-            case Self.srv: [.answer([Self.place(port)])]
+            case Self.srv: [.answer([Self.serviceRecord(port)])]
             case Self.aaaa: [.wait(isOver)]
             case Self.a: [.answer([.a("h.peers.test", "127.0.0.1")])]
             default: [.answer([])]

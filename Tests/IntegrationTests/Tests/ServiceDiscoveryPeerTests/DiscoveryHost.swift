@@ -1,9 +1,9 @@
 import Peers
 import Testing
 
-/// One host of a test, on which one of our engines runs, in processes of its own: beside a daemon, or alone.
+/// A host of a test that runs one of our engines in separate processes, with or without a daemon.
 struct DiscoveryHost {
-    /// Who does the work there.
+    /// The engine that the host uses.
     enum Engine: String, CaseIterable, CustomTestStringConvertible {
         case embedded
         case daemon
@@ -11,7 +11,7 @@ struct DiscoveryHost {
         var testDescription: String { rawValue }
     }
 
-    /// What two hosts have.
+    /// The engines of two hosts.
     struct Pair: CustomTestStringConvertible, Sendable {
         let left: Engine
         let right: Engine
@@ -28,7 +28,7 @@ struct DiscoveryHost {
     private let namespace: NetworkNamespace
     private let environment: [String]
 
-    /// - Parameter name: what Avahi calls the host.
+    /// - Parameter name: the host name for Avahi.
     init(_ engine: Engine, called name: String, in namespace: NetworkNamespace) throws {
         self.engine = engine
         self.namespace = namespace
@@ -42,17 +42,17 @@ struct DiscoveryHost {
         environment = ["DBUS_SYSTEM_BUS_ADDRESS=\(try avahi.busAddress)"]
     }
 
-    /// Has an operation run there.
+    /// Starts an operation on the host.
     func start(_ arguments: String...) throws -> LineProgram {
         try run((engine == .daemon ? ["--daemon"] : []) + arguments)
     }
 
-    /// The same with the engine that is taken by default.
+    /// The same with the default engine.
     func startByDefault(_ arguments: String...) throws -> LineProgram {
         try run(["--auto"] + arguments)
     }
 
-    /// Has streams to services run there.
+    /// Starts streams to services on the host.
     func startStreams(_ arguments: String...) throws -> LineProgram {
         try run((engine == .embedded ? ["--embedded"] : []) + arguments, Probes.path(of: "service-streams"))
     }

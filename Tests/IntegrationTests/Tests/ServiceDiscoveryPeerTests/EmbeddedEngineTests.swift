@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// Our engine against itself, on two hosts with a wire between them.
+/// Our engine with itself, on two connected hosts.
 @Suite(.serialized) struct EmbeddedEngineTests {
     private let network: WiredNamespaces
 
@@ -19,7 +19,7 @@ import Testing
         #expect(await browser.says("+ Web"))
         #expect(!browser.log.contains("- Web"))
         publisher.kill()
-        // Without doubt it would stay for 75 minutes.
+        // Without reconfirmation it would remain for 75 minutes.
         #expect(await browser.says("- Web"), "\(browser.log)")
     }
 
@@ -34,7 +34,7 @@ import Testing
         defer { resolver.stop() }
         try network.addAddress("10.77.5.99/24", to: network.left)
         #expect(await resolver.shows("10.77.5.99:80"), "\(resolver.log)")
-        // What was known through a link goes with it, and comes back.
+        // Services found through a link disappear with it, and return.
         try network.setLink(of: network.right, up: false)
         #expect(await browser.says("- Web"))
         try network.setLink(of: network.right, up: true)

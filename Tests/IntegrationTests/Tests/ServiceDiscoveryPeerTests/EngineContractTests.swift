@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// What holds whichever engine publishes, and whichever looks for it on another host.
+/// The behaviour of every combination of publishing and browsing engines on two hosts.
 @Suite(.serialized) struct EngineContractTests {
     private let network: WiredNamespaces
 
@@ -43,7 +43,7 @@ import Testing
         defer { resolver.stop() }
         let isThere = await resolver.shows(" 8080 ", "10.77.5.1:8080", "[fe80::", "%eth0]:8080", " | path=/ a=")
         #expect(isThere, "\(resolver.log)")
-        // Each service once, however many interfaces and families there are.
+        // Each service once, whatever the number of interfaces and families.
         #expect(browser.log == "+ Büro. 2\n")
         publisher.stop()
         #expect(await browser.says("- Büro. 2"), "\(browser.log)")
@@ -71,10 +71,10 @@ import Testing
         #expect(await first.says("published Web"), "\(first.log)")
         let second = try right.start("publish", "Web", "_http._tcp", "81", "120")
         defer { second.stop() }
-        // Avahi has a form of its own.
+        // Avahi uses a different form.
         let name = right.engine == .daemon ? "Web #2" : "Web (2)"
         #expect(await second.says("published \(name)"), "\(second.log)")
-        // The same host has the name already.
+        // The same host already has the name.
         let third = try left.start("publish", "Web", "_http._tcp", "82", "120")
         defer { third.stop() }
         #expect(await third.shows("published Web ("), "\(third.log)")
@@ -102,7 +102,7 @@ import Testing
                 "error: the discovery engine does not support this for Web: Avahi's library always renames after a conflict"
             }
         #expect(await second.says(sentence), "\(second.log)")
-        // The default engine does it, daemon or not.
+        // The default engine does, with and without a daemon.
         let third = try right.startByDefault("publish", "Web", "_http._tcp", "81", "120", "--no-rename")
         defer { third.stop() }
         let collision = "error: the name is taken by another service: Web._http._tcp.local."

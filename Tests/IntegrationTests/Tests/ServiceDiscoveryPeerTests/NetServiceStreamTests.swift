@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// Streams to services, and services that are connected to, on two hosts.
+/// Streams to services, and services that accept connections, on two hosts.
 @Suite(.serialized) struct NetServiceStreamTests {
     private let network: WiredNamespaces
 
@@ -28,7 +28,7 @@ import Testing
         defer { stream.stop() }
         #expect(await stream.shows("heard there from ", ".local true"), "\(stream.log)")
         if engine == .daemon {
-            // A daemon notices that a program has ended.
+            // A daemon notices the end of a program.
             server.kill()
             #expect(await finder.says("- Echo. 1 of 1"), "\(finder.log)")
         }
@@ -38,7 +38,7 @@ import Testing
         defer { network.remove() }
         let left = try DiscoveryHost(.embedded, called: "", in: network.left)
         let right = try DiscoveryHost(.embedded, called: "", in: network.right)
-        // Nothing listens there.
+        // The port has no listener.
         let publisher = try left.start("publish", "Web", "_http._tcp", "9", "120")
         defer { publisher.stop() }
         let caller = try right.startStreams("insist", "Web", "_http._tcp")
@@ -46,7 +46,7 @@ import Testing
         #expect(await caller.says("+ Web"), "\(caller.log)")
         #expect(await caller.shows("failed: ", "refused"), "\(caller.log)")
         publisher.kill()
-        // Without doubt it would stay for 75 minutes.
+        // Without reconfirmation it would remain for 75 minutes.
         #expect(await caller.says("- Web"), "\(caller.log)")
     }
 }

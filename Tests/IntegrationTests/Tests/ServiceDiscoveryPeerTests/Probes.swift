@@ -1,11 +1,11 @@
 import Foundation
 import Peers
 
-/// Our own engine, in a process of its own, inside of a network namespace.
+/// Our own engine in a separate process, inside a network namespace.
 enum Probes {
     static let path = path(of: "discovery-probe")
 
-    /// A program of ours, which lies beside the tests.
+    /// The path of one of our programs, next to the test bundle.
     static func path(of program: String) -> String {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return (tests as NSString).deletingLastPathComponent + "/" + program

@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// Streams to a service that is known by name alone, and that Avahi publishes on another host.
+/// Streams to a service, given only by its name, that Avahi publishes on another host.
 @Suite(.serialized) struct ServiceStreamTests {
     private static let probe = Probes.path(of: "stream-probe")
 
@@ -25,12 +25,12 @@ import Testing
         #expect(await client.shows("connect ", ":7007", "connected"), "\(client.log)")
     }
 
-    @Test("SK-012: a service that nobody has is looked for until the limit")
-    func nobody() async throws {
+    @Test("SK-012: the search for a service that does not exist ends at the limit")
+    func missing() async throws {
         let network = try WiredNamespaces()
         defer { network.remove() }
-        let client = try Probes.start("service", "Nobody", "_greet._tcp", "1", program: Self.probe, in: network.right)
+        let client = try Probes.start("service", "Missing", "_greet._tcp", "1", program: Self.probe, in: network.right)
         defer { client.stop() }
-        #expect(await client.shows("error: ", "Opening timed out", "Nobody"), "\(client.log)")
+        #expect(await client.shows("error: ", "Opening timed out", "Missing"), "\(client.log)")
     }
 }

@@ -1,7 +1,7 @@
 import Peers
 import Testing
 
-/// Hosts with a wire between them that loses a quarter of the packets, doubles a quarter, and delivers a quarter late.
+/// Hosts whose link loses a quarter of the packets, duplicates a quarter, and delivers a quarter late.
 @Suite(.serialized) struct UnreliableWireTests {
     private let network: WiredNamespaces
 
@@ -27,7 +27,7 @@ import Testing
         }
         defer { for publisher in publishers { publisher.stop() } }
         for (number, publisher) in zip(1..., publishers) {
-            // Nothing that came twice or late was taken for a rival.
+            // No duplicate or late packet was mistaken for a conflict.
             #expect(await publisher.says("published Web \(number)"), "\(publisher.log)")
         }
         for number in 1...4 { #expect(await browser.says("+ Web \(number)"), "\(browser.log)") }
@@ -36,7 +36,7 @@ import Testing
         #expect(await resolver.shows(" 80 ", "10.77.5.1:80", "[fe80::", "%eth0]:80"), "\(resolver.log)")
         let monitor = try right.start("monitor", "Web 2", "_http._tcp", "120")
         defer { monitor.stop() }
-        // Avahi may hold on to a record that came late, after the one that replaces it.
+        // Avahi may keep a late record, which arrived after its replacement.
         let record = right.engine == .embedded ? "n=2 then=new" : "n=2"
         #expect(await monitor.shows(record), "\(monitor.log)")
         for fault in ["lost", "doubled", "late"] { #expect(network.faults.contains(fault)) }
@@ -50,7 +50,7 @@ import Testing
         #expect(await first.says("published Web"), "\(first.log)")
         let second = try right.start("publish", "Web", "_http._tcp", "81", "120")
         defer { second.stop() }
-        // Whoever had to yield.
+        // The host that had to yield.
         let browser = try left.start("browse", "_http._tcp", "120")
         defer { browser.stop() }
         #expect(await browser.says("+ Web (2)"), "\(first.log) \(second.log)")

@@ -2,7 +2,7 @@ import NetKit
 import Peers
 import Testing
 
-/// Services in domains of the DNS, which real name servers and scripted ones know (SD-114).
+/// Services in DNS domains, on real and scripted name servers (SD-114).
 @Suite(.timeLimit(.minutes(2))) struct WideAreaTests {
     private static let printer = "Office\\032Printer\\.\\0322._ipp._tcp.branch.peers.test"
 
@@ -33,7 +33,7 @@ import Testing
         try ServiceInstance(name: name, type: ServiceType(type), domain: ServiceDomain(domain))
     }
 
-    /// The values that are known by the time that there is nothing more at hand.
+    /// The values known once there are no further changes at the moment.
     private func first<Thing>(_ feed: DiscoveryFeed<DiscoveryChange<Thing>>, _ count: Int) async throws -> Set<Thing> {
         var found: Set<Thing> = []
         while found.count < count, let change = try await feed.next() { found.insert(change.value) }
@@ -55,14 +55,14 @@ import Testing
         let color = try ServiceType("_ipp._tcp,_color")
         let some = try await first(ServiceBrowser(color, domain: branch, engine: engine).start(), 1)
         #expect(some == [printer])
-        // The better of two places, through an alias.
+        // The better of two SRV records, through an alias.
         let places = try ServiceResolver(printer, engine: engine).start()
         var place = try #require(try await places.next())
         while !place.isComplete || place.port != 631 { place = try #require(try await places.next()) }
         #expect(place.hostName == "alias.peers.test.")
         #expect(Set(place.addresses.map(\.description)) == ["192.0.2.9:631", "[2001:db8::9]:631"])
         #expect(place.record.string("note") == "2nd floor" && place.record.contains("color"))
-        // Both families, though they come one after the other.
+        // Both families, although their answers come one after the other.
         #expect(try await ServiceResolver(printer, engine: engine).resolve(until: nil).addresses.count == 2)
         do throws(ServiceDiscoveryError) {
             let absent = try! instance("Absent", "_ipp._tcp", "branch.peers.test")
@@ -73,7 +73,7 @@ import Testing
         }
         let record = try #require(try await ServiceMonitor(printer, engine: engine).start().next())
         #expect(record == place.record)
-        // SD-045, SD-046: which domains there are.
+        // SD-045, SD-046: the domains.
         let top = try ServiceDomain("peers.test")
         let domains = try await first(ServiceDomainBrowser(.browsing, listedIn: top, engine: engine).start(), 1)
         #expect(domains == [branch])
@@ -82,7 +82,7 @@ import Testing
         #expect(registration == [try ServiceDomain("dyn.peers.test")])
     }
 
-    /// SD-008, SD-032, SD-037, SD-045: no domain stands for the default ones, of which a name server lists some.
+    /// SD-008, SD-032, SD-037, SD-045: without a domain, the default domains are used, some of which a name server lists.
     @Test func looksInTheDefaultDomains() async throws {
         let host = try NetworkNamespace(files: ["/etc/resolv.conf": "nameserver 127.0.0.1\nsearch peers.test\n"])
         defer { host.remove() }
@@ -94,7 +94,7 @@ import Testing
         let browser = try Probes.start("browse", "_ipp._tcp", "120", in: host)
         defer { browser.stop() }
         #expect(await browser.says("+ Office Printer. 2"), "\(browser.log)")
-        // Once in local, and once in the branch.
+        // Once in local, and once in the branch domain.
         #expect(await browser.says("+ Lab", times: 2), "\(browser.log)")
         let domains = try Probes.start("domains", "browsing", "120", in: host)
         defer { domains.stop() }
@@ -106,7 +106,7 @@ import Testing
         #expect(registration.log.hasPrefix("+ local.\n"))
     }
 
-    /// SD-058: what is doubted is asked for at once.
+    /// SD-058: reconfirming queries at once.
     @Test func doubts() async throws {
         let record = Peers.DNSRecord("_http._tcp.peers.test", timeToLive: 3600, .ptr("Web._http._tcp.peers.test"))
         let isGone = Locked(false)
@@ -120,7 +120,7 @@ import Testing
         #expect(try await feed.next()?.kind == .removed)
     }
 
-    /// A name server that refuses is told of, and so is one that does not answer.
+    /// A name server that refuses is reported, and so is one that does not answer.
     @Test(arguments: [2, 4, 5]) func saysWhyItCannotAsk(_ code: Int) async throws {
         let server = try ScriptedNameServer { _ in [.failure(code)] }
         let web = try instance("Web", "_http._tcp", "peers.test")

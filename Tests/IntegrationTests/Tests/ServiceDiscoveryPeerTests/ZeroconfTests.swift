@@ -35,7 +35,7 @@ import Testing
         """
 
     private func python(_ script: String) throws -> LineProgram {
-        // Debian's own, which has Debian's python3-zeroconf.
+        // Debian's Python, which has Debian's python3-zeroconf.
         let program = LineProgram("/usr/bin/python3", ["-c", script], in: network.left)
         try program.start()
         return program

@@ -3,24 +3,24 @@ import Peers
 import StreamKitFoundation
 import Testing
 
-/// Code for Apple's streams, against real servers: plain, over TLS, through SOCKS proxies, and TLS that begins later.
+/// Code for Apple's streams, against real servers: plain, over TLS, through SOCKS proxies, and with STARTTLS.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct FoundationStreamTests {
     private static let lines = (0..<2000).map { "line \($0) of many" }
     private static let reversed = lines.map { String($0.reversed()) }
 
-    /// How a client gets to the server.
-    enum Way: CaseIterable {
+    /// The route of a client to the server.
+    enum Route: CaseIterable {
         case direct
         case socks4
         case socks5
         case socks5Password
     }
 
-    /// The keys and values for a way, and the proxy, which is to be kept.
-    private static func proxy(_ way: Way) async throws -> (any Peer, [StreamSOCKSProxyConfiguration: Any])? {
+    /// The keys and values for a route, and the proxy, which the caller must keep.
+    private static func proxy(_ route: Route) async throws -> (any Peer, [StreamSOCKSProxyConfiguration: Any])? {
         let peer: any Peer & Sendable
         var settings: [StreamSOCKSProxyConfiguration: Any] = [.hostKey: "127.0.0.1"]
-        switch way {
+        switch route {
         case .direct: return nil
         case .socks4:
             peer = try await started(Dante())
@@ -37,10 +37,10 @@ import Testing
 
     @Test(
         "SK-063, SK-090, SK-115: a client with a delegate, over TLS, directly and behind proxies",
-        arguments: Way.allCases)
-    func delegate(_ way: Way) async throws {
+        arguments: Route.allCases)
+    func delegate(_ route: Route) async throws {
         let server = try await started(OpenSSLServer(.echoReversed))
-        let proxy = try await Self.proxy(way)
+        let proxy = try await Self.proxy(route)
         nonisolated(unsafe) let settings = proxy?.1
         let port = server.port
         try await onThread {
@@ -63,10 +63,10 @@ import Testing
         proxy?.0.stop()
     }
 
-    @Test("SK-024, SK-025: a client that blocks, and never looks at a run loop", arguments: Way.allCases)
-    func blocking(_ way: Way) async throws {
+    @Test("SK-024, SK-025: a client that blocks, without a run loop", arguments: Route.allCases)
+    func blocking(_ route: Route) async throws {
         let server = try await started(OpenSSLServer(.echoReversed))
-        let proxy = try await Self.proxy(way)
+        let proxy = try await Self.proxy(route)
         nonisolated(unsafe) let settings = proxy?.1
         let port = server.port
         try await onThread {
@@ -89,7 +89,7 @@ import Testing
         proxy?.0.stop()
     }
 
-    @Test("SK-101: a certificate that nobody vouches for is an error with SecureTransport's number")
+    @Test("SK-101: a self-signed certificate is an error with SecureTransport's number")
     func untrusted() async throws {
         let server = try await started(OpenSSLServer(.echoReversed))
         let port = server.port
@@ -158,7 +158,7 @@ import Testing
     }
 }
 
-/// Logs in to an FTP server over a connection that becomes TLS on the way.
+/// Logs in to an FTP server over a connection that is upgraded to TLS.
 private final class FTPDialogue: NSObject, StreamDelegate {
     private let input: InputStream
     private let output: OutputStream
@@ -180,7 +180,7 @@ private final class FTPDialogue: NSObject, StreamDelegate {
         }
     }
 
-    /// Reads once, and answers each reply that is complete.
+    /// Reads once, and reacts to each complete reply.
     func read() {
         var buffer = [UInt8](repeating: 0, count: 512)
         let count = input.read(&buffer, maxLength: buffer.count)
@@ -204,7 +204,7 @@ private final class FTPDialogue: NSObject, StreamDelegate {
         case "230": isDone = !output.write("QUIT\r\n")
         default: isDone = true
         }
-        if reply == "331" { replies.removeLast() }  // some configurations ask for a password, some do not
+        if reply == "331" { replies.removeLast() }  // not all configurations require a password
     }
 }
 

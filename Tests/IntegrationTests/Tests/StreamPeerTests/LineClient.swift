@@ -1,8 +1,8 @@
 import Foundation
 import StreamKitFoundation
 
-/// A client as it is written for Apple's platforms: two streams, a delegate for both, a queue of what is still to be sent, and a
-/// buffer of what came. It sends its lines and ends when as many lines have come back.
+/// A client as written for Apple's platforms: two streams with one delegate, a queue of bytes to send, and a buffer of received
+/// bytes. It sends its lines and ends when as many lines have come back.
 final class LineClient: NSObject, StreamDelegate {
     private var input: InputStream?
     private var output: OutputStream?
@@ -19,7 +19,7 @@ final class LineClient: NSObject, StreamDelegate {
         unsent = Array(lines.map { $0 + "\n" }.joined().utf8)
     }
 
-    /// Connects, with properties that hold for both streams, and runs the loop until it is over.
+    /// Connects, with properties for both streams, and runs the run loop until the client has finished.
     func run(host: String, port: Int, _ properties: [(Any, Stream.PropertyKey)] = []) {
         Stream.getStreamsToHost(withName: host, port: port, inputStream: &input, outputStream: &output)
         for (value, key) in properties where input?.setProperty(value, forKey: key) != true { return finish() }

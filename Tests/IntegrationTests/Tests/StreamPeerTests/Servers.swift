@@ -2,7 +2,7 @@ import Foundation
 import Peers
 import StreamKit
 
-/// Runs `body` on a thread of its own, which may block and run its run loop.
+/// Runs `body` on a new thread, which may block and run its run loop.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
@@ -17,7 +17,7 @@ func started<P: Peer & Sendable>(_ peer: P) async throws -> P {
     }
 }
 
-/// TLS that trusts the tests' own authority and nobody else.
+/// TLS that trusts only the tests' own authority.
 func trustingPeers(_ change: (inout TLSConfiguration) throws -> Void = { _ in }) throws -> TLSConfiguration {
     var configuration = TLSConfiguration()
     configuration.trust = .only(file: try CertificateAuthority.shared().root)

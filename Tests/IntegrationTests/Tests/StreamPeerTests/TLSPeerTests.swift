@@ -4,9 +4,9 @@ import StreamKit
 import StreamKitTesting
 import Testing
 
-/// TLS of ours against TLS of others, on either side: OpenSSL's own programs and stunnel.
+/// Our TLS with that of others, on either side: OpenSSL's own programs and stunnel.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct TLSPeerTests {
-    /// Sends a text through a pair, ends, and gives back what came.
+    /// Sends a text through a pair, ends the output, and returns the received text.
     private func echo(_ text: String, over pair: StreamPair) async throws(StreamError) -> String {
         defer { pair.close() }
         if pair.input.status == .notOpen { try pair.open() }
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test("stunnel's client verifies our server", arguments: ["TLSv1.2", "TLSv1.3"])
-    func stunnelAsks(_ version: String) async throws {
+    func stunnelConnects(_ version: String) async throws {
         let server = try server()
         let tunnel = try await started(Stunnel(.client, to: Int(server.port), options: ["sslVersion = \(version)"]))
         let pair = StreamPair(host: "localhost", port: UInt16(tunnel.port))
@@ -55,8 +55,8 @@ import Testing
         tunnel.stop()
     }
 
-    @Test("Neither believes a certificate of the other's that is no good")
-    func neitherBelieves() async throws {
+    @Test("Either side refuses an invalid certificate")
+    func invalidCertificatesAreRefused() async throws {
         let plain = try await started(Socat(.echo))
         let expired = try await started(Stunnel(.server, to: plain.port, certificate: .expired))
         let pair = StreamPair(host: "localhost", port: UInt16(expired.port))
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: STARTTLS
 
-    @Test("STARTTLS as stunnel's servers speak it", arguments: [StartTLSProtocol.smtp, .imap, .pop3])
+    @Test("STARTTLS with stunnel's servers", arguments: [StartTLSProtocol.smtp, .imap, .pop3])
     func startTLS(_ dialogue: StartTLSProtocol) async throws {
         let greeting = [StartTLSProtocol.smtp: "220 plain ESMTP\r\n", .imap: "* OK plain\r\n", .pop3: "+OK plain\r\n"]
         let plain = try ScriptedServer { connection throws(PeerError) in
@@ -95,7 +95,7 @@ import Testing
         plain.stop()
     }
 
-    @Test("STARTTLS with an FTP server, and with one that does without TLS")
+    @Test("STARTTLS with an FTP server, and with one without TLS")
     func startTLSWithFTP() async throws {
         let server = try await started(Vsftpd(.explicit))
         let pair = StreamPair(host: "localhost", port: UInt16(server.port))
@@ -132,7 +132,7 @@ import Testing
             let error = await #expect(throws: StreamError.self) {
                 _ = try await pair.startingTLS(by: .ftp, with: try trustingPeers { $0.peerName = "localhost" })
             }
-            // What comes later may meet the handshake, to which it is no record of TLS.
+            // Bytes that arrive later may reach the handshake, which rejects them because they are not a TLS record.
             let isTogether = piece != "234 go\r\n"
             let isInjection = error?.sentence.key == "startTLS.injected"
             #expect(isInjection || (!isTogether && error?.tlsFailure != nil), "\(String(describing: error))")
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("A server that never greets is not waited for beyond the limit of opening")
+    @Test("A server without a greeting fails at the limit for opening")
     func silent() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in _ = try connection.readToEnd() }
         let pair = StreamPair(host: "127.0.0.1", port: UInt16(server.port))
@@ -158,8 +158,8 @@ import Testing
 
     // MARK: openssl
 
-    @Test("openssl s_client judges our server: versions, ALPN, the chain", arguments: ["-tls1_2", "-tls1_3"])
-    func clientJudges(_ version: String) async throws {
+    @Test("openssl s_client verifies our server: versions, ALPN, the chain", arguments: ["-tls1_2", "-tls1_3"])
+    func clientVerifies(_ version: String) async throws {
         let server = try server(closes: true) { $0.applicationProtocols = ["echo/1", "http/1.1"] }
         let client = try OpenSSLClient(
             port: Int(server.port), options: [version, "-alpn", "http/1.1,echo/1", "-brief"])
@@ -169,7 +169,7 @@ import Testing
         #expect(result.errors.contains(version == "-tls1_2" ? "TLSv1.2" : "TLSv1.3"))
     }
 
-    @Test("openssl s_client finds the answer of the authority that our server sends along")
+    @Test("openssl s_client accepts the OCSP response that our server staples")
     func staples() async throws {
         let authority = try CertificateAuthority.shared()
         let answer = try await onThread {
@@ -182,7 +182,7 @@ import Testing
         #expect(result.text.contains("Cert Status: good"))
     }
 
-    @Test("openssl s_server sends an answer along, made by openssl ocsp", arguments: StreamKit.TLSVersion.allCases)
+    @Test("openssl s_server staples a response of openssl ocsp", arguments: StreamKit.TLSVersion.allCases)
     func checksStaples(_ version: StreamKit.TLSVersion) async throws {
         let authority = try CertificateAuthority.shared()
         let good = try await onThread { try authority.status(isRevoked: false) }

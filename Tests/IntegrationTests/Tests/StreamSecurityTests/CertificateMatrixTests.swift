@@ -3,14 +3,14 @@ import Peers
 import StreamKit
 import Testing
 
-/// Certificates with one fault each, shown by a real server: each is refused, and told in a sentence of its own.
+/// Certificates with one fault each, presented by a real server: each is refused with its own message.
 @Suite struct CertificateMatrixTests {
-    /// Connects to a server that shows these certificates; nil if it is believed.
+    /// Connects to a server with these certificates; nil if it is accepted.
     private func verdict(
         on identity: Identity, name: String = "localhost", root: String, isVerified: Bool = true,
         change: (inout TLSConfiguration) -> Void = { _ in }
     ) async throws -> StreamError? {
-        // The server may show what is weak; the judge is the client, with the system's policy.
+        // The server may present weak certificates; the client decides, with the system's policy.
         let server = OpenSSLServer(
             .statusPage, identity: identity, options: ["-cipher", "DEFAULT:@SECLEVEL=0", "-no_ticket"])
         try server.start()
@@ -60,7 +60,7 @@ import Testing
     ]
 
     @Test(arguments: faults)
-    func eachFaultIsRefusedInItsOwnWords(
+    func eachFaultIsRefusedWithItsOwnMessage(
         _ fault: (CertificateMatrix.Entry, name: String, failure: TLSFailure, words: String)
     ) async throws {
         let matrix = try CertificateMatrix.shared()
@@ -69,12 +69,12 @@ import Testing
         #expect(error?.description.contains(fault.words) == true, "\(error?.description ?? "accepted")")
     }
 
-    /// What must not be refused, lest people switch verification off.
+    /// Certificates that must be accepted, or users would disable verification.
     @Test(arguments: [
         (CertificateMatrix.Entry.fromRoot, "localhost"), (.anyPurpose, "localhost"), (.otherAddress, "localhost"),
         (.otherAddress, "127.0.0.2"), (.wildcard, "a.peers.test"), (.wildcard, "A.Peers.Test."),
     ])
-    func whatIsOddButRightIsAccepted(_ entry: CertificateMatrix.Entry, _ name: String) async throws {
+    func unusualButValidIsAccepted(_ entry: CertificateMatrix.Entry, _ name: String) async throws {
         let matrix = try CertificateMatrix.shared()
         let error = try await verdict(on: matrix.identity(entry), name: name, root: matrix.root)
         #expect(error == nil)
@@ -89,7 +89,7 @@ import Testing
             $0.insecureAllowsExpiredRoots = true
         }
         #expect(allowed == nil)
-        // What allows expired certificates does not allow roots, nor the other way round.
+        // The option for expired certificates does not allow expired roots, and vice versa.
         let mistaken = try await verdict(on: matrix.ofExpiredRoot, root: matrix.expiredRoot) {
             $0.insecureAllowsExpiredCertificates = true
         }
@@ -100,7 +100,7 @@ import Testing
         #expect(leaf?.tlsFailure == .certificateExpired)
     }
 
-    /// Every line of the table above, its verdict asked of the other engine: nobody accepts what `openssl` refuses.
+    /// Every row of the table above, verified by `openssl` as well: it must also refuse each certificate.
     @Test(arguments: faults)
     func openSSLRefusesAsMuch(
         _ fault: (CertificateMatrix.Entry, name: String, failure: TLSFailure, words: String)
@@ -112,7 +112,7 @@ import Testing
             "openssl", "verify", "-purpose", "sslserver", "-auth_level", "2", kind, fault.name, "-CAfile", matrix.root,
             "-untrusted", chain, chain
         ).run()
-        // Without names the command falls back on the subject, and takes parts of labels for wildcards, as RFC 9525 forbids.
+        // Without names the command falls back to the subject, and accepts wildcards within labels, which RFC 9525 forbids.
         let isLaxer = [.commonNameOnly, .partialWildcard].contains(fault.0)
         #expect((result.status == 0) == isLaxer, "\(result.text)\(result.errors)")
     }

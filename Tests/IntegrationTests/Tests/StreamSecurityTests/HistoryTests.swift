@@ -6,7 +6,7 @@ import Peers
 import StreamKit
 import Testing
 
-/// Holes that others had in what a stream does with proxies and TLS. README.md has the whole list.
+/// Known vulnerabilities of other implementations with proxies and TLS. README.md has the complete list.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct HistoryTests {
     private func failure(_ body: () async throws(StreamError) -> Void) async -> StreamError? {
         do throws(StreamError) {
@@ -19,15 +19,15 @@ import Testing
 
     // MARK: STARTTLS
 
-    /// What came between the server's leave and TLS was put in by somebody, and kills the connection: it is neither kept for
-    /// later, nor does anything go on without TLS.
+    /// Bytes between the server's consent and the handshake were injected. They end the connection: they are not kept for later, and
+    /// nothing continues without TLS.
     @Test("CVE-2021-22947, CVE-2021-22946: bytes before the handshake end the stream", arguments: [false, true])
     func bytesBeforeTheHandshake(cameAlready: Bool) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             try connection.expect("STARTTLS\r\n")
             try connection.send(cameAlready ? "220 Go.\r\nEVIL\r\n" : "220 Go.\r\n")
             if !cameAlready {
-                // The client has begun with TLS; the answer is none.
+                // The client has begun the handshake; the reply is not TLS.
                 try connection.read(1)
                 try connection.send("EVIL\r\n")
             }
@@ -49,14 +49,14 @@ import Testing
         #expect(await failure { () async throws(StreamError) in _ = try await plain.input.read(upTo: 1) } != nil)
         plain.close()
         let received = try await server.finished()[0].received.dropFirst(10)
-        // Of TLS, a client's hello at most; never anything in the clear.
+        // At most a ClientHello, and never plaintext.
         #expect(cameAlready ? received.isEmpty : received.first == 22)
     }
 
     // MARK: Trust
 
-    /// A configuration that was accepted says nothing about the next one, whatever was cached meanwhile.
-    @Test("CVE-2025-14819: other trust, verified anew") func trustChanges() async throws {
+    /// A peer that one configuration accepted is verified again for the next one, whatever was cached meanwhile.
+    @Test("CVE-2025-14819: with other trust, the peer is verified again") func trustChanges() async throws {
         let matrix = try CertificateMatrix.shared()
         let server = OpenSSLServer(.statusPage, identity: matrix.identity(.fromRoot))
         try server.start()
@@ -72,9 +72,9 @@ import Testing
             return await failure { () async throws(StreamError) in
                 try pair.open()
                 try await pair.output.writeAll(Array("GET / HTTP/1.0\r\n\r\n".utf8))
-                // With the answer come the tickets.
+                // Tickets arrive with the response.
                 _ = try await pair.input.read(upTo: 1)
-                // A server's own certificate is trusted if it is named, though it is no root.
+                // A server's own certificate is trusted if it is named, although it is not a root.
             }?.tlsFailure
         }
         let leaf = try Certificate.all(file: matrix.identity(.fromRoot).chain)[0]
@@ -120,7 +120,7 @@ import Testing
         case finish, reset, waits, inHead, inBody
     }
 
-    /// Whatever a proxy answers to CONNECT, and however it ends: an error that says so, and the connection is closed, once.
+    /// Whatever a proxy's response to CONNECT is, and however it ends: the error describes it, and the connection is closed once.
     @Test("CVE-2022-42915, CVE-2022-43552: every refusal of a tunnel, with every end", arguments: Ending.allCases)
     func refusedTunnels(_ ending: Ending) async throws {
         let statuses = [
@@ -151,7 +151,7 @@ import Testing
             }
             #expect(refused != nil, "\(status) \(ending)")
             pair.close()
-            // Twice is once.
+            // Closing twice has no further effect.
             pair.close()
             let url = try #require(URL(string: "https://target.test/"))
             let load = ReadStream(request: try HTTPRequest(method: .get, url: url))
@@ -160,25 +160,25 @@ import Testing
                 try load.open()
                 _ = try await load.read(upTo: 10)
             }
-            // A 407 is an answer with a challenge, which comes without the refusal's body.
+            // A 407 is a response with a challenge, without the body of the refusal.
             let isAnswer = status == 407 && ending != .inHead
             #expect((error == nil) == isAnswer || ending == .reset, "\(status) \(ending)")
             load.close()
-            // Both scripts have seen the end of their connection.
+            // Both scripts have reached the end of their connection.
             for recording in try await server.finished(connections: 2) {
                 #expect(recording.text.hasPrefix("CONNECT target.test:443 "))
             }
         }
     }
 
-    /// Two proxies that write down all they get, and loads that go now through the one, now through the other.
+    /// Two proxies that record everything, and loads that alternate between them.
     @Test("CVE-2026-6253, CVE-2026-9079, CVE-2026-7168, CVE-2026-8927: a proxy never sees another's secret")
     func secretsOfProxies() async throws {
         func recordingProxy() throws -> ScriptedServer {
             try ScriptedServer { connection throws(PeerError) in
                 while let head = try? connection.readHead() {
                     let isTunnel = head.hasPrefix("CONNECT")
-                    // A tunnel is refused: what matters has been written down.
+                    // The tunnel is refused, after the request has been recorded.
                     let status = isTunnel ? "403 No" : "200 OK"
                     try connection.send("HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nok")
                 }
@@ -220,7 +220,7 @@ import Testing
             let lines = server.recordings.flatMap { $0.text.components(separatedBy: "\r\n") }
             let secrets = lines.filter { $0.lowercased().hasPrefix("proxy-authorization: basic ") }
                 .map { String($0.dropFirst(27)) }
-            // Connections are kept, so the order among them is not that of time.
+            // Connections are kept, so their order is not chronological.
             #expect(secrets.sorted() == expected.filter { !$0.isEmpty }.sorted())
             #expect(lines.count { $0.contains("target.test") && $0.contains(" HTTP/1.1") } == expected.count)
         }

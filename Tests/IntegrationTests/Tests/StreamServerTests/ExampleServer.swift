@@ -1,9 +1,9 @@
 import Foundation
 import Peers
 
-/// The example server as a process of its own, judged by clients that are not ours.
+/// The example server in a separate process, tested with other clients than ours.
 final class ExampleServer {
-    /// SwiftPM puts executables beside the bundle of tests.
+    /// SwiftPM puts executables next to the test bundle.
     private static let path = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("serve").path
 
@@ -11,8 +11,8 @@ final class ExampleServer {
     private(set) var url = ""
 
     /// - Parameters:
-    ///   - clients: ask for certificates of our authority.
-    ///   - descriptors: how many descriptors the server may have.
+    ///   - clients: whether to require client certificates of our authority.
+    ///   - descriptors: the server's limit of descriptors.
     init(
         isSecure: Bool = false, clients: Bool = false, descriptors: Int? = nil, options: [String] = []
     ) async throws {
@@ -43,7 +43,7 @@ final class ExampleServer {
     var port: UInt16 { UInt16(URLComponents(string: url)?.port ?? 0) }
     var pid: Int32 { program.process.pid ?? 0 }
 
-    /// How many threads and descriptors it has now.
+    /// The present numbers of its threads and descriptors.
     var threads: Int { count("task") }
     var descriptors: Int { count("fd") }
 
@@ -51,7 +51,7 @@ final class ExampleServer {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/\(folder)").count) ?? 0
     }
 
-    /// What curl says of a path of it.
+    /// Runs curl with a path of the server.
     func curl(_ path: String, _ options: String...) async throws -> Command.Result {
         let authority = try CertificateAuthority.shared()
         let words = ["-sS", "--max-time", "20", "--noproxy", "*", "--cacert", authority.root] + options

@@ -7,7 +7,7 @@ import StreamKit
 import Testing
 
 /// Many streams in one process and their peers in another, on a few threads each. `Scripts/bench scale` does the same with ten
-/// times as many.
+/// times as many streams.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ScaleTests {
     static let idle = 1000
     static let active = 200
@@ -34,12 +34,12 @@ import Testing
             }
             try await group.waitForAll()
             #expect(server.descriptors >= Self.idle)
-            // Other tests' threads and descriptors may be among them; one for each stream cannot.
+            // The numbers include threads and descriptors of other tests, but leave no room for one thread per stream.
             #expect(Self.count("task") < threads + 32 && server.threads < 16)
         }
         #expect(Self.count("fd") >= Self.idle)
         #expect(Self.count("fd") < descriptors + Self.idle + 100)
-        // The idle ones were no dead ones.
+        // The idle streams still work.
         for (pair, reader) in readers.suffix(3) {
             try await pair.output.writeAll(Self.request)
             #expect(try await reader.value == [UInt8(ascii: "H")])

@@ -5,15 +5,15 @@ import Peers
 import StreamKit
 import Testing
 
-/// The server of NetKit against curl and wrk, over http and https.
+/// NetKit's server with curl and wrk, over http and https.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ServerTests {
-    @Test(arguments: [false, true]) func whatCurlGets(isSecure: Bool) async throws {
+    @Test(arguments: [false, true]) func curlGetsResponses(isSecure: Bool) async throws {
         let server = try await ExampleServer(isSecure: isSecure)
         let hello = try await server.curl("", "-D", "-")
         #expect(hello.status == 0, "\(hello)")
         #expect(hello.text.hasPrefix("HTTP/1.1 200 OK\r\n") && hello.text.hasSuffix("\r\n\r\nhello\n"))
         #expect(hello.text.contains("\r\nDate: ") && hello.text.contains("\r\nContent-Length: 6\r\n"))
-        // Two over one connection.
+        // Two requests over one connection.
         let both = try await server.curl("", "-w", "%{num_connects}\n", server.url)
         #expect(both.text == "hello\n1\nhello\n0\n")
         let head = try await server.curl("", "-I")
@@ -24,7 +24,7 @@ import Testing
         #expect(try await server.curl("", "-X", "BREW", "-w", "%{http_code}").text == "405")
         let large = try await server.curl("bytes/5000001", "-w", "%{size_download}", "-o", "/dev/null")
         #expect(large.text == "5000001")
-        // Curl waits for a 100 before bodies as large as that; the answer comes in chunks.
+        // curl waits for a 100 before a body of this size; the response is chunked.
         var upload = Command(Program("curl"), ["-sS", "-v", "--max-time", "20", "--noproxy", "*", "--cacert"])
         upload.arguments += [try CertificateAuthority.shared().root, "-T", "-", "-H", "Expect: 100-continue"]
         upload.arguments.append(server.url + "echo")
@@ -42,12 +42,12 @@ import Testing
         #expect(known.text == "CN=Test Client, TLS 1.3, http/1.1\n")
         let wrong = try CertificateAuthority.shared().server(.selfSigned)
         #expect(try await server.curl("whoami", "--cert", wrong.chain, "--key", wrong.key).status != 0)
-        // The others are served all the same.
+        // Other clients are still served.
         #expect(try await server.curl("").text == "hello\n")
     }
 
-    /// Whoever knocks at the wrong door is told so, or left alone; nobody else suffers.
-    @Test func wrongDoors() async throws {
+    /// A client of the wrong protocol gets an error or is disconnected; other clients are not affected.
+    @Test func wrongProtocols() async throws {
         let secure = try await ExampleServer(isSecure: true)
         let plain = try await Command(
             "curl", "-sS", "--max-time", "10", "http://localhost:\(secure.port)/"
@@ -70,11 +70,12 @@ import Testing
         let requests = load.text.split(separator: "\n").first { $0.contains(" requests in ") } ?? ""
         #expect((Int(requests.split(separator: " ").first ?? "") ?? 0) > 100, "\(load.text)")
         #expect(try await server.curl("").text == "hello\n")
-        // A main thread, the loops, and what the runtime has; none for a connection.
+        // The main thread, the loops and the threads of the runtime; no thread per connection.
         #expect(server.threads < 16)
     }
 
-    /// With no file descriptors left it neither ends nor spins: who is there is served, and who waits comes in when somebody goes.
+    /// Without free descriptors the server neither ends nor spins: present clients are served, and waiting ones are accepted when a
+    /// client disconnects.
     @Test func descriptorsRunOut() async throws {
         let server = try await ExampleServer(descriptors: 48)
         let pairs = try (0..<80).map { _ in
@@ -86,7 +87,7 @@ import Testing
         for pair in pairs { try await pair.output.writeAll(request) }
         #expect(await server.program.shows("no file descriptors left"))
         #expect(server.descriptors <= 48)
-        // Each in its turn, whichever order they were accepted in.
+        // All are served, in whatever order they were accepted.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for pair in pairs {
                 group.addTask {
@@ -98,11 +99,11 @@ import Testing
             try await group.waitForAll()
         }
         #expect(try await server.curl("").text == "hello\n")
-        // It rests between two tries; spinning for as long as it had none would have filled the log.
+        // It pauses between two attempts; spinning would have filled the log.
         #expect(server.program.log.split(separator: "\n").count < 200)
     }
 
-    /// SIGTERM: what is under way is finished, and then it ends by itself.
+    /// SIGTERM: requests in progress are finished, and then the server exits.
     @Test func anOrderlyEnd() async throws {
         let server = try await ExampleServer()
         let idle = StreamPair(address: .ip(.v4(.loopback), port: server.port))

@@ -18,9 +18,9 @@ def connect(peer):
 
 
 def attacks(attack, width=1, measures=False):
-    """Has `attack(connection)` go on over `width` connections at once, anew whenever the server ends one.
+    """Runs `attack(connection)` on `width` connections at once, and again whenever the server ends one.
 
-    A bounded peer attacks once over each.
+    A bounded peer attacks once on each.
     """
 
     def run(peer):
@@ -63,7 +63,7 @@ def attacks(attack, width=1, measures=False):
 def wait_for_end(connection):
     """Waits until the server has closed its end, and reads nothing.
 
-    The end of the stream waits behind what was not read, so only the kernel's table tells.
+    The end of the stream follows unread bytes, so only the kernel's table shows it.
     """
     own = ":%04X" % connection.socket.getsockname()[1]
     established = "01"
@@ -104,7 +104,7 @@ def floods(start, block):
 
 
 def pipelines(connection):
-    """Asks as fast as it can, and reads what comes."""
+    """Sends requests as fast as possible, and reads the responses."""
 
     def read():
         try:

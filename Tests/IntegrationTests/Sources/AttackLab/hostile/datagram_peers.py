@@ -1,4 +1,4 @@
-"""Name servers and neighbours of multicast DNS that attack those who listen."""
+"""Name servers and multicast DNS hosts that attack their clients and neighbours."""
 import socket
 import struct
 import threading
@@ -33,7 +33,7 @@ def question_of(query):
 
 
 def name_server(answer):
-    """`answer(query)` gives the datagrams to send for one query."""
+    """`answer(query)` returns the datagrams to send for one query."""
 
     def run(peer):
         server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -65,7 +65,7 @@ def alias_loop(query):
 
 
 def pointer_chains(query):
-    """As many records as fit, whose names are as long as names can be and lie behind as many pointers as possible."""
+    """As many records as fit, with names of the maximum length behind as many pointers as possible."""
     identifier = struct.unpack(">H", query[:2])[0]
     question = question_of(query)
     packet = bytearray(message(identifier, 0x8180, [question]))
@@ -100,7 +100,7 @@ VICTIM = "10.77.5.2"
 
 
 def wait_for_victim():
-    """Waits until the victim has asked for the first time."""
+    """Waits until the victim has sent its first query."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -113,7 +113,7 @@ def wait_for_victim():
 
 
 def neighbour(packets, forged=False):
-    """Sends `packets()` to the group, again and again; stops after the budget."""
+    """Sends `packets()` to the group repeatedly; stops after the budget."""
 
     def run(peer):
         senders = [multicaster()]
@@ -140,7 +140,7 @@ SERVICE = "_attack._tcp.local"
 
 
 def once_and_gone():
-    """C.4 (a): a service that comes and goes in one packet, again and again."""
+    """C.4 (a): a service that appears and disappears in one packet, repeatedly."""
     for number in range(64):
         pointer = name(f"s{number}.{SERVICE}")
         yield message(0, 0x8400, [], [
@@ -157,7 +157,7 @@ def questions_times_answers():
 
 
 def everlasting():
-    """C.4 (c): records that are never over, from forged addresses, until no other fits in."""
+    """C.4 (c): records that never expire, from forged addresses, until there is no room for others."""
     for start in range(0, 20000, 100):
         yield message(0, 0x8400, [], [
             record(name(SERVICE), PTR, 0xFFFFFFFF, name(f"x{start + n}.{SERVICE}")) for n in range(100)])

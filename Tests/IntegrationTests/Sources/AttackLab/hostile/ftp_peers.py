@@ -8,7 +8,7 @@ LINE = b"-rw-r--r-- 1 ftp ftp 1 Jan 01 2020 "
 
 
 class Server:
-    """One control connection: answers as a server does, except where the attack says otherwise."""
+    """One control connection: replies as a normal server, except where the attack differs."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -58,7 +58,7 @@ class Server:
         self.transfer(b"", LINE + b"a\r\n")
 
     def transfer(self, data, flood=b""):
-        """Sends a file or a listing: `data`, and then `flood` again and again."""
+        """Sends a file or a listing: `data`, and then `flood` repeatedly."""
         self.say(b"150 here it comes")
         connected, _ = self.data.accept()
         self.data.close()
@@ -137,7 +137,7 @@ class ForeignPassive(Server):
 
 
 class Plain(Server):
-    """The victim was told to use TLS; whatever it logs in with before, it leaks."""
+    """The victim must use TLS; credentials that it sends before TLS are leaks."""
 
     def auth(self, argument):
         self.say(b"502 no TLS here")

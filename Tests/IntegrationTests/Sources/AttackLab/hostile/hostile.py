@@ -1,4 +1,4 @@
-"""One hostile peer of the attack lab, at full speed, in a process of its own.
+"""One hostile peer of the attack lab, at full speed, in a separate process.
 
 usage: hostile.py MODE [--bytes N] [--port PORT]
 
@@ -29,7 +29,7 @@ class Gone(Exception):
 
 
 class Budget:
-    """How many bytes one connection may still be sent."""
+    """The number of bytes that one connection may still send."""
 
     def __init__(self, limit):
         self.left = limit
@@ -58,13 +58,13 @@ class Connection:
         self.budget.take(len(data))
 
     def flood(self, block):
-        """Sends `block` again and again."""
+        """Sends `block` repeatedly."""
         big = block * max(1, PIECE // len(block))
         while True:
             self.send(big)
 
     def drip(self, block, pause):
-        """Sends `block` again and again, a byte at a time."""
+        """Sends `block` repeatedly, a byte at a time."""
         while True:
             for byte in block:
                 self.send(bytes([byte]))
@@ -93,7 +93,7 @@ class Connection:
 
 
 class Peer:
-    """What every mode can do."""
+    """The operations of every mode."""
 
     def __init__(self, options):
         self.limit = options.bytes or 1 << 62
@@ -118,7 +118,7 @@ class Peer:
         self.say("lived", f"{time_alive:.3f}")
 
     def listen(self, talk, host="127.0.0.1"):
-        """Has `talk(connection)` serve each connection on a thread of its own; returns the port."""
+        """Serves each connection with `talk(connection)` on a separate thread; returns the port."""
         listener = socket.create_server((host, 0), backlog=128)
 
         def serve(connected):

@@ -1,4 +1,4 @@
-"""HTTP servers and proxies that attack the client that asks them."""
+"""HTTP servers and proxies that attack their clients."""
 import gzip
 import socket
 import struct
@@ -17,7 +17,7 @@ def zeros():
     return packer.compress(bytes(16 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
 
 
-# What a response begins with, and what then comes again and again.
+# The beginning of a response, and the block that is then repeated.
 FLOODS = {
     "http-body": lambda: (OK + b"\r\n", b"x" * 65536),
     "http-body-one-chunk-per-byte": lambda: (CHUNKED, b"1\r\na\r\n"),
@@ -39,7 +39,7 @@ FLOODS = {
         b'HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm="r"\r\n\r\n', b"x" * 65536),
 }
 
-# What a response begins with, and what then comes a byte at a time.
+# The beginning of a response, and the block that is then sent a byte at a time.
 DRIPS = {
     "http-head-drip": (OK, b"X-A: b\r\n"),
     "http-body-drip": (OK + b"\r\n", b"x"),
@@ -81,7 +81,7 @@ class Request:
 
 
 def answers(answer):
-    """Serves requests until the victim has gone; `answer(peer, request, number)` gives the response."""
+    """Serves requests until the victim disconnects; `answer(peer, request, number)` returns the response."""
 
     def talk(connection):
         number = 0
@@ -154,12 +154,12 @@ def socks_drip(connection):
     connection.read(3)
     connection.send(b"\x05\x00")
     connection.read(4)
-    # A host name of 255 bytes, a byte at a time, for ever.
+    # A host name of 255 bytes, a byte at a time, forever.
     connection.drip(b"\x05\x00\x00\x03\xff" + b"a" * 10000, 0.2)
 
 
 def honest(connection):
-    """What the honest load asks: 64 KiB, each time."""
+    """The server of the honest load: 64 KiB for each request."""
     body = bytes(65536)
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     while True:
@@ -178,7 +178,7 @@ def listens(make_talk):
 
 
 def redirects(target, first=response):
-    """A first origin that redirects to a second one, which judges what comes."""
+    """A first origin that redirects to a second one, which inspects the request."""
 
     def run(peer):
         second = peer.listen(answers(target))

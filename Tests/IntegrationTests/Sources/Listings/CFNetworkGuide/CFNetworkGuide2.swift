@@ -10,7 +10,7 @@ extension CFNetworkGuide {
             ReadStream(url: file)
         }
 
-        /// 2-2: opens a stream; gives nil, or what went wrong, by its domain.
+        /// 2-2: opens a stream. Returns nil, or the error as text, depending on its domain.
         ///
         /// The guide's text names a status that its header does not have; the status of a stream that failed is `.error`.
         public static func listing2(_ stream: ReadStream) -> String? {
@@ -21,7 +21,7 @@ extension CFNetworkGuide {
                 return switch error.domain {
                 case .posix: String(cString: strerror(Int32(error.code)))
                 case .macOSStatus: "status \(error.code)"
-                default: error.description  // a sentence, whatever the domain
+                default: error.description  // a message, whatever the domain
                 }
             }
         }
@@ -35,7 +35,7 @@ extension CFNetworkGuide {
             }
         }
 
-        /// 2-4: closes a stream. Letting the last reference go does so, too.
+        /// 2-4: closes a stream. Releasing the last reference does so, too.
         public static func listing4(_ stream: inout ReadStream?) {
             stream?.close()
             stream = nil
@@ -43,7 +43,7 @@ extension CFNetworkGuide {
 
         /// 2-5: makes a write stream for a file, opens it, writes to it and closes it.
         ///
-        /// The guide's loop takes a short write for an error and never ends after a complete one. `writeAll` is this loop.
+        /// The guide's loop treats a short write as an error and never ends after a complete one. `writeAll` is this loop.
         public static func listing5(_ file: URL, _ text: String) throws(StreamError) {
             guard let stream = WriteStream(url: file) else { return }
             try stream.open()
@@ -55,7 +55,7 @@ extension CFNetworkGuide {
             try stream.finish()
         }
 
-        /// 2-6: names who is told of three events, and schedules the stream on this thread's run loop.
+        /// 2-6: sets the client of three events, and schedules the stream on this thread's run loop.
         public static func listing6(
             _ stream: ReadStream, _ callBack: @escaping @Sendable (ReadStream, StreamEvent) -> Void
         ) {
@@ -63,7 +63,7 @@ extension CFNetworkGuide {
             stream.schedule(on: .currentRunLoop)
         }
 
-        /// 2-7: opens a scheduled stream, and runs the loop until nothing is left to wait for.
+        /// 2-7: opens a scheduled stream, and runs the run loop until it is empty.
         ///
         /// The guide runs the loop only if opening failed.
         public static func listing7(_ stream: ReadStream) throws(StreamError) {
@@ -71,29 +71,29 @@ extension CFNetworkGuide {
             while RunLoop.current.run(mode: .default, before: .distantFuture) {}
         }
 
-        /// 2-8: the function that is called back.
+        /// 2-8: the callback.
         public static func listing8(
             _ stream: ReadStream, _ event: StreamEvent, handleBytes: ([UInt8]) -> Void,
             report: (StreamError?) -> Void
         ) {
             switch event {
             case .hasBytesAvailable:
-                // One read does not wait. What it throws is told as an event, too.
+                // One read does not wait. Its error is also reported as an event.
                 if let bytes = try? stream.read(upTo: 4096), !bytes.isEmpty { handleBytes(bytes) }
             case .errorOccurred:
                 report(stream.error)
-                stream.close()  // and is scheduled nowhere any more
+                stream.close()  // and is no longer scheduled
             case .endEncountered:
                 report(nil)
                 stream.close()
             case .openCompleted, .canAcceptBytes:
-                break  // not asked for
+                break  // not requested
             }
         }
 
         /// 2-9: polls a read stream.
         ///
-        /// The guide's loop goes on for ever after an error; this one throws it.
+        /// The guide's loop never ends after an error; this one throws it.
         public static func listing9(
             _ stream: ReadStream, handleBytes: (ArraySlice<UInt8>) -> Void, doSomethingElse: () -> Void
         ) throws(StreamError) {
@@ -109,8 +109,8 @@ extension CFNetworkGuide {
 
         /// 2-10: polls a write stream.
         ///
-        /// The guide's loop never ends after a complete write, sends the old length again after a short one, and goes on after
-        /// an error.
+        /// The guide's loop never ends after a complete write, repeats the old length after a short one, and continues after an
+        /// error.
         public static func listing10(
             _ stream: WriteStream, _ text: String, doSomethingElse: () -> Void
         ) throws(StreamError) {

@@ -6,7 +6,7 @@ extension CFNetworkGuide {
     public enum Chapter3 {
         /// 3-1: makes a request and serialises it.
         ///
-        /// The guide gives a body object to a function that takes a string; here neither can stand for the other.
+        /// The guide passes a body object to a function that takes a string; here the types prevent that.
         public static func listing1(_ url: URL, body: String) throws(HTTPMessageError) -> [UInt8] {
             var request = try HTTPRequest(method: .get, url: url)
             request.body = Array(body.utf8)
@@ -14,12 +14,12 @@ extension CFNetworkGuide {
             return request.serialized()
         }
 
-        /// 3-2: lets a request go. Messages are values: there is nothing to release, and a copy is independent.
+        /// 3-2: releases a request. Messages are values: there is nothing to release, and a copy is independent.
         public static func listing2(_ request: inout HTTPRequest?) {
             request = nil
         }
 
-        /// 3-3: takes received bytes apart, however they are cut; nil until the head is complete.
+        /// 3-3: parses received bytes, in pieces of any size; nil until the head is complete.
         public static func listing3(
             _ message: inout AnyHTTPMessage, _ data: ArraySlice<UInt8>
         ) throws(HTTPMessageError) -> HTTPRequest? {
@@ -27,10 +27,10 @@ extension CFNetworkGuide {
             return message.isHeaderComplete ? message.request : nil
         }
 
-        /// 3-4: sends a request by opening a stream; what is read from it is the body of the answer.
+        /// 3-4: sends a request by opening a stream; the bytes read from it are the body of the response.
         ///
-        /// The guide waits for a "header complete" event, which there is none of: the head is there with the first bytes, or
-        /// with the end. `response()` waits for it.
+        /// The guide waits for a "header complete" event, which does not exist: the head is available with the first bytes or the
+        /// end. `response()` waits for it.
         public static func listing4(_ url: URL, body: [UInt8]) throws -> ReadStream {
             var request = try HTTPRequest(method: .post, url: url)
             request.body = body
@@ -40,9 +40,9 @@ extension CFNetworkGuide {
             return stream
         }
 
-        /// 3-5: asks again, following redirects. That can be set before opening only, so the stream is made again.
+        /// 3-5: repeats the request, following redirects. That can be set only before opening, so a new stream is made.
         ///
-        /// The guide calls 301 an error. It is an answer like others, and the stream has none.
+        /// The guide calls 301 an error. It is an ordinary response, and the stream has no error.
         public static func listing5(_ stream: ReadStream, _ request: HTTPRequest) throws(StreamError) -> ReadStream {
             stream.close()
             let again = ReadStream(request: request)

@@ -1,16 +1,16 @@
 public import NetKit
 
 extension CFNetworkGuide {
-    /// Authentication by hand, with the parts of HTTPAuth. `HTTPSession` is this chapter as one object.
+    /// Authentication step by step, with the types of HTTPAuth. `HTTPSession` does all of this chapter.
     public enum Chapter4 {
-        /// What the guide's program keeps: the load, and credentials of each authentication object (4-5, 4-6).
+        /// The state of the guide's program: the load, and the credentials of each authentication object (4-5, 4-6).
         public struct Login {
             /// The request of the load.
             public var request: HTTPRequest
-            /// Objects that were made from challenges, with the credentials that were given to each.
+            /// The objects made from challenges, each with its credentials.
             public var known: [(authentication: HTTPAuthentication, credentials: Credentials?)] = []
 
-            /// A load that nobody has asked for a password yet.
+            /// Makes a load without authentication.
             public init(_ request: HTTPRequest) {
                 self.request = request
             }
@@ -19,32 +19,32 @@ extension CFNetworkGuide {
         /// User, password, account domain.
         public typealias Credentials = [HTTPAuthentication.CredentialKey: String]
 
-        /// What to do with an authentication object (4-2).
+        /// The next step with an authentication object (4-2).
         public enum Verdict: Equatable {
-            /// It can be applied.
+            /// Apply it.
             case valid
-            /// Name or password were refused: forget them, ask again.
+            /// The name or password was refused: discard them and prompt again.
             case askAgain
-            /// Nothing that the user could change.
+            /// Give up: the user cannot help.
             case giveUp
         }
 
-        /// 4-1: makes an authentication object from an answer that asks for one; nil for every other answer.
+        /// 4-1: makes an authentication object from a response with a challenge; nil for every other response.
         public static func listing1(_ stream: ReadStream) -> HTTPAuthentication? {
             stream[.httpResponse].flatMap { HTTPAuthentication(response: $0) }
         }
 
-        /// 4-2: looks whether an object is valid; if not, whether other credentials could help.
+        /// 4-2: checks whether an object is valid; if not, whether other credentials could help.
         public static func listing2(_ authentication: HTTPAuthentication?) -> Verdict {
             guard let authentication else { return .giveUp }
             guard let error = authentication.error else { return .valid }
             return error.number == .badUserName || error.number == .badPassword ? .askAgain : .giveUp
         }
 
-        /// 4-3: finds credentials, asking the user if they are needed and not known, and applies them.
+        /// 4-3: finds credentials, prompts the user if they are required and unknown, and applies them.
         ///
-        /// The guide's listing fills in what the user said and then does not go on. Its missing values become "" here as
-        /// there: the server says what it thinks of them.
+        /// The guide's listing stores the user's answer and then stops. Missing values become "", as in the guide: the server
+        /// decides about them.
         public static func listing3(
             _ login: inout Login, _ authentication: HTTPAuthentication, known: Credentials?,
             prompt: (_ realm: String?, _ wantsDomain: Bool) -> (user: String?, password: String?, domain: String?)
@@ -73,15 +73,15 @@ extension CFNetworkGuide {
             login.known.append((authentication, credentials))
         }
 
-        /// 4-5: finds an object that was made for this server and these paths.
+        /// 4-5: finds an object made for this server and these paths.
         ///
-        /// What it finds was made from a challenge of that server in this run, so its credentials may be sent at once. Stored
-        /// passwords alone never are: the server may be another by now.
+        /// Such an object was made from a challenge of that server in this run, so its credentials may be sent preemptively. Stored
+        /// passwords never are, because the server may have changed.
         public static func listing5(_ login: Login, _ request: HTTPRequest) -> HTTPAuthentication? {
             login.known.first { $0.authentication.appliesTo(request) }?.authentication
         }
 
-        /// 4-6: finds the credentials that an object was given.
+        /// 4-6: finds the credentials of an object.
         public static func listing6(_ login: Login, _ authentication: HTTPAuthentication) -> Credentials? {
             login.known.first { $0.authentication === authentication }?.credentials
         }

@@ -1,33 +1,33 @@
 public import NetKit
 
 extension CFNetworkGuide {
-    /// FTP: the pumps between a remote and a local stream.
+    /// FTP: transfers between a remote and a local stream.
     public enum Chapter5 {
-        /// 5-1: what both streams of a transfer need to know. It is handed to the callback by being captured.
+        /// 5-1: the state of a transfer, for both streams. The callback captures it.
         public struct Listing1: Sendable {
-            /// Where bytes go.
+            /// The destination of the bytes.
             public let writeStream: WriteStream
-            /// Where they come from.
+            /// The source of the bytes.
             public let readStream: ReadStream
-            /// The size, once the server has told it.
+            /// The size, once the server has reported it.
             public var fileSize: UInt64?
-            /// How many bytes were written.
+            /// The number of bytes written.
             public var totalBytesWritten = 0
-            /// Bytes that were read and not taken yet, from its first on.
+            /// Bytes that were read and not accepted yet, at the front.
             public var leftOver: ArraySlice<UInt8> = []
-            /// How many bytes one read takes.
+            /// The number of bytes for one read.
             public var bufferSize = 4096
 
-            /// Couples two streams.
+            /// Connects two streams.
             public init(reading readStream: ReadStream, writing writeStream: WriteStream) {
                 self.readStream = readStream
                 self.writeStream = writeStream
             }
         }
 
-        /// 5-2: in the event "has bytes", writes what one read gives to the other stream. False at the end.
+        /// 5-2: in the event "has bytes", reads once and writes the bytes to the other stream. False at the end.
         ///
-        /// The guide's listing jumps to a label that it does not show; here what fails is thrown.
+        /// The guide's listing jumps to a label that it does not show; here errors are thrown.
         public static func listing2(_ info: inout Listing1) throws(StreamError) -> Bool {
             let bytes = try info.readStream.read(upTo: info.bufferSize)
             if bytes.isEmpty { return false }
@@ -37,8 +37,8 @@ extension CFNetworkGuide {
             return true
         }
 
-        /// 5-3: in the event "can accept bytes", writes as long as the stream takes more at once; what it does not take is
-        /// kept for the next event. False once everything was written and the stream is closed.
+        /// 5-3: in the event "can accept bytes", writes as long as the stream accepts bytes without waiting; the rest is kept for the
+        /// next event. False once everything is written and the stream is closed.
         ///
         /// The guide's listing writes the end of the file as zero bytes and leaves the remote stream open. `finish()` ends
         /// the upload, and waits for the server to confirm it.
@@ -58,18 +58,18 @@ extension CFNetworkGuide {
             return true
         }
 
-        /// 5-4: in the event "has bytes" of a listing, reads behind what was left over. False at the end.
+        /// 5-4: in the event "has bytes" of a listing, appends the bytes read to the rest of the previous ones. False at the end.
         public static func listing4(_ info: inout Listing1) throws(StreamError) -> Bool {
             let bytes = try info.readStream.read(upTo: info.bufferSize)
             info.leftOver += bytes
             return !bytes.isEmpty
         }
 
-        /// 5-5: takes whole lines from what was read and gives their entries; half a line stays for the next time. At the end
-        /// a line without a line end counts, too.
+        /// 5-5: removes complete lines from the bytes read and returns their entries; an incomplete line remains for the next call.
+        /// At the end, a line without a line end counts, too.
         ///
-        /// The guide's listing does not begin its count anew at each call, and leaves the rest of a line where the next read
-        /// writes over it.
+        /// The guide's listing does not reset its count at each call, and leaves the rest of a line where the next read overwrites
+        /// it.
         public static func listing5(
             _ info: inout Listing1, _ parser: inout ListingParser, atEnd: Bool
         ) throws(ListingError) -> [ListingEntry] {

@@ -3,9 +3,9 @@ public import NetKit
 extension CFNetworkGuide {
     /// Diagnosis.
     public enum Chapter6 {
-        /// 6-1: when an error occurs, has it explained to the user, then reports and closes.
+        /// 6-1: when an error occurs, explains it to the user, then reports it and closes the stream.
         ///
-        /// The stream's error is the same before and after. Beyond the guide, the findings come back as well.
+        /// The diagnosis does not change the stream's error. Unlike the guide's listing, this one also returns the findings.
         public static func listing1(
             _ stream: ReadStream, _ event: StreamEvent, presenter: any DiagnosisPresenter,
             report: (StreamError?) -> Void

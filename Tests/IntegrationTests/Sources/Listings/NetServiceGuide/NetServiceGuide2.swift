@@ -3,9 +3,9 @@ public import NetKitFoundation
 extension NetServiceGuide {
     /// Publishing.
     public enum Chapter2 {
-        /// 2-1: publishes a service for a socket that listens already, under this computer's name and in all domains.
+        /// 2-1: publishes a service for a listening socket, under this computer's name and in all domains.
         ///
-        /// The guide asks whether an object was made; here one always is, and what is wrong with it the delegate is told.
+        /// The guide checks whether an object was made. Here that always succeeds, and errors are reported to the delegate.
         public static func listing1(
             port: Int32, delegate: any NetServiceDelegate, engine: DiscoveryEngine
         ) -> NetService {

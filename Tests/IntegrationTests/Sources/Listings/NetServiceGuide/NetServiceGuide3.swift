@@ -4,7 +4,7 @@ public import NetKitFoundation
 extension NetServiceGuide {
     /// Browsing.
     public enum Chapter3 {
-        /// 3-1: begins to look for services of a type, in all domains.
+        /// 3-1: begins to browse for services of a type, in all domains.
         ///
         /// A comment of the guide says "local network", for which the domain is `local.`
         public static func listing1(
@@ -16,15 +16,15 @@ extension NetServiceGuide {
             return browser
         }
 
-        /// 3-2: the delegate keeps what is there, and whether the search is under way.
+        /// 3-2: the state of the delegate: the services, and whether the search is running.
         public final class Listing2: NSObject {
-            /// What is there now.
+            /// The present services.
             public private(set) var services: [NetService] = []
-            /// Whether the search is under way.
+            /// Whether the search is running.
             public private(set) var isSearching = false
             private let updateUI: (Listing2) -> Void
 
-            /// - Parameter updateUI: has the list shown.
+            /// - Parameter updateUI: displays the list.
             public init(updateUI: @escaping (Listing2) -> Void) {
                 self.updateUI = updateUI
             }
@@ -32,35 +32,35 @@ extension NetServiceGuide {
     }
 }
 
-/// 3-3: what it does when it is told.
+/// 3-3: the methods of the delegate.
 ///
-/// The guide logs the host name of a service that was just found; it is nil until the service is resolved.
+/// The guide logs the host name of a service that was just found, which is nil until the service is resolved.
 extension NetServiceGuide.Chapter3.Listing2: NetServiceBrowserDelegate {
-    /// The search begins.
+    /// The search has begun.
     public func netServiceBrowserWillSearch(_ browser: NetServiceBrowser) {
         isSearching = true
         updateUI(self)
     }
 
-    /// It was stopped.
+    /// The search was stopped.
     public func netServiceBrowserDidStopSearch(_ browser: NetServiceBrowser) {
         isSearching = false
         updateUI(self)
     }
 
-    /// It could not begin.
+    /// The search could not begin.
     public func netServiceBrowser(_ browser: NetServiceBrowser, didNotSearch errorDict: [String: NSNumber]) {
         isSearching = false
         updateUI(self)
     }
 
-    /// A service has come.
+    /// A service was found.
     public func netServiceBrowser(_ browser: NetServiceBrowser, didFind service: NetService, moreComing: Bool) {
         services.append(service)
         if !moreComing { updateUI(self) }
     }
 
-    /// A service has gone.
+    /// A service has disappeared.
     public func netServiceBrowser(_ browser: NetServiceBrowser, didRemove service: NetService, moreComing: Bool) {
         services.removeAll { $0 == service }
         if !moreComing { updateUI(self) }

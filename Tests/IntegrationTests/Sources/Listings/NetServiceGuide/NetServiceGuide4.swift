@@ -4,9 +4,9 @@ public import NetKitFoundation
 extension NetServiceGuide {
     /// Resolving and connecting.
     public enum Chapter4 {
-        /// 4-1: connects to a service by streams, which are open at once or on their way; nil if there is no such service.
+        /// 4-1: connects to a service with streams, which open at once or later; nil if there is no such service.
         ///
-        /// A half that is not needed is left out, not made and thrown away.
+        /// A half that is not needed is omitted, rather than made and discarded.
         public static func listing1(_ service: NetService) -> (input: InputStream, output: OutputStream)? {
             var input: InputStream?
             var output: OutputStream?
@@ -16,7 +16,7 @@ extension NetServiceGuide {
             return (input, output)
         }
 
-        /// 4-2: makes a service from a name that was saved, and resolves it with a limit.
+        /// 4-2: makes a service from a saved name, and resolves it with a time limit.
         public static func listing2(
             _ serviceName: String, type: String = "_music._tcp", delegate: any NetServiceDelegate,
             engine: DiscoveryEngine
@@ -27,21 +27,21 @@ extension NetServiceGuide {
             return service
         }
 
-        /// 4-3: the delegate of several services keeps those that are being resolved.
+        /// 4-3: the state of a delegate of several services: those being resolved.
         public final class Listing3: NSObject {
-            /// Those under way.
+            /// The services being resolved.
             public private(set) var services: [NetService] = []
             private let finished: (NetService, NSNumber?) -> Void
 
-            /// - Parameter finished: gets each service when enough is known of it, or with the number of what went wrong.
+            /// - Parameter finished: receives each service once it is resolved, or with the number of the error.
             public init(finished: @escaping (NetService, NSNumber?) -> Void) {
                 self.finished = finished
             }
 
-            /// Keeps a service until it is resolved.
+            /// Keeps a service alive until it is resolved.
             public func add(_ service: NetService) { services.append(service) }
 
-            /// Whether both families of addresses are there that this program wants; they come in any order.
+            /// Whether all addresses that this program needs are known; they arrive in any order.
             private func addressesComplete(_ addresses: [Data]?) -> Bool { addresses?.isEmpty == false }
 
             private func remove(_ service: NetService, _ error: NSNumber?) {
@@ -51,9 +51,9 @@ extension NetServiceGuide {
             }
         }
 
-        /// 4-5: says that a service which was resolved could not be connected to.
+        /// 4-5: reports that connecting to a resolved service failed.
         ///
-        /// The guide takes the full name apart at its dots, which names may contain. The object knows its parts.
+        /// The guide splits the full name at its dots, which names may contain. The object has the parts.
         public static func listing5(_ service: NetService) throws(ServiceDiscoveryError) {
             let instance = try ServiceInstance(
                 name: service.name, type: ServiceType(service.type), domain: ServiceDomain(service.domain))
@@ -62,14 +62,14 @@ extension NetServiceGuide {
     }
 }
 
-/// 4-4: what it does when it is told.
+/// 4-4: the methods of the delegate.
 extension NetServiceGuide.Chapter4.Listing3: NetServiceDelegate {
-    /// Something is known, or something more.
+    /// An address is known, or a further one.
     public func netServiceDidResolveAddress(_ sender: NetService) {
         if addressesComplete(sender.addresses) { remove(sender, nil) }
     }
 
-    /// Nothing was found in time.
+    /// Nothing was found within the time limit.
     public func netService(_ sender: NetService, didNotResolve errorDict: [String: NSNumber]) {
         remove(sender, errorDict[NetService.errorCode])
     }

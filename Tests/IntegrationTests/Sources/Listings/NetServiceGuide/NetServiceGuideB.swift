@@ -4,7 +4,7 @@ public import NetKitFoundation
 extension NetServiceGuide {
     /// Domains.
     public enum AppendixB {
-        /// B-1: begins to look for domains to publish in.
+        /// B-1: begins to search for domains to publish in.
         public static func listing1(
             delegate: any NetServiceBrowserDelegate, engine: DiscoveryEngine
         ) -> NetServiceBrowser {
@@ -14,13 +14,13 @@ extension NetServiceGuide {
             return browser
         }
 
-        /// B-2: the delegate keeps the domains that there are.
+        /// B-2: the state of the delegate: the domains.
         public final class Listing2: NSObject {
-            /// What is there now.
+            /// The present domains.
             public private(set) var domains: [String] = []
             private let updateUI: (Listing2) -> Void
 
-            /// - Parameter updateUI: has the list shown.
+            /// - Parameter updateUI: displays the list.
             public init(updateUI: @escaping (Listing2) -> Void) {
                 self.updateUI = updateUI
             }
@@ -28,9 +28,9 @@ extension NetServiceGuide {
     }
 }
 
-/// B-3: what it does when it is told.
+/// B-3: the methods of the delegate.
 extension NetServiceGuide.AppendixB.Listing2: NetServiceBrowserDelegate {
-    /// A domain has come.
+    /// A domain was found.
     public func netServiceBrowser(
         _ browser: NetServiceBrowser, didFindDomain domainString: String, moreComing: Bool
     ) {
@@ -38,7 +38,7 @@ extension NetServiceGuide.AppendixB.Listing2: NetServiceBrowserDelegate {
         if !moreComing { updateUI(self) }
     }
 
-    /// A domain has gone.
+    /// A domain has disappeared.
     public func netServiceBrowser(
         _ browser: NetServiceBrowser, didRemoveDomain domainString: String, moreComing: Bool
     ) {

@@ -4,18 +4,18 @@ internal import RunLoopDelivery
 
 /// The program of the tutorial "HTTPS POST request": sends JSON to `https://…/post` and shows the answer.
 public enum PostTutorial {
-    /// What the callback gathers.
+    /// The result of the callback.
     public struct Answer: Sendable {
-        /// The response, with the body that was read; nil if there was none.
+        /// The response with its body; nil if there was none.
         public var response: HTTPResponse?
-        /// Why there was none.
+        /// The reason why there was none.
         public var error: StreamError?
     }
 
     /// Sends the request; `done` is called on this thread's run loop, which must run.
     ///
-    /// The tutorial sets `Host` and `Content-Length` by hand, which the stream does better, and a content type that is none;
-    /// it may be given as it is.
+    /// The tutorial sets `Host` and `Content-Length` itself, which the stream does better, and an invalid content type, which is
+    /// passed on unchanged.
     public static func postRequest(
         _ url: URL, contentType: String = "charset=utf-8", configure: (ReadStream) throws -> Void = { _ in },
         done: @escaping @Sendable (_ payload: [UInt8], Answer) -> Void
@@ -34,10 +34,9 @@ public enum PostTutorial {
         try stream.open()  // the scheduled stream is kept alive until it is closed
     }
 
-    /// The callback: reads everything, and packs head and body into one response.
+    /// The callback: reads everything, and combines head and body in one response.
     ///
-    /// The tutorial does the same for all events, and takes the body of a message that it has not got if the event is an
-    /// error.
+    /// The tutorial does the same for all events, and in an error event uses the body of a message that does not exist.
     static func readStreamCallBack(_ stream: ReadStream, _ event: StreamEvent) -> Answer {
         defer { stream.close() }
         do throws(StreamError) {

@@ -3,10 +3,10 @@ public import NetKit
 extension ServicesGuide {
     /// Publishing.
     public enum Chapter2 {
-        /// 2-1: publishes a service for a socket that listens already, under this computer's name and in all domains, and gives
-        /// the name that it has got.
+        /// 2-1: publishes a service for a listening socket, under this computer's name and in all domains. Returns the name that it
+        /// got.
         ///
-        /// Keep the publisher: the service is visible as long as it lives.
+        /// Keep the publisher: the service is visible for as long as it lives.
         public static func listing1(
             port: UInt16, engine: DiscoveryEngine
         ) async throws(ServiceDiscoveryError) -> (ServicePublisher, ServiceInstance) {

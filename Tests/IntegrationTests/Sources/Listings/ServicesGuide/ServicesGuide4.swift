@@ -3,7 +3,7 @@ public import NetKit
 extension ServicesGuide {
     /// Resolving and connecting.
     public enum Chapter4 {
-        /// 4-1: connects to a service: resolves it until both families of addresses are known, and takes the fastest.
+        /// 4-1: connects to a service: resolves it until both address families are known, and uses the fastest address.
         public static func listing1(
             _ service: ServiceInstance, engine: DiscoveryEngine
         ) async throws -> StreamPair {
@@ -17,9 +17,9 @@ extension ServicesGuide {
             return pair
         }
 
-        /// 4-2: makes a service from a name that was saved, and resolves it with a limit.
+        /// 4-2: makes a service from a saved name, and resolves it with a time limit.
         ///
-        /// The guide's text has one word too many in the name of the initialiser.
+        /// The guide's text has one word too many in the name of the initializer.
         public static func listing2(
             _ serviceName: String, type: String = "_music._tcp", engine: DiscoveryEngine
         ) throws(ServiceDiscoveryError) -> DiscoveryFeed<ResolvedService> {
@@ -27,13 +27,12 @@ extension ServicesGuide {
             return try ServiceResolver(service, engine: engine).start()
         }
 
-        /// 4-3: what the delegate tells apart: whether the addresses are complete. Those of IPv4 and of IPv6 come in any
-        /// order.
+        /// 4-3: whether the addresses are complete. Those of IPv4 and of IPv6 arrive in any order.
         public static func listing3(_ place: ResolvedService) -> Bool {
             !place.addresses.isEmpty && place.isComplete
         }
 
-        /// 4-4: what the delegate does: takes answers until they are complete; at the limit what there is, or nil.
+        /// 4-4: the methods of the delegate: collect answers until they are complete. At the limit, returns those received, or nil.
         public static func listing4(
             _ answers: DiscoveryFeed<ResolvedService>, limit: Duration = .seconds(5)
         ) async throws(ServiceDiscoveryError) -> ResolvedService? {
@@ -51,10 +50,10 @@ extension ServicesGuide {
             return last
         }
 
-        /// 4-5: says that a service which was resolved could not be connected to.
+        /// 4-5: reports that connecting to a resolved service failed.
         ///
-        /// The guide takes the name apart at its dots, which names may contain; and looks for the protocol in the third
-        /// part. A `ServiceInstance` knows its parts.
+        /// The guide splits the name at its dots, which names may contain, and expects the protocol in the third part. A
+        /// `ServiceInstance` has the parts.
         public static func listing5(
             _ service: ServiceInstance, engine: DiscoveryEngine
         ) throws(ServiceDiscoveryError) {

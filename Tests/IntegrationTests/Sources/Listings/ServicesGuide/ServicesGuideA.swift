@@ -9,9 +9,9 @@ extension ServicesGuide {
             ServiceAdvertisement(name: "Sales Laser Printer", type: try ServiceType("_printer._tcp"), port: 515)
         }
 
-        /// registers it; `registered` is called on this thread's run loop, with each name that it gets.
+        /// registers it. `registered` is called on this thread's run loop, with each name that the service gets.
         ///
-        /// What cannot be registered is thrown, and nothing is left to clean up. Keep both results.
+        /// A failure is thrown, and leaves nothing to clean up. Keep both results.
         public static func listing2(
             _ service: ServiceAdvertisement, engine: DiscoveryEngine,
             registered: @escaping @Sendable (Result<ServiceInstance, ServiceDiscoveryError>) -> Void
@@ -31,7 +31,7 @@ extension ServicesGuide {
 
         /// resolves without a limit; `resolved` is called on this thread's run loop with each answer. Keep both results.
         ///
-        /// The guide's text names a function that is older than the one of its listing.
+        /// The guide's text names an older function than its listing.
         public static func listing4(
             _ service: ServiceInstance, engine: DiscoveryEngine,
             resolved: @escaping @Sendable (Result<ResolvedService, ServiceDiscoveryError>) -> Void
@@ -40,7 +40,7 @@ extension ServicesGuide {
             return (answers, tell(answers, resolved))
         }
 
-        /// ends resolving; no callback comes afterwards. In any order.
+        /// ends resolving; no callback follows. The order does not matter.
         public static func listing5(_ answers: DiscoveryFeed<ResolvedService>, _ signal: any DeliverySignal) {
             signal.cancel()
             answers.stop()

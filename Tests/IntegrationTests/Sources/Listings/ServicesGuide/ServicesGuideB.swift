@@ -3,23 +3,23 @@ public import NetKit
 extension ServicesGuide {
     /// Domains.
     public enum AppendixB {
-        /// B-1: begins to look for domains to publish in.
+        /// B-1: begins to search for domains to publish in.
         public static func listing1(
             engine: DiscoveryEngine
         ) throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceDomain>> {
             try ServiceDomainBrowser(.registration, engine: engine).start()
         }
 
-        /// B-2: what the delegate keeps.
+        /// B-2: the state of the delegate.
         public struct Listing2 {
-            /// What is there now.
+            /// The present domains.
             public internal(set) var domains: [ServiceDomain] = []
 
-            /// Nothing yet.
+            /// Makes an empty state.
             public init() {}
         }
 
-        /// B-3: what the delegate does: keeps the list until the search is stopped.
+        /// B-3: the methods of the delegate: maintain the list until the search is stopped.
         public static func listing3(
             _ search: DiscoveryFeed<DiscoveryChange<ServiceDomain>>, updateUI: (Listing2) -> Void
         ) async throws(ServiceDiscoveryError) {

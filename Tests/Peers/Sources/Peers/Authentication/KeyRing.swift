@@ -13,7 +13,7 @@ public final class KeyRing: Peer {
         /// A Python service with its own D-Bus implementation, which behaves as its moods say.
         case scripted(Set<Mood>)
         /// No service, only the bus.
-        case nobody
+        case missing
     }
 
     /// A deviation of the scripted service from a correct one with an unlocked key ring.
@@ -72,7 +72,7 @@ public final class KeyRing: Peer {
                     echo the keeper is ready
                     """
                 case .scripted: "\(own) '\(python)' -u '\(script)' \(moods.map(\.rawValue).joined(separator: " ")) &"
-                case .nobody: "echo the keeper is ready"
+                case .missing: "echo the keeper is ready"
                 }
             let lines = """
                 \(own) '\(bus)' --nofork --nopidfile --config-file='\(configuration)' &
