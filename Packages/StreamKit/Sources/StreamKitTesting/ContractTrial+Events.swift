@@ -64,7 +64,7 @@ extension ContractTrial {
         }
     }
 
-    func bytesAreToldOncePerRead() async throws {
+    func bytesAreReportedOncePerRead() async throws {
         let log = EventLog()
         let target = try target()
         try await open()
@@ -90,7 +90,7 @@ extension ContractTrial {
         }
     }
 
-    func roomIsToldOncePerWrite() async throws {
+    func roomIsReportedOncePerWrite() async throws {
         let log = EventLog()
         let target = try target()
         try await open()
@@ -206,7 +206,7 @@ extension ContractTrial {
         input.unschedule(from: target)
     }
 
-    func stylesMix() async throws {
+    func stylesAlternate() async throws {
         let log = EventLog()
         let target = try target()
         try await open()

@@ -3,7 +3,7 @@ internal import StreamKit
 
 /// Rules about the life cycle of a stream and about calls that wait.
 extension ContractTrial {
-    func statusTellsTheLife() async throws {
+    func statusFollowsTheLifeCycle() async throws {
         if input.status == .notOpen {
             let other = BytePipe(output: output, input: input)
             try expect(other.input.error == nil, "an error before open")
@@ -26,7 +26,7 @@ extension ContractTrial {
         try expect([.closed, .error].contains(output.status), "after close: \(output.status)")
     }
 
-    func wrongMomentsThrow() async throws {
+    func wrongStatesThrow() async throws {
         if input.status == .notOpen, output.status == .notOpen {
             try await expect(.notOpen, "a read before open") { () async throws(StreamError) in
                 try await input.read(upTo: 1)
@@ -100,7 +100,7 @@ extension ContractTrial {
         try expect(input.status == .closed, "the closed reader's status is \(input.status)")
     }
 
-    func cancelledReadTakesNothing() async throws {
+    func cancelledReadConsumesNothing() async throws {
         try await open()
         for _ in 0..<20 {
             let pending = reading { [self] () async throws(StreamError) in try await input.read(upTo: 10) }
@@ -133,7 +133,7 @@ extension ContractTrial {
         try await expect(.cancelled, "a later write") { () async throws(StreamError) in try await output.write([1]) }
     }
 
-    func lateReadTakesNothing() async throws {
+    func lateReadConsumesNothing() async throws {
         try await open()
         try input.set(.readLimit, to: .milliseconds(1))
         try await expect(.timedOut, "a read of nothing") { () async throws(StreamError) in try await style.read(input) }
@@ -156,7 +156,7 @@ extension ContractTrial {
         try expect(output.status == .error, "after the limit the status is \(output.status)")
     }
 
-    func droppingCloses(_ makePipe: @Sendable () async throws -> BytePipe) async throws {
+    func releasingCloses(_ makePipe: @Sendable () async throws -> BytePipe) async throws {
         let input = try await inputAlone(makePipe)
         // The read must end or fail; it must not wait for a writer that no longer exists.
         if let bytes = try? await input.read(upTo: 1) { try expect(bytes.isEmpty, "a writer that was dropped wrote") }

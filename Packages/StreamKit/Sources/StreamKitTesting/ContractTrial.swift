@@ -142,7 +142,7 @@ extension ContractTrial {
         }
     }
 
-    func emptyBufferIsNoEnd() async throws {
+    func emptyBufferYieldsZero() async throws {
         try await open()
         var nothing: [UInt8] = []
         let count = try await input.read(into: &nothing)

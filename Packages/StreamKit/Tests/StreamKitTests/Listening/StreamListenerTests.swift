@@ -287,7 +287,7 @@ extension ReadStream {
 }
 
 @Suite struct ConnectionSlotsTests {
-    @Test func countsAndPassesOn() async {
+    @Test func slotsAreCountedAndPassedOn() async {
         let slots = ConnectionSlots(2)
         #expect(await slots.take())
         #expect(await slots.take())

@@ -73,7 +73,7 @@ private final class ScriptedFinder: PlaceFinder {
     }
 
     @Test(
-        "a finder is notified of places that cannot be connected to, not of failed handshakes",
+        "a finder is notified of addresses that cannot be connected to, not of failed handshakes",
         arguments: [false, true])
     func failedPlaces(_ answers: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))

@@ -38,7 +38,7 @@ import Testing
     }
 
     /// A read stops in front of urgent data (RFC 9293 §3.8.5). That it was short does not mean that nothing follows.
-    @Test func aReadFindsWhatFollowsUrgentData() async throws {
+    @Test func aReadFindsTheBytesAfterUrgentData() async throws {
         let loop = EventLoop(name: "urgent")
         defer { loop.shutdown() }
         let (near, far) = try await tcpPair(loop: loop)
@@ -106,7 +106,7 @@ import Testing
         pair.close()
     }
 
-    @Test func aFlushThatFailedMeanwhileIsNoSuccess() throws {
+    @Test func aFlushOfAFailedStreamThrows() throws {
         let pair = StreamPair(transport: ScriptedSource())
         try pair.open()
         pair.input.connection.failBoth(StreamError(posix: EIO))
@@ -195,7 +195,7 @@ import Testing
     }
 
     /// A call that moves many bytes counts as many transfers.
-    @Test func aLongWriteLetsTheLoopGoOn() async throws {
+    @Test func aLongWriteDoesNotHoldUpTheLoop() async throws {
         let loop = EventLoop(name: "long")
         defer { loop.shutdown() }
         let source = ScriptedSource(loop: loop)
@@ -226,7 +226,7 @@ import Testing
     }
 
     /// Another job of the loop runs after each budget, also where an edge is latched each time.
-    @Test func aSocketWithAnEdgeLatchedLetsTheLoopGoOn() async throws {
+    @Test func aSocketWithALatchedEdgeDoesNotHoldUpTheLoop() async throws {
         let loop = EventLoop(name: "latched")
         defer { loop.shutdown() }
         let (left, right) = try Socket.pair(.datagram, loop: loop)

@@ -90,7 +90,7 @@ struct SocketTransferTests {
         #expect(count == bytes.count)
     }
 
-    @Test func aFullSocketDoesNotTakeMore() async throws {
+    @Test func aFullSocketAcceptsNoMore() async throws {
         let (left, right) = try Socket.pair()
         let chunk = [UInt8](repeating: 0, count: 65_536)
         while try left.trySend(chunk) != nil {}
@@ -112,7 +112,7 @@ struct SocketTransferTests {
         #expect(try await left.receive(upTo: 10).bytes == [1])
     }
 
-    @Test func anEmptyBufferIsNoEnd() async throws {
+    @Test func anEmptyBufferIsRefused() async throws {
         let (left, right) = try Socket.pair()
         var nothing: [UInt8] = []
         #expect(try await error { _ = try left.tryReceive(into: &nothing) }.isPOSIX(EINVAL))

@@ -106,7 +106,7 @@ import Testing
         #expect(reason { try TLSIdentity(pem: leaf.pem, key: key, password: long) }.contains("password"))
     }
 
-    @Test func whatDoesNotFit() {
+    @Test func inputsThatAreInvalidTogether() {
         let leaf = authority.issue()
         let other = authority.issue()
         #expect(reason { try TLSIdentity(pem: leaf.pem, key: other.keyPEM()) }.contains("does not match any"))
@@ -127,7 +127,7 @@ import Testing
         _ = reason { try TLSIdentity(pkcs12: [], password: "secret") }
     }
 
-    @Test func filesThatAreNotThere() {
+    @Test func missingFiles() {
         #expect(throws: StreamError(posix: 2)) { try TLSIdentity(file: "/nowhere/at/all.pem") }
         #expect(throws: StreamError(posix: 21)) { try TLSIdentity(file: "/tmp") }
     }

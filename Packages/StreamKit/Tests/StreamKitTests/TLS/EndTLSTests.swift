@@ -70,7 +70,7 @@ import Testing
         plainServer.close()
     }
 
-    @Test func notBeforeBothEnds() async throws {
+    @Test func refusedBeforeBothEnds() async throws {
         let (client, server) = try await openPairs()
         #expect(throws: StreamError(posix: 16)) { try StreamPair(afterTLSOf: client) }
         try await client.output.finish()
@@ -97,7 +97,7 @@ import Testing
         server.close()
     }
 
-    /// The properties of TLS are gone.
+    /// The plain pair no longer has the properties of TLS.
     @Test func plainPairsHaveNoTLSProperties() async throws {
         let (client, server) = try await openPairs()
         #expect(client[.tlsInformation] != nil && client[.exporterBinding] != nil)

@@ -134,7 +134,7 @@ import Testing
         #expect(error?.description.contains("a plain HTTP request") == true)
     }
 
-    @Test func thePeerGoesAwayAtOnce() throws {
+    @Test func thePeerDisconnectsAtOnce() throws {
         let (wire, peer) = TestWire.pair()
         let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: .other(wire))
         #expect(try client.tryOpen() == .wouldBlock(.readable))

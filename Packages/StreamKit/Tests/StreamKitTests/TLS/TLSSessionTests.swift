@@ -152,7 +152,7 @@ import Testing
         #expect(try contexts.context(for: plain) === contexts.context(for: named))
     }
 
-    @Test func configurationsThatTakeTurnsKeepTheirContexts() throws {
+    @Test func alternatingConfigurationsKeepTheirContexts() throws {
         let contexts = TLSContextCache()
         let plain = Self.authority.client
         var named = plain
@@ -186,7 +186,7 @@ import Testing
         #expect(try contexts.context(for: client) === changed)
     }
 
-    @Test func theSystemsRootsAreKnownAgain() throws {
+    @Test func theContextOfTheSystemsRootsIsReused() throws {
         let stamps = SystemRoots.stamps()
         #expect(SystemRoots.stamps() == stamps)
         let contexts = TLSContextCache()
@@ -248,7 +248,7 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func oneThatMayBeReusedStaysUntilItIsRenewed() {
+    @Test func aReusableSessionRemainsUntilItsRenewal() {
         var table = Table()
         table.insert(1, isSingleUse: false, lifetime: 100, for: key("a"), now: 0)
         #expect(table.take(for: key("a"), now: 1) == 1)

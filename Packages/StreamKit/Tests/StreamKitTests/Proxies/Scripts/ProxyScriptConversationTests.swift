@@ -17,7 +17,7 @@ struct ProxyScriptConversationTests {
         Conversation.frame(letter, Array(text.utf8))
     }
 
-    @Test func goesWellAtEverySplit() throws {
+    @Test func succeedsAtEverySplit() throws {
         let bytes = Self.frame("R") + Self.frame("N", "a.example") + Self.frame("O") + Self.frame("A", "PROXY p:1")
         for split in 0...bytes.count {
             var conversation = try Self.make()

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func turnsAreTakenInOrderAndGivenBack() async throws {
+    @Test func turnsAreGrantedInOrderAndReturned() async throws {
         let turns = ProxyScriptTurns(limit: 1)
         try await turns.enter(until: nil)
         let waiting = Task { try await turns.enter(until: nil) }

@@ -151,7 +151,7 @@ import Testing
 
 /// The sources of a machine's settings (SK-120).
 struct SystemProxySettingsTests {
-    @Test func places() {
+    @Test func sourcesOfSettings() {
         #expect(
             ProxySettings.systemFiles { ["HOME": "/home/ann"][$0] }
                 == ["/home/ann/.config/netkit/proxies", "/etc/netkit/proxies"])
