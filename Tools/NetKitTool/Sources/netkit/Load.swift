@@ -64,7 +64,10 @@ struct Load: Sendable {
         _ stream: ReadStream, to file: consuming OutputFile, from begin: Int64, _ outcome: inout Outcome
     ) async throws {
         var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
-        let total = stream[.httpBodyLength].map { $0 + begin }
+        let total = stream[.httpBodyLength].flatMap { length in
+            let (sum, isTooLarge) = length.addingReportingOverflow(begin)
+            return isTooLarge ? nil : sum
+        }
         var progress = showsProgress ? ProgressBar(total: total, offset: begin) : nil
         while true {
             let count = try await stream.read(into: &buffer)
