@@ -18,8 +18,7 @@ struct MakeDirectoryCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        let (client, path) = try await target.client(url)
-        try await target.run(["url": JSONOutput.url(url)]) {
+        try await target.run(url) { client, path in
             try await client.makeDirectory(path)
             return ["made": path.description]
         }
@@ -43,9 +42,8 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        let (client, path) = try await target.client(url)
         let isDirectory = url.hasSuffix("/")
-        try await target.run(["url": JSONOutput.url(url)]) {
+        try await target.run(url) { client, path in
             if isDirectory { try await client.removeDirectory(path) } else { try await client.remove(path) }
             return ["removed": path.description]
         }
@@ -71,9 +69,8 @@ struct MoveCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        let (client, old) = try await target.client(url)
         let new = FTPPath(path)
-        try await target.run(["url": JSONOutput.url(url)]) {
+        try await target.run(url) { client, old in
             try await client.rename(old, to: new)
             return ["renamed": old.description, "to": new.description]
         }
@@ -108,12 +105,12 @@ struct PutCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        var (client, path) = try await target.client(url)
-        if url.hasSuffix("/") {
-            let name = URL(fileURLWithPath: file).standardizedFileURL.lastPathComponent
-            path = path.appending(Array(name.utf8))
-        }
-        try await target.run(["url": JSONOutput.url(url), "file": file]) { [client, path] in
+        try await target.run(url, ["file": file]) { client, path in
+            var path = path
+            if url.hasSuffix("/") {
+                let name = URL(fileURLWithPath: file).standardizedFileURL.lastPathComponent
+                path = path.appending(Array(name.utf8))
+            }
             var isFolder: ObjCBool = false
             if let failure = OutputFile.Failure(reading: file) { throw failure }
             _ = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
@@ -190,8 +187,7 @@ struct ListCommand: AsyncParsableCommand {
     @OptionGroup var target: FTPTarget
 
     func run() async throws {
-        let (client, path) = try await target.client(url)
-        try await target.run(["url": JSONOutput.url(url)]) { [long, target] in
+        try await target.run(url) { [long, target] client, path in
             let entries = try await client.list(path).sorted { $0.name < $1.name }
             if target.json { return ["entries": entries.map(ListCommand.facts)] }
             let sizeWidth = entries.map { $0.size.map { "\($0)".count } ?? 1 }.max() ?? 1

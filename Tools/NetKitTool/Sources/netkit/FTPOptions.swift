@@ -28,12 +28,12 @@ struct FTPOptions: ParsableArguments {
     )
     var active: Bool?
 
-    /// A client for the server of a URL, and the path in it.
+    /// A client for the server of a URL, still without proxies, and the path in it.
     ///
     /// - Parameter user: the value of `-u`: `USER` or `USER:PASSWORD`.
     func client(
-        _ address: URL, user: String?, netrc: NetrcOptions, connection: ConnectionOptions, timeout: Double? = nil
-    ) async throws -> (FTPClient, FTPPath) {
+        _ address: URL, user: String?, netrc: NetrcOptions, connection: ConnectionOptions
+    ) throws -> (FTPClient, FTPPath) {
         let client = try FTPClient(address)
         try logIn(client, address, user, netrc)
         if let tls, tls != .required {
@@ -53,9 +53,7 @@ struct FTPOptions: ParsableArguments {
         } else {
             try client.set(.tls, to: configuration)
         }
-        try await client.apply(try connection.settings(), for: address)
         try client.set(.ftpUsesPassiveMode, to: active.map { !$0 })
-        if let timeout { try client.set(.ftpReplyLimit, to: .seconds(timeout)) }
         return (client, try FTPPath(address))
     }
 
@@ -104,47 +102,82 @@ struct FTPTarget: ParsableArguments {
     @Flag(help: "Print one JSON object about the result.")
     var json = false
 
+    @Option(help: ArgumentHelp("Give up after SECONDS in total.", valueName: "SECONDS"))
+    var timeout: Double?
+
     @OptionGroup var netrc: NetrcOptions
 
     @OptionGroup var connection: ConnectionOptions
 
     @OptionGroup(title: "FTP") var ftp: FTPOptions
 
-    func client(_ url: String) async throws -> (FTPClient, FTPPath) {
-        guard FTPOptions.isFTP(url), let address = URL(string: url) else {
-            throw ValidationError("'\(Terminal.shownURL(url))' is not an FTP URL; use ftp://HOST/PATH or ftps://.")
-        }
-        do {
-            return try await ftp.client(address, user: user, netrc: netrc, connection: connection)
-        } catch {
-            try FTPTarget.end(error, json ? ["url": JSONOutput.url(url)] : nil)
-        }
+    func validate() throws {
+        if let timeout, !(timeout > 0) { throw ValidationError("--timeout must be a number of seconds above 0.") }
     }
 
     /// Runs a verb and reports its result: with `--json` as an object, and a failure always as a sentence.
     ///
     /// - Parameters:
-    ///   - facts: the members of the object in either case.
-    ///   - body: the verb; returns the members for a success.
+    ///   - url: the URL on the command line.
+    ///   - facts: members of the object in either case, in addition to the URL.
+    ///   - body: the verb, with a client for the server and the path in the URL; returns the members for a success.
     func run(
-        _ facts: JSONOutput.Facts, _ body: @Sendable @escaping () async throws -> JSONOutput.Facts
+        _ url: String, _ facts: JSONOutput.Facts = [:],
+        _ body: @Sendable @escaping (FTPClient, FTPPath) async throws -> JSONOutput.Facts
     ) async throws {
-        try await FTPTarget.run(json ? facts : nil, body)
+        guard FTPOptions.isFTP(url), let address = URL(string: url) else {
+            throw ValidationError("'\(Terminal.shownURL(url))' is not an FTP URL; use ftp://HOST/PATH or ftps://.")
+        }
+        let facts = json ? facts.merging(["url": JSONOutput.url(url)]) { $1 } : nil
+        let (client, path): (FTPClient, FTPPath)
+        let settings: ProxySettings
+        do {
+            (client, path) = try ftp.client(address, user: user, netrc: netrc, connection: connection)
+            settings = try connection.settings()
+        } catch {
+            try FTPTarget.end(error, facts)
+        }
+        try await FTPTarget.run(facts, within: timeout) {
+            try await client.apply(settings, for: address)
+            return try await body(client, path)
+        }
     }
 
     /// Runs a verb that is not for FTP only.
     ///
-    /// - Parameter facts: nil for no object.
+    /// - Parameters:
+    ///   - facts: nil for no object.
+    ///   - timeout: the limit of the whole verb in seconds; nil for none.
     static func run(
-        _ facts: JSONOutput.Facts?, _ body: @Sendable @escaping () async throws -> JSONOutput.Facts
+        _ facts: JSONOutput.Facts?, within timeout: Double? = nil,
+        _ body: @Sendable @escaping () async throws -> JSONOutput.Facts
     ) async throws {
         let start = ContinuousClock.now
         do {
-            let found = try await withNetworkExecutor { try await body() }
+            let found = try await withNetworkExecutor { try await result(of: body, within: timeout) }
             let time: JSONOutput.Facts = ["seconds": start.duration(to: .now) / .seconds(1)]
             if let facts { JSONOutput.show(facts.merging(time) { $1 }.merging(found) { $1 }) }
         } catch {
             try end(error, facts)
+        }
+    }
+
+    /// The result of `body`, which is cancelled at the end of the limit.
+    private static func result(
+        of body: @Sendable @escaping () async throws -> JSONOutput.Facts, within timeout: Double?
+    ) async throws -> JSONOutput.Facts {
+        guard let timeout else { return try await body() }
+        return try await withThrowingTaskGroup(of: JSONOutput.Facts.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await body() }
+            group.addTask {
+                let limit = Duration.seconds(timeout)
+                try await Task.sleep(for: limit)
+                throw StreamError(
+                    domain: .posix, code: StreamError.timedOut.code,
+                    sentence: Sentence("tool.timedOut", "Timed out after %1.", "\(limit)"))
+            }
+            return try await group.next() ?? [:]
         }
     }
 

@@ -232,13 +232,15 @@ extension GetCommand {
         guard let address = URL(string: url) else { throw ValidationError(URLArgument.invalid(url)) }
         let facts: JSONOutput.Facts? = json ? ["url": JSONOutput.url(url)] : nil
         let (client, path): (FTPClient, FTPPath)
+        let settings: ProxySettings
         do {
-            (client, path) = try await ftp.client(
-                address, user: login.user, netrc: login.netrc, connection: connection, timeout: timeout)
+            (client, path) = try ftp.client(address, user: login.user, netrc: login.netrc, connection: connection)
+            settings = try connection.settings()
         } catch {
             try FTPTarget.end(error, facts)
         }
-        try await FTPTarget.run(facts) {
+        try await FTPTarget.run(facts, within: timeout) {
+            try await client.apply(settings, for: address)
             if recursive { return try await fetchTree(client, path, address) }
             return try await fetchFile(client, path, isDirectory: address.path().hasSuffix("/"))
         }
