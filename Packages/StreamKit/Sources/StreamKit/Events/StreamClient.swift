@@ -117,7 +117,11 @@ final class StreamClient: Sendable {
                 let isWanted = state.withLock { !$0.deliveries.isEmpty && $0.handler != nil }
                 if !isWanted { connection.withdrawWatcher(half) }
                 return
-            case .closed, .cancelled, .timedOut, .failed: return
+            case .closed, .cancelled, .timedOut: return
+            case .failed(let number):
+                // The descriptor cannot be watched, so no event would ever come. The failure is an event.
+                connection.failBoth(StreamError(posix: number))
+                return
             }
         }
     }

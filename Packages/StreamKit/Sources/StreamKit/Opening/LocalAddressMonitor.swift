@@ -3,7 +3,8 @@ internal import HostResolver
 
 extension StreamProperty where Value == Bool {
     /// Whether an open stream fails with `EADDRNOTAVAIL` as soon as its local address is removed from this machine,
-    /// rather than when the kernel stops retransmitting. Default false.
+    /// rather than when the kernel stops retransmitting. Default false. If the system cannot report such changes, the stream
+    /// fails when it opens.
     ///
     /// All streams together use one netlink descriptor for this. Replaces `kCFStreamPropertyAutoErrorOnSystemChange`,
     /// whose default is true.
@@ -29,17 +30,32 @@ final class LocalAddressMonitor: Sendable {
     }
 
     private let state = Locked(State())
+    private let query: @Sendable () throws(ResolverError) -> NetworkSnapshot
 
-    /// Starts to watch the connection if an interface has its address: most of 127.0.0.0/8 belongs to none.
+    /// - Parameter query: queries the kernel for the present addresses.
+    init(query: @escaping @Sendable () throws(ResolverError) -> NetworkSnapshot = NetworkSnapshot.current) {
+        self.query = query
+    }
+
+    /// Starts to watch the connection if an interface has its address: most of 127.0.0.0/8 belongs to none. Fails the
+    /// connection if addresses cannot be watched.
     func add(_ connection: Connection) {
-        guard let own = connection.point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress,
-            LocalAddressMonitor.present()?.contains(address.withoutZone) == true
-        else { return }
+        guard let own = connection.point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress else { return }
+        do throws(ResolverError) {
+            guard try present().contains(address.withoutZone) else { return }
+            try watch(connection, address)
+        } catch {
+            remove(connection)
+            connection.failBoth(StreamError(unwatchable: error))
+        }
+    }
+
+    private func watch(_ connection: Connection, _ address: IPAddress) throws(ResolverError) {
         let isFirst = state.withLock { state in
             state.connections[ObjectIdentifier(connection)] = Watched(connection: connection, address: address)
             return state.monitor == nil
         }
-        if isFirst { begin() }
+        if isFirst { try begin() }
         checkAddresses()
         // Closing sets the flags before it calls `remove(_:)`, which may have run before this call.
         if connection.details.withLock({ $0.isReaderClosed && $0.isWriterClosed }) { remove(connection) }
@@ -61,9 +77,8 @@ final class LocalAddressMonitor: Sendable {
             .contains { $0.point.withDescriptor(Syscalls.localAddress) == address }
     }
 
-    private func begin() {
-        // Without a netlink socket there are no notifications; the stream works as any other.
-        guard let monitor = try? NetworkMonitor() else { return }
+    private func begin() throws(ResolverError) {
+        let monitor = try NetworkMonitor()
         let subscription = monitor.onChange(on: .loop(.shared)) { [self] change in
             if change.contains(.addresses) { checkAddresses() }
         }
@@ -81,7 +96,8 @@ final class LocalAddressMonitor: Sendable {
 
     /// Fails the connections whose address no longer exists.
     private func checkAddresses() {
-        guard let present = LocalAddressMonitor.present() else { return }
+        // A query that fails now may succeed at the next change.
+        guard let present = try? present() else { return }
         let stranded = state.withLock { state in
             state.connections.values.filter { !present.contains($0.address.withoutZone) }
         }
@@ -92,10 +108,9 @@ final class LocalAddressMonitor: Sendable {
         }
     }
 
-    /// The addresses of this machine's interfaces; nil if the kernel cannot be queried.
-    private static func present() -> Set<IPAddress>? {
-        let network = try? NetworkSnapshot.current()
-        return network.map { Set($0.interfaces.flatMap(\.addresses).map { $0.address.withoutZone }) }
+    /// The addresses of this machine's interfaces.
+    private func present() throws(ResolverError) -> Set<IPAddress> {
+        Set(try query().interfaces.flatMap(\.addresses).map { $0.address.withoutZone })
     }
 }
 
@@ -106,6 +121,18 @@ extension IPAddress {
         case .v4: self
         case .v6(let address): .v6(IPv6Address(rawValue: address.rawValue))
         }
+    }
+}
+
+extension StreamError {
+    /// Makes the error of a stream whose local address cannot be watched.
+    fileprivate init(unwatchable error: ResolverError) {
+        self.init(
+            domain: StreamErrorDomain(rawValue: error.domain.rawValue), code: error.number,
+            sentence: Sentence(
+                "connection.addressUnwatchable", "Changes of this machine's addresses cannot be watched: %1.",
+                error.description),
+            underlying: error)
     }
 }
 

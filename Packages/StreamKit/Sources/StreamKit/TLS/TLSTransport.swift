@@ -50,10 +50,11 @@ final class TLSTransport: StreamTransport {
         try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.writability() }
     }
 
-    /// Sends the rest of earlier writes. Returns `.ended` when nothing remains.
+    /// Sends the rest of earlier writes, here and in the lower transport. Returns `.ended` when nothing remains.
     func tryFlush() throws(StreamError) -> Attempt {
         let interest = try endpoint.withLock { (endpoint) throws(StreamError) in try endpoint.flush() }
-        return interest.map(Attempt.wouldBlock) ?? .ended
+        if let interest { return .wouldBlock(interest) }
+        return try lower.tryFlush()
     }
 
     func tryFinish() throws(StreamError) -> Attempt {

@@ -202,6 +202,18 @@ private final class ScriptedFinder: PlaceFinder {
         pair.close()
     }
 
+    @Test("a stream whose address is to be watched fails if the kernel cannot be queried") func unwatchable() async throws {
+        let listener = try Listener(.ip(.v4(.loopback), port: 0))
+        let pair = StreamPair(address: listener.address)
+        try pair.open()
+        try await pair.input.opened()
+        let monitor = LocalAddressMonitor { () throws(ResolverError) in throw ResolverError(.system) }
+        monitor.add(pair.input.connection)
+        #expect(pair.input.status == .error && pair.output.status == .error)
+        #expect(pair.input.error?.description.contains("cannot be watched") == true)
+        pair.close()
+    }
+
     @Test("a stream that is closed while its address begins to be watched is not kept on the list")
     func closedWhileOpening() async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))

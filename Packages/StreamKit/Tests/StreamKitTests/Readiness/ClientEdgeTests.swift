@@ -1,10 +1,29 @@
 import EventLoops
+import Glibc
 import Testing
 
 @testable import StreamKit
 
 /// No client misses an event, in whatever order it is set, scheduled, polled and used beside reads.
 @Suite(.timeLimit(.minutes(3))) struct ClientEdgeTests {
+    /// Without a report, the client would wait forever.
+    @Test func aStreamThatCannotBeWatchedFails() async throws {
+        let loop = try await EventLoop.ended()
+        var descriptors: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &descriptors) == 0)
+        defer { close(descriptors[1]) }
+        let pair = StreamPair(descriptor: descriptors[0], ownership: .owned, loop: loop)
+        try pair.open()
+        let target = SteppedTarget()
+        let events = Locked<[StreamEvent]>([])
+        pair.input.setClient([.hasBytesAvailable, .errorOccurred]) { _, event in events.withLock { $0.append(event) } }
+        pair.input.schedule(on: target)
+        while target.turn() {}
+        #expect(events.withLock { $0 } == [.errorOccurred])
+        #expect(pair.input.error?.isPOSIX(ESHUTDOWN) == true)
+        pair.close()
+    }
+
     enum Operation: CaseIterable {
         case setFirst, setSecond, removeClient, schedule, unschedule, arrive, harvest, poll, read, turn
     }

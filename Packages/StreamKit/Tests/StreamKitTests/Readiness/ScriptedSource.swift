@@ -1,5 +1,7 @@
 import EventLoops
-import StreamKit
+import Glibc
+
+@testable import StreamKit
 
 /// A source whose bytes stay in a simulated kernel until a read or peek moves them into a layer, as TLS does. It runs
 /// test code in the middle of a call, to force an interleaving.
@@ -150,6 +152,20 @@ final class SteppedTarget: DeliveryTarget {
 }
 
 extension EventLoop {
+    /// A loop that has ended: watching a descriptor on it fails with `ESHUTDOWN`.
+    static func ended() async throws -> EventLoop {
+        let loop = EventLoop(name: "ended")
+        loop.shutdown()
+        var hasEnded = false
+        while !hasEnded {
+            let (probe, other) = try Socket.pair(loop: loop)
+            hasEnded = probe.point.watch(.reader, for: .readable, with: Watcher()) == .failed(ESHUTDOWN)
+            for socket in [probe, other] { socket.invalidate() }
+            await Task.yield()
+        }
+        return loop
+    }
+
     /// Resumes after `count` turns of the loop.
     func waitTurns(_ count: Int = 2) async {
         for _ in 0..<count { await withCheckedContinuation { continuation in execute { continuation.resume() } } }

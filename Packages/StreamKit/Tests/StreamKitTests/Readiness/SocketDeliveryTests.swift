@@ -38,15 +38,7 @@ import Testing
 
     /// A socket whose loop has ended cannot be watched: its client is notified once, and the target stays idle.
     @Test func unwatchableSocketReportsOnce() async throws {
-        let loop = EventLoop(name: "ended")
-        loop.shutdown()
-        var hasEnded = false
-        while !hasEnded {
-            let (probe, other) = try Socket.pair(loop: loop)
-            hasEnded = probe.point.watch(.reader, for: .readable, with: Watcher()) == .failed(ESHUTDOWN)
-            for socket in [probe, other] { socket.invalidate() }
-            await Task.yield()
-        }
+        let loop = try await EventLoop.ended()
         let (near, far) = try Socket.pair(.datagram, loop: loop)
         let target = SteppedTarget()
         let delivered = Locked<[StreamError]>([])

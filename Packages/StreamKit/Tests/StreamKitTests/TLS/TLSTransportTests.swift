@@ -70,6 +70,16 @@ import Testing
         #expect(received == first + [8, 9])
     }
 
+    /// TLS over TLS: the lower layer may hold the rest of a record.
+    @Test func flushingIncludesTheLowerTransport() throws {
+        let pair = try openPair()
+        #expect(try pair.client.write([1]) == .moved(1))
+        pair.clientWire.set { $0.holdsBytes = true }
+        #expect(try pair.client.tryFlush() == .wouldBlock(.writable))
+        pair.clientWire.set { $0.holdsBytes = false }
+        #expect(try pair.client.tryFlush() == .ended)
+    }
+
     @Test func aReaderSendsUnsentBytes() throws {
         let pair = try openPair(capacity: 5000)
         #expect(try pair.client.write(pattern(10_000)) == .moved(10_000))

@@ -17,6 +17,8 @@ final class TestWire: StreamTransport {
         var writeFailsAfter: Int?
         /// No write is taken.
         var isStuck = false
+        /// Bytes that were taken are held back, as by a TLS layer whose lower transport would block.
+        var holdsBytes = false
     }
 
     struct State: Sendable {
@@ -106,6 +108,10 @@ final class TestWire: StreamTransport {
             let (limit, attempt, fails) = body(state.faults, state.read, state.written)
             return (limit, fails ? .failure(TestWire.failure) : .success(attempt))
         }
+    }
+
+    func tryFlush() throws(StreamError) -> Attempt {
+        state.withLock { $0.faults.holdsBytes } ? .wouldBlock(.writable) : .ended
     }
 
     func peek() throws(StreamError) -> Attempt { try input.peek() }
