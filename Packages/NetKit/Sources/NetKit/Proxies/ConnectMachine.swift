@@ -66,7 +66,9 @@ struct ConnectMachine: TunnelMachine {
                 try request.fields.append(field.value, for: field.name)
             }
             own = proxy.login == nil ? proxy.ownLogin : nil
-            login = (proxy.login ?? own?.current).map { ProxyLogin(for: $0) }
+            // Copies of a proxy share its account, also if they name another host: a login is for the proxy that asked for it.
+            let known = proxy.login ?? own?.current.flatMap { $0.place == proxy.space ? $0 : nil }
+            login = known.map { ProxyLogin(for: $0, at: proxy.space) }
             // The account is sent unasked here, if at all.
             if login == nil {
                 let unasked = proxy.isSession ? proxy.unaskedLogin : own
@@ -179,7 +181,7 @@ struct ConnectMachine: TunnelMachine {
         guard case .refused(let head) = state, head.status == .proxyAuthenticationRequired, let own,
             let known = own.begin(head, answering: request.fields[.proxyAuthorization], from: source.space)
         else { return }
-        let login = ProxyLogin(for: known)
+        let login = ProxyLogin(for: known, at: source.space)
         login.binding = binding
         self.login = login
         goOn(after: head, isOver: isOver)

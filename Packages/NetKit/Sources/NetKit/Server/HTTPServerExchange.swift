@@ -19,6 +19,9 @@ public import StreamKit
 /// wrong), and afterwards cuts the connection, so that the client sees that the answer is not whole. A handler that answers
 /// nothing is a 500, too.
 public final class HTTPServerExchange {
+    /// The longest body that is sent in one piece with its head, without the ``HTTPServer/Configuration/minimumResponseRate``.
+    static let smallBody = 16 * 1024
+
     private enum Answer {
         case none
         case begun(ResponsePlan.Body)
@@ -184,7 +187,7 @@ extension HTTPServerExchange {
 
     private func respond(_ response: HTTPResponse, _ body: [UInt8]) async throws(StreamError) {
         var plan = try begin(response, knownLength: Int64(body.count))
-        if plan.body == .length(Int64(body.count)), body.count <= RequestSender.smallBody {
+        if plan.body == .length(Int64(body.count)), body.count <= HTTPServerExchange.smallBody {
             connection.output += body
             plan = plan.withoutBody
         }

@@ -10,14 +10,17 @@ internal import StreamKit
 final class ProxyLogin: Sendable {
     let authentication: HTTPAuthentication
     private let known: KnownAuthentication
+    private let proxy: ProtectionSpace
     private struct State {
         var binding: ChannelBinding?
         var outcome: Result<HTTPRequest, HTTPAuthError>?
     }
     private let state = Locked(State())
 
-    init(for known: KnownAuthentication) {
+    /// - Parameter proxy: the proxy that is sent the credentials.
+    init(for known: KnownAuthentication, at proxy: ProtectionSpace) {
         self.known = known
+        self.proxy = proxy
         authentication = known.forTunnel()
     }
 
@@ -35,7 +38,7 @@ final class ProxyLogin: Sendable {
                 let outcome: Result<HTTPRequest, HTTPAuthError>
                 do throws(HTTPAuthError) {
                     try await authentication.apply(
-                        to: &signed, known.credential, channelBinding: binding, through: known.place)
+                        to: &signed, known.credential, channelBinding: binding, through: proxy)
                     outcome = .success(signed)
                 } catch {
                     outcome = .failure(error)

@@ -43,6 +43,7 @@ struct SessionAttempt {
         self.session = session
         logins = ProxyLogins(session.proxyRules)
         try stream.set(.httpResponseLimit, to: session.configuration.responseLimit)
+        try stream.set(.httpDiscardLimit, to: session.configuration.discardLimit)
         try stream.set(.httpKeepsConnection, to: true)
         try session.configuration.prepare(stream)
         try checkPreparation()
@@ -60,6 +61,9 @@ struct SessionAttempt {
         }
         if stream[.httpCrossOriginPolicy] != CrossOriginPolicy() {
             throw .sessionDecides("httpCrossOriginPolicy", instead: "crossOrigin")
+        }
+        if stream[.httpDiscardLimit] != session.configuration.discardLimit {
+            throw .sessionDecides("httpDiscardLimit", instead: "discardLimit")
         }
         if stream[.httpPool] != nil { throw .sessionDecides("httpPool", instead: "pool") }
         if stream[.httpKeepsConnection] != true { throw .sessionDecides("httpKeepsConnection", instead: "pool") }

@@ -77,6 +77,23 @@ import Testing
         }
     }
 
+    @Test("a copy that names another proxy shares the account, but not the login of the first proxy")
+    func copies() async throws {
+        let proxy = proxy()
+        var machine = try machine(proxy)
+        _ = try await sent(&machine)
+        try machine.receive(answer("Basic realm=\"r\""))
+        #expect(try await sent(&machine).contains("Proxy-Authorization: \(Self.basic)"))
+        var again = try self.machine(proxy)
+        #expect(try await sent(&again).contains("Proxy-Authorization: \(Self.basic)"))
+        for change in [{ (proxy: inout HTTPProxy) in proxy.host = "other.test" }, { $0.port = 3129 }] {
+            var copy = proxy
+            change(&copy)
+            var other = try self.machine(copy)
+            #expect(try await !sent(&other).contains("Proxy-Authorization"))
+        }
+    }
+
     @Test("a proxy that asks for Digest first gets no Basic afterwards") func downgrade() async throws {
         let proxy = proxy()
         var machine = try machine(proxy)

@@ -105,7 +105,9 @@ import Testing
 
     @Test(
         "prepare cannot set what a session decides",
-        arguments: ["httpFollowsRedirects", "httpKeepsConnection", "httpPool", "httpCrossOriginPolicy"])
+        arguments: [
+            "httpFollowsRedirects", "httpKeepsConnection", "httpPool", "httpCrossOriginPolicy", "httpDiscardLimit",
+        ])
     func decidedBySessions(_ property: String) async throws {
         let server = try TurnServer([Self.ok])
         let session = Self.session { configuration in
@@ -113,6 +115,7 @@ import Testing
                 switch property {
                 case "httpFollowsRedirects": try stream.set(.httpFollowsRedirects, to: true)
                 case "httpKeepsConnection": try stream.set(.httpKeepsConnection, to: false)
+                case "httpDiscardLimit": try stream.set(.httpDiscardLimit, to: .seconds(1))
                 case "httpPool": try stream.set(.httpPool, to: HTTPConnectionPool())
                 default: try stream.set(.httpCrossOriginPolicy, to: CrossOriginPolicy(sendsBody: true))
                 }

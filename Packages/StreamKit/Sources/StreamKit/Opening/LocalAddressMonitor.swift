@@ -40,7 +40,9 @@ final class LocalAddressMonitor: Sendable {
     /// Starts to watch the connection if an interface has its address: most of 127.0.0.0/8 belongs to none. Fails the
     /// connection if addresses cannot be watched.
     func add(_ connection: Connection) {
-        guard let own = connection.point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress else { return }
+        guard let own = connection.point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress else {
+            return
+        }
         do throws(ResolverError) {
             guard try present().contains(address.withoutZone) else { return }
             try watch(connection, address)

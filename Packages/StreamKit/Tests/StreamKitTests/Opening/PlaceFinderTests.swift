@@ -202,7 +202,9 @@ private final class ScriptedFinder: PlaceFinder {
         pair.close()
     }
 
-    @Test("a stream whose address is to be watched fails if the kernel cannot be queried") func unwatchable() async throws {
+    @Test("a stream whose address is to be watched fails if the kernel cannot be queried") func unwatchable()
+        async throws
+    {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let pair = StreamPair(address: listener.address)
         try pair.open()
