@@ -238,6 +238,9 @@ import Testing
         "cachedRecords": Bound(change: { $0.cachedRecords = 10 }, counted: 10, usually: 20) {
             try informed($0).hosts[0].machine.statistics.cachedRecords
         },
+        "cachedBytes": Bound(
+            change: { $0.cachedBytes = (0..<10).reduce(0) { $0 + pointer($1).memory } }, counted: 10, usually: 20
+        ) { try informed($0).hosts[0].machine.statistics.cachedRecords },
         "unaskedRecords": Bound(change: { $0.unaskedRecords = 10 }, counted: 10, usually: 20) {
             let network = SimulatedNetwork(hosts: 1, limits: $0)
             for number in 0..<20 { try network.inject(.response(address(number)), to: 0) }

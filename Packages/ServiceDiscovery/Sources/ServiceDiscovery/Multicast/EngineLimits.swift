@@ -8,13 +8,16 @@ public struct EngineLimits: Hashable, Sendable {
     public var packetSize = 9_000
     /// The most records kept on each interface.
     public var cachedRecords = 8_192
+    /// The most memory that the names and data of these records use on each interface, in bytes. A record that alone uses
+    /// more than 65,536 bytes is not kept.
+    public var cachedBytes = 4 << 20
     /// The most records kept on each interface that no question needs; a later question can be answered from them at
     /// once.
     public var unaskedRecords = 2_048
-    /// The share of ``cachedRecords`` that one sender may fill, in percent.
+    /// The share of ``cachedRecords`` and of ``cachedBytes`` that one sender may fill, in percent.
     public var percentOfOneSender = 50
-    /// The share of ``cachedRecords`` that one sender keeps when the cache is full, in percent. Beyond that, its newest
-    /// records are displaced by answers from senders that have fewer.
+    /// The share of ``cachedRecords`` and of ``cachedBytes`` that one sender keeps when the cache is full, in percent.
+    /// Beyond that, its newest records are displaced by answers from senders that have fewer.
     public var percentWhenFull = 5
     /// The longest time that a record is kept without a refresh, in seconds, whatever its time to live. The default, 75
     /// minutes, is what RFC 6762 §10 recommends for most records.

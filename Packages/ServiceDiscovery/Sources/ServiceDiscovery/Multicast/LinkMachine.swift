@@ -194,11 +194,11 @@ extension LinkMachine {
             return
         }
         let isWanted = questions.contains(record.key)
-        switch cache.insert(record, from: sender, now: now, random: &random) {
-        case .added(let displaced):
-            counts.recordsRefused += displaced.count
-            for record in displaced { reportRemoval(of: record, now: now) }
-            if isWanted { events.append(.added(record)) }
+        let (insertion, displaced) = cache.insert(record, from: sender, now: now, random: &random)
+        counts.recordsRefused += displaced.count
+        for record in displaced { reportRemoval(of: record, now: now) }
+        switch insertion {
+        case .added: if isWanted { events.append(.added(record)) }
         case .refreshed: break
         case .refused: counts.recordsRefused += 1
         }

@@ -29,6 +29,22 @@ extension DNSRecord {
         type == other.type && data == other.data && name == other.name
     }
 
+    /// The memory of the name and data, in bytes. It may be a large multiple of the size in a packet: each string of a TXT
+    /// record is an array of its own, and a bit of an NSEC record becomes a number.
+    var memory: Int {
+        let size =
+            switch data {
+            case .a, .aaaa: 0
+            case .cname(let name), .ns(let name), .ptr(let name), .mx(_, let name), .srv(_, _, _, let name):
+                name.wireForm.count
+            case .txt(let strings): strings.reduce(0) { $0 + 56 + $1.count }
+            case .soa(let start): start.primary.wireForm.count + start.mailbox.wireForm.count
+            case .nsec(let next, let types): next.wireForm.count + types.count * MemoryLayout<DNSRecordType>.size
+            case .other(_, let bytes): bytes.count
+            }
+        return name.wireForm.count + size
+    }
+
     /// The bytes that tie-breaks compare (RFC 6762 §8.2): class, type, and the data without compression.
     var tieBreaker: [UInt8] {
         let message = DNSMessage(header: DNSHeader(id: 0), answers: [DNSRecord(.root, timeToLive: 0, data)])

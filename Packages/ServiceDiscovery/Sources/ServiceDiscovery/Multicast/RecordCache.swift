@@ -1,7 +1,7 @@
 internal import HostResolver
 
-/// The records known on one link (RFC 6762 §5.2, §10). It is limited in total, per sender, in time, and for records
-/// that no question needs.
+/// The records known on one link (RFC 6762 §5.2, §10). Their number and memory are limited in total and per sender; they
+/// are also limited in time, and for records that no question needs.
 ///
 /// Theory of operation. The cache also holds this machine's own records, so that its questions find its services. A
 /// flood can delay the caching of new records, but cannot displace known services. If the cache is full, an answer to a
@@ -11,11 +11,30 @@ internal import HostResolver
 struct RecordCache {
     /// The result of an insertion.
     enum Insertion: Hashable {
-        /// The record is new; it has displaced the others.
-        case added(displaced: [DNSRecord])
+        case added
         case refreshed
         case refused
     }
+
+    /// A number of records, and the memory of their names and data.
+    private struct Usage {
+        var records = 0
+        var bytes = 0
+
+        func fits(in limit: Usage) -> Bool { records <= limit.records && bytes <= limit.bytes }
+
+        static func + (one: Usage, other: Usage) -> Usage {
+            Usage(records: one.records + other.records, bytes: one.bytes + other.bytes)
+        }
+
+        static func - (one: Usage, other: Usage) -> Usage {
+            Usage(records: one.records - other.records, bytes: one.bytes - other.bytes)
+        }
+    }
+
+    /// The most memory that one record may use, in bytes. A record of any size that a packet can hold uses less, unless
+    /// it consists of many tiny strings.
+    static let largestRecord = 65_536
 
     /// The records of one key.
     private struct RecordSet {
@@ -41,10 +60,10 @@ struct RecordCache {
     private var wanted: Set<RecordKey> = []
     private var inserted = 0
     private var alarm = Alarm(pause: MulticastRules.searchInterval)
-    /// The number of foreign records, and of those for which there is no question.
-    private(set) var count = 0
+    /// The foreign records, and the number of those for which there is no question.
+    private var usage = Usage()
     private var unaskedCount = 0
-    private var bySender: [IPAddress: Int] = [:]
+    private var bySender: [IPAddress: Usage] = [:]
     /// When to search for displaceable records again, after a search that found none.
     private var nextSearch: DiscoveryTime?
 
@@ -53,6 +72,9 @@ struct RecordCache {
     }
 
     var deadline: DiscoveryTime? { alarm.earliest }
+
+    /// The number of foreign records.
+    var count: Int { usage.records }
 
     func records(_ key: RecordKey) -> [CachedRecord] {
         (sets[key]?.entries ?? [:]).values.sorted { $0.number < $1.number }
@@ -67,10 +89,13 @@ struct RecordCache {
         sets[key]?.entries.values.contains { $0.record.isUnique && ($0.isOwn || $0.refresh != nil) } ?? false
     }
 
-    /// Inserts or refreshes a record. Its time to live is limited by ``EngineLimits/longestLife``.
+    /// Inserts or refreshes a record, and returns the records that it has displaced. Its time to live is limited by
+    /// ``EngineLimits/longestLife``.
     mutating func insert(
         _ record: DNSRecord, from sender: IPAddress, now: DiscoveryTime, random: inout DelayRandom
-    ) -> Insertion {
+    ) -> (insertion: Insertion, displaced: [DNSRecord]) {
+        let new = Usage(records: 1, bytes: record.memory)
+        guard new.bytes <= Self.largestRecord else { return (.refused, []) }
         let record = record.withTimeToLive(min(record.timeToLive, limits.longestLife))
         let key = record.key
         let isWanted = wanted.contains(key)
@@ -78,44 +103,51 @@ struct RecordCache {
             record: record, received: now, expires: now + .seconds(Int64(record.timeToLive)), sender: sender)
         entry.schedule(isWanted: isWanted, random: &random)
         if let old = sets[key]?.entries[record.data] {
-            if old.isOwn { return .refreshed }
+            if old.isOwn { return (.refreshed, []) }
             (entry.sender, entry.number) = (old.sender, old.number)
             sets[key]?.entries[record.data] = entry
             alarm.note(entry.deadline)
-            return .refreshed
+            return (.refreshed, [])
         }
-        guard let displaced = makeRoom(for: sender, isWanted: isWanted, now: now) else { return .refused }
-        count += 1
-        bySender[sender, default: 0] += 1
+        let (hasRoom, displaced) = makeRoom(for: new, from: sender, isWanted: isWanted, now: now)
+        guard hasRoom else { return (.refused, displaced) }
+        usage = usage + new
+        bySender[sender] = bySender[sender, default: Usage()] + new
         if !isWanted { unaskedCount += 1 }
         inserted += 1
         entry.number = inserted
         sets[key, default: RecordSet()].foreign += 1
         sets[key]?.entries[record.data] = entry
         alarm.note(entry.deadline)
-        return .added(displaced: displaced)
+        return (.added, displaced)
     }
 
-    /// Makes room for one more record; returns the displaced records, or nil if there is no room.
-    private mutating func makeRoom(for sender: IPAddress, isWanted: Bool, now: DiscoveryTime) -> [DNSRecord]? {
-        func share(_ percent: Int) -> Int { max(1, limits.cachedRecords * percent / 100) }
-        let filled = bySender[sender, default: 0]
-        guard isWanted || unaskedCount < limits.unaskedRecords, filled < share(limits.percentOfOneSender) else {
-            return nil
+    /// Makes room for a new record; returns whether there is enough, and the displaced records.
+    private mutating func makeRoom(
+        for new: Usage, from sender: IPAddress, isWanted: Bool, now: DiscoveryTime
+    ) -> (hasRoom: Bool, displaced: [DNSRecord]) {
+        func share(_ percent: Int) -> Usage {
+            Usage(
+                records: max(1, limits.cachedRecords * percent / 100), bytes: limits.cachedBytes / 100 * percent)
         }
-        if count < limits.cachedRecords { return [] }
-        guard isWanted, filled < share(limits.percentWhenFull), nextSearch.map({ $0 <= now }) ?? true else {
-            return nil
+        let filled = bySender[sender, default: Usage()] + new
+        guard isWanted || unaskedCount < limits.unaskedRecords, filled.fits(in: share(limits.percentOfOneSender)) else {
+            return (false, [])
         }
+        let all = Usage(records: limits.cachedRecords, bytes: limits.cachedBytes)
+        if (usage + new).fits(in: all) { return (true, []) }
         let kept = share(limits.percentWhenFull)
-        let displaced = displace(atMost: max(1, limits.cachedRecords / 16), keeping: kept)
-        nextSearch = displaced.isEmpty ? now + MulticastRules.removalDelay : nil
-        return displaced.isEmpty ? nil : displaced
+        guard isWanted, filled.fits(in: kept), nextSearch.map({ $0 <= now }) ?? true else { return (false, []) }
+        let room = Usage(records: max(1, all.records / 16), bytes: max(new.bytes, all.bytes / 16))
+        let displaced = displace(until: all - room, keeping: kept)
+        let hasRoom = (usage + new).fits(in: all)
+        nextSearch = hasRoom ? nil : now + MulticastRules.removalDelay
+        return (hasRoom, displaced)
     }
 
-    /// Removes records for which there is no question, then those that exceed `kept` records of one sender; the newest
-    /// first.
-    private mutating func displace(atMost limit: Int, keeping kept: Int) -> [DNSRecord] {
+    /// Removes records for which there is no question, then those that exceed the share `kept` of one sender; the newest
+    /// first. Ends when the rest fits in `target`.
+    private mutating func displace(until target: Usage, keeping kept: Usage) -> [DNSRecord] {
         var unneeded: [CachedRecord] = []
         var excess: [CachedRecord] = []
         for (key, set) in sets {
@@ -123,17 +155,17 @@ struct RecordCache {
                 guard let sender = entry.sender else { continue }
                 if !wanted.contains(key) {
                     unneeded.append(entry)
-                } else if bySender[sender, default: 0] > kept {
+                } else if !bySender[sender, default: Usage()].fits(in: kept) {
                     excess.append(entry)
                 }
             }
         }
         var displaced: [DNSRecord] = []
-        for entry in unneeded.sorted(by: { $0.number > $1.number }).prefix(limit) {
+        for entry in unneeded.sorted(by: { $0.number > $1.number }) where !usage.fits(in: target) {
             displaced += remove(entry.record.key, [entry.record.data]).map(\.record)
         }
-        for entry in excess.sorted(by: { $0.number > $1.number }) where displaced.count < limit {
-            guard let sender = entry.sender, bySender[sender, default: 0] > kept else { continue }
+        for entry in excess.sorted(by: { $0.number > $1.number }) where !usage.fits(in: target) {
+            guard let sender = entry.sender, !bySender[sender, default: Usage()].fits(in: kept) else { continue }
             displaced += remove(entry.record.key, [entry.record.data]).map(\.record)
         }
         return displaced
@@ -280,10 +312,11 @@ struct RecordCache {
         let removed = data.compactMap { sets[key]?.entries.removeValue(forKey: $0) }
         for entry in removed {
             guard let sender = entry.sender else { continue }
-            count -= 1
+            let freed = Usage(records: 1, bytes: entry.record.memory)
+            usage = usage - freed
             sets[key]?.foreign -= 1
-            let left = bySender[sender, default: 1] - 1
-            bySender[sender] = left == 0 ? nil : left
+            let left = bySender[sender, default: freed] - freed
+            bySender[sender] = left.records == 0 ? nil : left
             if !wanted.contains(key) { unaskedCount -= 1 }
         }
         if sets[key]?.entries.isEmpty == true { sets[key] = nil }

@@ -170,6 +170,79 @@ import Testing
         #expect(network.hosts[0].machine.statistics.recordsRefused == 17)
     }
 
+    /// A TXT record of the real service's name, in strings of `length` bytes.
+    private static func text(_ number: Int, strings: Int, length: Int) -> DNSRecord {
+        let first = [UInt8](repeating: 0, count: 3) + [UInt8(number >> 8), UInt8(number & 255)]
+        let rest = [[UInt8]](repeating: [UInt8](repeating: 120, count: length), count: strings - 1)
+        return DNSRecord(web, timeToLive: 4500, .txt([first] + rest))
+    }
+
+    /// The memory of the records that currently answer a query.
+    private static func memory(_ network: SimulatedNetwork, _ id: Int) -> Int {
+        network.hosts[0].records(id).reduce(0) { $0 + $1.memory }
+    }
+
+    /// Distinct records of 8,800 bytes in a packet, and five times as many in memory, from one sender and from many. A
+    /// record with the cache-flush bit then ends all of them together.
+    @Test func limitsTheMemoryOfRecords() throws {
+        let limits = EngineLimits()
+        let network = SimulatedNetwork(hosts: 1)
+        let id = try network.query(0, Self.web, .txt)
+        func flood(from senders: [String]) throws {
+            for number in 0..<256 {
+                let message = DNSMessage.response(Self.text(number, strings: 800, length: 10))
+                network.inject(try message.wireForm(), to: 0, from: senders[number % senders.count])
+            }
+            network.run(for: .zero)
+        }
+        try flood(from: ["10.0.0.66"])
+        let half = limits.cachedBytes / 100 * limits.percentOfOneSender
+        #expect((half - RecordCache.largestRecord...half).contains(Self.memory(network, id)))
+        try flood(from: (67...100).map { "10.0.0.\($0)" })
+        let all = limits.cachedBytes
+        #expect((all - RecordCache.largestRecord...all).contains(Self.memory(network, id)))
+        network.run(for: .seconds(2))
+        let last = DNSRecord.unique(Self.web, 4500, .txt([]))
+        try network.inject(.response(last), to: 0, from: "10.0.0.66")
+        network.run(for: .seconds(2))
+        #expect(network.hosts[0].records(id) == [last])
+    }
+
+    /// The strings need fifty times the memory of the packet. A record of usual strings may be as large as a packet.
+    @Test func refusesRecordsOfManyTinyStrings() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let id = try network.query(0, Self.web, .txt)
+        try network.inject(.response(Self.text(0, strings: 4_400, length: 1)), to: 0)
+        #expect(network.hosts[0].records(id).isEmpty)
+        #expect(network.hosts[0].machine.statistics.recordsRefused == 1)
+        let largest = Self.text(1, strings: 800, length: 10)
+        try network.inject(.response(largest), to: 0)
+        #expect(network.hosts[0].records(id) == [largest])
+    }
+
+    @Test func aCacheFullOfLargeRecordsAcceptsRealServices() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let host = network.hosts[0]
+        let (browse, fetch) = (try network.query(0, .http, .ptr), try network.query(0, Self.web, .txt))
+        try network.inject(.response(Self.real), to: 0, from: "10.0.0.5")
+        for number in 0..<256 {
+            let large = DNSMessage.response(Self.text(number, strings: 800, length: 10))
+            try network.inject(large, to: 0, from: "10.0.0.\(number % 3 + 66)")
+        }
+        let before = host.records(fetch).count
+        let late = (0..<20).map { Self.pointer("Late \($0)") }
+        for (number, record) in late.enumerated() {
+            try network.inject(.response(record), to: 0, from: "10.0.0.\(number + 6)")
+        }
+        // More than what is left.
+        let own = Self.text(1000, strings: 400, length: 20)
+        try network.inject(.response(own), to: 0, from: "10.0.0.5")
+        #expect(host.records(browse) == [Self.real] + late && host.records(fetch).contains(own))
+        // Only the newest records of the flood were displaced.
+        #expect(host.records(fetch).contains(Self.text(0, strings: 800, length: 10)))
+        #expect((before - 8..<before).contains(host.records(fetch).count))
+    }
+
     /// Records of an ended query count as records for which there is no question.
     @Test func limitsRecordsOfEndedQueries() throws {
         var limits = EngineLimits()
