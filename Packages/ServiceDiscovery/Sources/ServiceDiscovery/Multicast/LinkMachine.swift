@@ -194,14 +194,13 @@ extension LinkMachine {
             return
         }
         let isWanted = questions.contains(record.key)
+        // A denial is needed only while its packet is processed.
+        guard isWanted || record.type != .nsec else { return }
         let (insertion, displaced) = cache.insert(record, from: sender, now: now, random: &random)
         counts.recordsRefused += displaced.count
         for record in displaced { reportRemoval(of: record, now: now) }
-        switch insertion {
-        case .added: if isWanted { events.append(.added(record)) }
-        case .refreshed: break
-        case .refused: counts.recordsRefused += 1
-        }
+        if insertion == .refused { counts.recordsRefused += 1 }
+        if insertion == .added, isWanted { events.append(.added(record)) }
     }
 
     /// §6.1: the owner lists its types, so no answers of other types will follow.

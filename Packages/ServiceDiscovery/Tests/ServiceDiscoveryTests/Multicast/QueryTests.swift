@@ -297,6 +297,21 @@ import Testing
         #expect(network.hosts[0].records(id).count == 1)
     }
 
+    /// A denial is reported from its packet and not cached, unless there is a question for it.
+    @Test func cachesOnlyWantedDenials() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let host = DNSName("h.local")!
+        let denial = DNSRecord.unique(host, 120, .nsec(next: host, types: [.aaaa]))
+        let address = try network.query(0, host, .a)
+        try network.inject(.response(denial), to: 0)
+        #expect(network.hosts[0].machine.statistics.cachedRecords == 0)
+        #expect(network.hosts[0].events.contains { $0.id == address && $0.event == .absent(interface: 1) })
+        let id = try network.query(0, host, .nsec)
+        try network.inject(.response(denial), to: 0)
+        #expect(network.hosts[0].records(id) == [denial])
+        #expect(network.hosts[0].machine.statistics.recordsRefused == 0)
+    }
+
     @Test func limitsQuestions() throws {
         var limits = EngineLimits()
         limits.questions = 3
