@@ -30,7 +30,7 @@ public struct EngineLimits: Hashable, Sendable {
     public var interfaces = 64
     /// The most queries on each interface that wait for the rest of their known answers (RFC 6762 §7.2).
     public var heldQueries = 16
-    /// The most known answers kept for one such query.
+    /// The most known answers kept for one such query. Only those that this host would send are kept.
     public var heldKnownAnswers = 2_048
     /// The most known answers listed for one question (RFC 6762 §7.1); other hosts determine how many there are.
     public var listedAnswers = 1_024

@@ -137,11 +137,10 @@ extension LinkMachine {
     private mutating func receiveQuery(_ query: DNSMessage, _ datagram: Datagram, now: DiscoveryTime) {
         let isLegacy = datagram.sourcePort != MulticastRules.port
         if !query.authorities.isEmpty { breakTies(query, now: now) }
-        if query.questions.isEmpty { return held.extend(query, datagram) }
-        if !isLegacy, query.header.isTruncated {
-            // §7.2: the rest of the known answers follows.
+        if query.questions.isEmpty || !isLegacy && query.header.isTruncated {
+            // §7.2: the rest of the known answers follows, or this is the rest.
             let due = now + random.milliseconds(MulticastRules.truncationDelay)
-            if !held.hold(query, datagram, until: due) { counts.repliesRefused += 1 }
+            if !held.hold(owned.part(of: query), datagram, until: due) { counts.repliesRefused += 1 }
             return
         }
         // §7.1: a legacy resolver lists no known answers.
@@ -347,7 +346,7 @@ extension LinkMachine {
     private mutating func answerHeld(_ now: DiscoveryTime) {
         for query in held.takeDue(now) {
             let message = DNSMessage(header: DNSHeader(id: 0), questions: query.questions)
-            answer(message, known: KnownAnswers(query.known), query.datagram, isComplete: true, now: now)
+            answer(message, known: query.known, query.datagram, isComplete: true, now: now)
         }
     }
 }

@@ -101,9 +101,15 @@ extension DNSMessage {
 /// The known answers of a query, by question. Both this list and the records it is compared with may be long.
 struct KnownAnswers {
     private var seconds: [RecordKey: [DNSRecordData: UInt32]] = [:]
+    private(set) var count = 0
 
     init(_ records: [DNSRecord] = []) {
-        for record in records { seconds[record.key, default: [:]][record.data] = record.timeToLive }
+        for record in records { insert(record) }
+    }
+
+    mutating func insert(_ record: DNSRecord) {
+        let old = seconds[record.key, default: [:]].updateValue(record.timeToLive, forKey: record.data)
+        if old == nil { count += 1 }
     }
 
     /// The data listed as answers to one question.

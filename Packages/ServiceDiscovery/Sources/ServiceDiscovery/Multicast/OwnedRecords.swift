@@ -27,6 +27,19 @@ struct OwnedRecords {
         entries[record.name]?[record.data]?.record
     }
 
+    /// The part of a query that can have an effect: the questions for own names, and the known answers that are own
+    /// records. It shares the names and data of the own records, so that it needs little memory.
+    func part(of query: DNSMessage) -> DNSMessage {
+        var part = DNSMessage(header: query.header)
+        part.questions = query.distinctQuestions.compactMap { question in
+            entries.index(forKey: question.name).map {
+                DNSQuestion(entries[$0].key, question.type, recordClass: question.recordClass)
+            }
+        }
+        part.answers = query.answers.compactMap { record(matching: $0)?.withTimeToLive($0.timeToLive) }
+        return part
+    }
+
     /// An NSEC record with the types that the name has, if the whole name belongs to this host.
     func denial(of name: DNSName) -> DNSRecord? {
         OwnedName(name, records(of: name)).denial

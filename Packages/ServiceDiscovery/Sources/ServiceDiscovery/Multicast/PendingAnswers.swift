@@ -53,11 +53,16 @@ struct PendingAnswers {
 /// Queries whose known answers continue in further packets (RFC 6762 §7.2).
 struct HeldQueries {
     struct Query {
-        var questions: [DNSQuestion]
-        var known: [DNSRecord]
+        var questions: [DNSQuestion] = []
+        var known = KnownAnswers()
         /// The first packet.
         let datagram: Datagram
         let due: DiscoveryTime
+
+        mutating func add(_ query: DNSMessage, limit: Int) {
+            questions += query.questions.prefix(max(0, limit - questions.count))
+            for record in query.answers where known.count < limit { known.insert(record) }
+        }
     }
 
     private let limits: EngineLimits
@@ -72,26 +77,21 @@ struct HeldQueries {
 
     func isDue(_ now: DiscoveryTime) -> Bool { alarm.isDue(now) }
 
-    /// Holds a query until `due`, or extends the one of the same sender; false if there is no room.
+    /// Holds a query until `due`, or extends the one of the same sender; false if there is no room. Without questions, it
+    /// only extends.
     ///
     /// An extended query is not postponed, so that it is answered in any case, however many packets follow.
     mutating func hold(_ query: DNSMessage, _ datagram: Datagram, until due: DiscoveryTime) -> Bool {
-        if let index = index(of: datagram) {
-            queries[index].questions += query.questions.prefix(
-                max(0, limits.heldKnownAnswers - queries[index].questions.count))
-            addKnown(query.answers, index)
-            return true
+        if let index = queries.firstIndex(where: { $0.datagram.source == datagram.source }) {
+            queries[index].add(query, limit: limits.heldKnownAnswers)
+        } else if !query.questions.isEmpty {
+            guard queries.count < limits.heldQueries else { return false }
+            var new = Query(datagram: datagram, due: due)
+            new.add(query, limit: limits.heldKnownAnswers)
+            queries.append(new)
+            alarm.note(due)
         }
-        guard queries.count < limits.heldQueries else { return false }
-        queries.append(Query(questions: query.questions, known: [], datagram: datagram, due: due))
-        addKnown(query.answers, queries.count - 1)
-        alarm.note(due)
         return true
-    }
-
-    /// Adds the known answers of a packet without questions to the query that it continues, if there is one.
-    mutating func extend(_ query: DNSMessage, _ datagram: Datagram) {
-        if let index = index(of: datagram) { addKnown(query.answers, index) }
     }
 
     /// Removes and returns the due queries.
@@ -101,13 +101,5 @@ struct HeldQueries {
         alarm.reset(now)
         for query in queries { alarm.note(query.due) }
         return due
-    }
-
-    private func index(of datagram: Datagram) -> Int? {
-        queries.firstIndex { $0.datagram.source == datagram.source }
-    }
-
-    private mutating func addKnown(_ records: [DNSRecord], _ index: Int) {
-        queries[index].known += records.prefix(max(0, limits.heldKnownAnswers - queries[index].known.count))
     }
 }

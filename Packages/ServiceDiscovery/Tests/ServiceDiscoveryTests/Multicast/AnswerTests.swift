@@ -120,6 +120,49 @@ import Testing
         #expect(network.take().count >= 1)
     }
 
+    /// Answers that this host does not have are not kept, and questions for the names of other hosts are not held.
+    @Test func holdsOnlyWhatConcernsOwnRecords() throws {
+        var query = DNSMessage.query(.http, .ptr)
+        query.header.isTruncated = true
+        try network.inject(query, to: 0)
+        // More foreign answers than may be kept precede the own one, which suppresses the answer nevertheless.
+        for packet in 0..<EngineLimits().heldKnownAnswers / 100 + 1 {
+            let other = (0..<100).map {
+                DNSRecord(.http, timeToLive: 4500, .ptr(DNSName("\(packet)-\($0).local")!))
+            }
+            try network.inject(DNSMessage(header: DNSHeader(id: 0), answers: other), to: 0)
+        }
+        let own = DNSRecord(.http, timeToLive: 4500, .ptr(Self.web))
+        try network.inject(DNSMessage(header: DNSHeader(id: 0), answers: [own]), to: 0)
+        network.run(for: .seconds(2))
+        #expect(network.take().isEmpty)
+        query.questions = [DNSQuestion(DNSName("_other._tcp.local")!, .ptr)]
+        for number in 0..<200 { try network.inject(query, to: 0, from: "10.0.0.\(number + 10)") }
+        #expect(network.hosts[0].machine.statistics.repliesRefused == 0)
+    }
+
+    /// The same record in any number of packets is kept once.
+    @Test func keepsKnownAnswersOnce() throws {
+        let record = DNSRecord(.http, timeToLive: 4500, .ptr(Self.web))
+        var owned = OwnedRecords()
+        owned.claim(record, for: 1)
+        let (known, other) = (record.withTimeToLive(9), DNSRecord(.http, timeToLive: 9, .ptr(Self.host)))
+        var query = DNSMessage.query(.http, .ptr, known: [known, other, known])
+        query.questions += [DNSQuestion(Self.web, .srv), DNSQuestion(.http, .ptr)]
+        let part = owned.part(of: query)
+        #expect(part.questions == [DNSQuestion(.http, .ptr)] && part.answers == [known, known])
+        let datagram = Datagram(
+            bytes: [], source: IPAddress("10.0.0.9")!, sourcePort: 5353, isMulticast: true, interface: 1)
+        var held = HeldQueries(limits: EngineLimits())
+        let now = DiscoveryTime.now
+        for _ in 0..<100 {
+            let isHeld = held.hold(part, datagram, until: now)
+            #expect(isHeld)
+        }
+        let due = held.takeDue(now)
+        #expect(due.count == 1 && due.first?.known.count == 1)
+    }
+
     @Test func answersByUnicast() throws {
         // §5.4: multicast less than a quarter of its time to live ago.
         try network.inject(.query(.http, .ptr, wantsUnicast: true), to: 0)
