@@ -13,7 +13,8 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     private let limit: Int
     private let meaning: @Sendable (DNSName) -> Value?
     private var known = SourcedSet<Value, RecordSet>()
-    private var waiting: [(kind: DiscoveryChange<Value>.Kind, value: Value)] = []
+    /// The changes to read, preceded by those that were taken and are not removed yet.
+    private(set) var waiting: [(kind: DiscoveryChange<Value>.Kind, value: Value)] = []
     private var taken = 0
     /// The most changes that may wait before they are compacted again.
     private var room: Int
@@ -68,7 +69,12 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
         guard taken < waiting.count else { return nil }
         defer {
             taken += 1
-            if taken == waiting.count { (waiting, taken) = ([], 0) }
+            if taken == waiting.count {
+                (waiting, taken) = ([], 0)
+            } else if taken >= 64, taken * 2 >= waiting.count {
+                waiting.removeFirst(taken)
+                taken = 0
+            }
         }
         let (kind, value) = waiting[taken]
         return DiscoveryChange(kind: kind, value: value, moreComing: taken + 1 < waiting.count)

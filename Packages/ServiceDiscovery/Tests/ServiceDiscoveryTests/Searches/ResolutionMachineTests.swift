@@ -160,6 +160,23 @@ import Testing
         #expect(taken?.addresses.map(\.description) == ["10.1.0.1:80"])
     }
 
+    /// A reader that is always one change behind: the changes that it has taken are freed.
+    @Test func freesTakenChanges() {
+        var machine = PointerMachine<ServiceInstance>([.http]) { ServiceInstance(fullName: $0) }
+        var most = 0
+        for number in 0..<2000 {
+            let pointer = DNSRecord(.http, timeToLive: 1, .ptr(DNSName("\(number)._http._tcp.local")!))
+            machine.receive(.added(pointer, interface: 1), of: pointer.key)
+            most = max(most, machine.waiting.count)
+            guard number > 0 else { continue }
+            let change = machine.take()
+            #expect(change?.value.name == "\(number - 1)" && change?.moreComing == true)
+        }
+        #expect(most <= 130)
+        let last = machine.take()
+        #expect(last?.value.name == "1999" && last?.moreComing == false && machine.waiting.isEmpty)
+    }
+
     /// Nothing is reported of services that are found and removed between two reads, such as ever new names from
     /// another host.
     @Test func dropsUnreadChangesThatCancelEachOther() {
