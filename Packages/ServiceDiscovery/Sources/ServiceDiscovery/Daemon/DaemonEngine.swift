@@ -55,13 +55,14 @@ final class DaemonEngine: RecordEngine, Sendable {
             let id = state.lastID
             state.operations[id] = Operation(sink: sink, subject: subject)
             let isNew = state.queries[subject] == nil
-            state.queries[subject, default: DaemonQuery(records: DaemonRecords(of: key.name))].operations.insert(id)
+            let new = DaemonQuery(number: id, records: DaemonRecords(of: key.name))
+            state.queries[subject, default: new].operations.insert(id)
             let known = state.queries[subject]?.records.known ?? []
             for event in known { sink.receive(event, of: id) }
             return (id, known, isNew)
         }
         if isNew {
-            Self.loop.execute { self.begin(subject, library) }
+            Self.loop.execute { self.begin(subject, number: id, library) }
         } else if !known.isEmpty {
             Self.loop.execute { sink.notify() }
         }
@@ -154,19 +155,21 @@ final class DaemonEngine: RecordEngine, Sendable {
 // MARK: - On the loop
 
 extension DaemonEngine {
-    private func begin(_ subject: DaemonQuery.Subject, _ library: DaemonLibrary) {
-        guard state.withLock({ $0.queries[subject] != nil }) else { return }
+    private func begin(_ subject: DaemonQuery.Subject, number: Int, _ library: DaemonLibrary) {
+        guard state.withLock({ $0.queries[subject]?.number == number }) else { return }
         do throws(ServiceDiscoveryError) {
             let reference = try DaemonReference(querying: subject.key, interface: subject.interface, library: library)
-            let reader = DaemonReader(reference, loop: Self.loop) { [weak self] in self?.receive($0, of: subject) }
+            let reader = DaemonReader(reference, loop: Self.loop) { [weak self] in
+                self?.receive($0, of: subject, number: number)
+            }
             let isWanted = state.withLock { state in
-                guard state.queries[subject] != nil, state.queries[subject]?.reader == nil else { return false }
+                guard state.queries[subject]?.number == number else { return false }
                 state.queries[subject]?.reader = reader
                 return true
             }
             if !isWanted { reader.end() }
         } catch {
-            fail(subject, error)
+            fail(subject, number: number, error)
         }
     }
 
@@ -217,10 +220,11 @@ extension DaemonEngine {
         }
     }
 
-    /// Reports the replies of a query to all operations that share it.
-    private func receive(_ replies: [DaemonReply], of subject: DaemonQuery.Subject) {
+    /// Reports the replies of a query to all operations that share it, unless it has ended.
+    func receive(_ replies: [DaemonReply], of subject: DaemonQuery.Subject, number: Int) {
         var failure: ServiceDiscoveryError?
         let sinks = state.withLock { state -> [any EventSink] in
+            guard state.queries[subject]?.number == number else { return [] }
             var notified: [Int: any EventSink] = [:]
             for reply in replies {
                 switch reply {
@@ -246,7 +250,7 @@ extension DaemonEngine {
             return []
         }
         for sink in sinks { sink.notify() }
-        if let failure { fail(subject, failure.about(subject.key.name.description)) }
+        if let failure { fail(subject, number: number, failure.about(subject.key.name.description)) }
     }
 
     private func receive(_ replies: [DaemonReply], of id: Int, _ advertisement: ServiceAdvertisement) {
@@ -271,9 +275,10 @@ extension DaemonEngine {
         for sink in sinks { sink.notify() }
     }
 
-    private func fail(_ subject: DaemonQuery.Subject, _ error: ServiceDiscoveryError) {
-        let ids = state.withLock { $0.queries[subject]?.operations ?? [] }
-        for id in ids.sorted() { fail(id, error) }
+    private func fail(_ subject: DaemonQuery.Subject, number: Int, _ error: ServiceDiscoveryError) {
+        let query = state.withLock { $0.queries[subject] }
+        guard let query, query.number == number else { return }
+        for id in query.operations.sorted() { fail(id, error) }
     }
 
     private func fail(_ id: Int, _ error: ServiceDiscoveryError) {
@@ -300,6 +305,8 @@ struct DaemonQuery {
         let interface: UInt32
     }
 
+    /// The operation that began the query. A reply may arrive late, when another query has the same subject.
+    let number: Int
     var records: DaemonRecords
     /// Nil while the query is being begun.
     var reader: DaemonReader?

@@ -92,6 +92,25 @@ import Testing
         engine.end(operation)
     }
 
+    /// Replies to an ended query arrive after the same question was asked again.
+    @Test func ignoresRepliesToAnEarlierQuery() throws {
+        let (read, write) = Self.pipe()
+        defer { for end in [read, write] { close(end) } }
+        ScriptedDaemon.reset(descriptor: read)
+        let engine = DaemonEngine(ScriptedDaemon.library)
+        let key = RecordKey(try #require(DNSName("Web._http._tcp.local")), .txt)
+        let subject = DaemonQuery.Subject(key: key, interface: 0)
+        let sink = RecordingSink()
+        let earlier = try engine.query(key, interface: nil, sink: sink)
+        engine.end(earlier)
+        let operation = try engine.query(key, interface: nil, sink: sink)
+        let failure = DaemonReply.failed(ServiceDiscoveryError(.daemonUnavailable))
+        engine.receive([.record(.txt([[1]]), interface: 1, isAdded: true), failure], of: subject, number: earlier)
+        engine.receive([.record(.txt([[2]]), interface: 1, isAdded: true)], of: subject, number: operation)
+        #expect(sink.next() == [.added(DNSRecord(key.name, timeToLive: 0, .txt([[2]])), interface: 1)])
+        engine.end(operation)
+    }
+
     private func wait(_ semaphore: DispatchSemaphore) {
         semaphore.wait()
     }
