@@ -56,6 +56,16 @@ struct ReplyParserTests {
         #expect(endless?.code == .replyTooLong)
     }
 
+    /// Bytes that control a terminal (ESC, and CSI as Latin-1) or change the direction of text (U+202E).
+    @Test(arguments: [
+        Array("No\u{1b}\u{7f} file".utf8), Array("No\u{202e} f\u{9b}ile".utf8),
+        [0x4E, 0x6F, 0x9B] + Array(" file".utf8),
+    ])
+    func safeDescription(_ line: [UInt8]) {
+        #expect(FTPReply(code: 550, lines: [[], line]).description == "550 No file")
+        #expect(FTPError.notAReply(line).description.contains("\"No file\""))
+    }
+
     @Test(
         arguments: [
             ("Entering Passive Mode (192,168,1,100,10,229)", 2789), ("=127,0,0,1,4,2", 1026), ("(1,2,3,4,0,0)", nil),

@@ -31,9 +31,21 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
     /// The port that the answer to PASV names (RFC 959 §4.1.2), without the address, which nobody should believe; nil if none.
     public var passivePort: UInt16? { PassiveReply.port(self) }
 
-    /// `550 No such file.`, control characters left out.
+    /// `550 No such file.`, without control and format characters, such as terminal commands and changes of text direction.
     public var description: String {
-        let text = lines.last.map { ListingEntry(nameBytes: $0.filter { $0 >= 0x20 && $0 != 0x7F }).name } ?? ""
+        let text = lines.last.map { FTPReply.shownText(of: $0) } ?? ""
         return text.isEmpty ? "\(code)" : "\(code) \(text)"
+    }
+
+    /// Bytes of a server as text that is safe to print.
+    static func shownText(of bytes: [UInt8]) -> String {
+        var text = ""
+        for scalar in ListingEntry(nameBytes: bytes).name.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: break
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
     }
 }

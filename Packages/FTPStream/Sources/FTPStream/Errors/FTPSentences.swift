@@ -30,7 +30,7 @@ extension FTPError {
     }
 
     static func notAReply(_ line: [UInt8]) -> FTPError {
-        let text = ListingEntry(nameBytes: line.prefix(60).filter { $0 >= 0x20 && $0 != 0x7F }).name
+        let text = FTPReply.shownText(of: Array(line.prefix(60)))
         return FTPError(
             .notAReply,
             Sentence("ftp.notAReply", "The server does not speak FTP: it sent \"%1\". Check the port.", text))
