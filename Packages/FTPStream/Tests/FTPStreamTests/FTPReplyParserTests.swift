@@ -56,6 +56,14 @@ struct ReplyParserTests {
         #expect(endless?.code == .replyTooLong)
     }
 
+    @Test func countOfLines() throws {
+        let most = FTPReplyParser.lineCountLimit
+        func reply(_ count: Int) -> String { "220-\n" + String(repeating: "\n", count: count - 2) + "220 x\n" }
+        #expect(try replies(reply(most)).map(\.lines.count) == [most])
+        let error = #expect(throws: FTPError.self) { try replies(reply(most + 1)) }
+        #expect(error?.code == .replyTooLong && error?.sentence.key == "ftp.replyLines")
+    }
+
     /// Bytes that control a terminal (ESC, and CSI as Latin-1) or change the direction of text (U+202E).
     @Test(arguments: [
         Array("No\u{1b}\u{7f} file".utf8), Array("No\u{202e} f\u{9b}ile".utf8),

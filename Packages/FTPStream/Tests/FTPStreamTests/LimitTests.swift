@@ -105,6 +105,29 @@ struct LimitTests {
         #expect(taken == [one, one, one, nil] && isRoomLater == [false, true])
     }
 
+    /// A thousand long refusals must not take more memory than their count allows.
+    @Test func whatATreeLeavesOutIsShortened() async throws {
+        let name = String(repeating: "n", count: 200)
+        let server = try CommandServer(content: Array("type=file;size=1; \(name)\r\n".utf8)) { line in
+            guard line.hasPrefix("RETR") else { return nil }
+            let more = String(repeating: "550-more\r\n", count: 1000)
+            return more + "550 x" + String(repeating: "ö", count: 1000)
+        }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let report = try await client(server).download("d", to: folder.path)
+        // Half a character does not remain.
+        let text = "x" + String(repeating: "ö", count: (FTPTreeReport.replyLimit - 1) / 2)
+        let reply = FTPReply(code: 550, lines: [Array(text.utf8)])
+        #expect(report.skipped == [.init(path: "d/\(name)", reason: .refused(reply))])
+
+        var long = FTPTreeReport()
+        long.skip("x" + String(repeating: "ö", count: 5000), .tooDeep)
+        let path = try #require(long.skipped.first?.path)
+        #expect((FTPTreeReport.pathLimit - 1...FTPTreeReport.pathLimit).contains(path.utf8.count))
+        #expect(path.hasPrefix("xöö") && path.hasSuffix("ö…"))
+    }
+
     // MARK: Waits
 
     @Test func whatTheLibraryReadsAndWritesItselfHasALimit() throws {

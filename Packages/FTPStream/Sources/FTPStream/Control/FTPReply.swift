@@ -48,4 +48,13 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
         }
         return text
     }
+
+    /// The reply with its last line only, of which at most `limit` bytes, and no part of a UTF-8 sequence, remain.
+    func lastLine(upTo limit: Int) -> FTPReply {
+        guard let line = lines.last else { return self }
+        guard line.count > limit else { return FTPReply(code: code, lines: [line]) }
+        var end = limit
+        while end > max(0, limit - 3), line[end] & 0xC0 == 0x80 { end -= 1 }
+        return FTPReply(code: code, lines: [Array(line[..<end])])
+    }
 }

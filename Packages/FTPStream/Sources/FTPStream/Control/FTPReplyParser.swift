@@ -19,6 +19,9 @@ public struct FTPReplyParser: Sendable {
     /// The longest reply of many lines, in bytes. What FEAT and banners need is far less.
     public static let replyLimit = 64 * 1024
 
+    /// The most lines of a reply.
+    public static let lineCountLimit = 1024
+
     private var line: [UInt8] = []
     private var lines: [[UInt8]] = []
     private var size = 0
@@ -49,13 +52,14 @@ public struct FTPReplyParser: Sendable {
             while line.last == UInt8(ascii: "\r") { line.removeLast() }
             size += line.count + 1
             guard size <= Self.replyLimit else { throw .replyTooLong(Self.replyLimit) }
+            guard lines.count < Self.lineCountLimit else { throw .tooManyLines(Self.lineCountLimit) }
             if let reply = try takeLine() { return reply }
         }
         return nil
     }
 
     private mutating func takeLine() throws(FTPError) -> FTPReply? {
-        defer { line.removeAll(keepingCapacity: true) }
+        defer { line = [] }  // a line that is kept would otherwise pass the capacity of the longest to all others
         let number = Self.code(line)
         let mark = line.count > 3 ? line[3] : UInt8(ascii: " ")
         guard let code else {

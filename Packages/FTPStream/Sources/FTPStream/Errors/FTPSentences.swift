@@ -42,6 +42,12 @@ extension FTPError {
             Sentence("ftp.replyTooLong", "The server sent a reply that is longer than %1 bytes.", "\(limit)"))
     }
 
+    static func tooManyLines(_ limit: Int) -> FTPError {
+        FTPError(
+            .replyTooLong,
+            Sentence("ftp.replyLines", "The server sent a reply of more than %1 lines.", "\(limit)"))
+    }
+
     static func sessionEnded(_ reply: FTPReply) -> FTPError {
         FTPError(
             .connectionLost, reply: reply, Sentence("ftp.ended", "The server ended the session: %1", reply.description))
