@@ -130,6 +130,17 @@ struct SessionKeyTests {
         #expect(error?.sentence.key == "ftp.proxyPassword")
     }
 
+    @Test("no text of an FTP proxy shows its password")
+    func proxyText() {
+        let proxy = FTPProxy(host: "::1", userName: "pat", password: "hunter2")
+        var dumped = ""
+        dump(proxy, to: &dumped)
+        #expect("\(proxy)" == "ftp [::1]:21" && "\(FTPProxy(host: "p", port: 2121))" == "ftp p:2121")
+        for text in ["\(proxy)", String(reflecting: proxy), "\(Optional(proxy) as Any)", dumped] {
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+    }
+
     @Test("tls does not replace the configuration of ftpSecurity")
     func differentConfigurations() throws {
         var configured = FTPSecurity.required

@@ -19,3 +19,16 @@ public struct FTPProxy: Sendable, Hashable {
         self.password = password
     }
 }
+
+extension FTPProxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Host and port.
+    public var description: String { host.contains(":") ? "ftp [\(host)]:\(port)" : "ftp \(host):\(port)" }
+
+    /// Host and port.
+    public var debugDescription: String { description }
+
+    /// The properties without the password.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["host": host, "port": port, "userName": userName ?? "none"])
+    }
+}
