@@ -29,6 +29,12 @@ extension Attack {
         Attack("mdns-ever-new-names", "a million different names", origin: "CVE-2026-47184", on: .browser),
         Attack(
             "mdns-truncated-queries", "queries whose known answers never end", origin: "CVE-2026-48045", on: .browser),
+        Attack(
+            "mdns-truncated-queries-with-long-names", "queries whose known answers never end, with names of 220 bytes",
+            on: .browser),
+        Attack(
+            "mdns-large-records", "large TXT and NSEC records, which another record then flushes all together",
+            on: .browser),
         Attack("mdns-pointer-loops", "names that point to themselves", origin: "CVE-2026-48045", on: .browser),
         Attack(
             "mdns-questions", "questions for this machine's services, at full speed", origin: "CVE-2017-6519",

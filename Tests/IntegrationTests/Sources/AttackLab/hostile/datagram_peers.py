@@ -5,7 +5,7 @@ import threading
 import time
 
 GROUP = ("224.0.0.251", 5353)
-A, CNAME, PTR, TXT, SRV = 1, 5, 12, 16, 33
+A, CNAME, PTR, TXT, SRV, NSEC = 1, 5, 12, 16, 33, 47
 
 
 def name(text):
@@ -178,6 +178,29 @@ def truncated_queries():
         yield message(number, 0x0200, [question], known)
 
 
+def truncated_queries_with_long_names():
+    """Queries whose known answers are still to come, with names of 220 bytes."""
+    question = name(SERVICE) + struct.pack(">HH", PTR, 1)
+    long_labels = (b"\x3f" + b"x" * 63) * 3
+    for number in range(256):
+        known = [record(b"\xc0\x0c", PTR, 4500, b"\x08" + b"%08d" % (number * 40 + n) + long_labels + b"\xc0\x0c")
+            for n in range(40)]
+        yield message(number, 0x0200, [question], known)
+
+
+def large_records():
+    """Records that need much more memory than bytes in a packet, and now and then one that flushes all of them together."""
+    owner = name(f"large.{SERVICE}")
+    all_types = b"".join(bytes([block, 32]) + b"\xff" * 32 for block in range(256))
+    for number in range(1024):
+        first = b"\x04" + struct.pack(">I", number)
+        yield message(0, 0x8400, [], [record(owner, TXT, 4500, first + b"\x01x" * 4400)])
+        yield message(0, 0x8400, [], [record(owner, TXT, 4500, first + (b"\x0a" + b"x" * 10) * 800)])
+        yield message(0, 0x8400, [], [record(owner, NSEC, 4500, name(f"n{number}.local") + all_types)])
+        if number % 64 == 63:
+            yield message(0, 0x8400, [], [record(owner, TXT, 4500, b"\x01x", 0x8001)])
+
+
 def pointer_loops():
     """Names that point to themselves, to each other, and beyond the packet."""
     for target in (12, 14, 0x3FFF, 13):
@@ -201,6 +224,8 @@ MODES = {
     "mdns-everlasting": neighbour(everlasting, forged=True),
     "mdns-ever-new-names": neighbour(ever_new_names),
     "mdns-truncated-queries": neighbour(truncated_queries, forged=True),
+    "mdns-truncated-queries-with-long-names": neighbour(truncated_queries_with_long_names, forged=True),
+    "mdns-large-records": neighbour(large_records),
     "mdns-pointer-loops": neighbour(pointer_loops),
     "mdns-questions": neighbour(many_questions),
 }
