@@ -43,6 +43,8 @@ enum MulticastRules {
     /// The minimum interval between two examinations of a link's questions or cache. Not part of the standard, which
     /// has no shorter delays. It bounds the work that deadlines chosen by other hosts cause.
     static let searchInterval: Duration = .milliseconds(10)
+    /// The most expired records that one such examination removes: one record of another host can end all others.
+    static let removalsPerSearch = 1_024
     /// §5.2: percentages of the time to live at which a record is refreshed, each plus 0 to 2.
     static let refreshPercents: [Int64] = [80, 85, 90, 95]
     /// §10.4: how long a record is verified, with two queries, before it is removed.

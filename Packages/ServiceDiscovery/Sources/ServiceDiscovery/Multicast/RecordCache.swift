@@ -243,11 +243,13 @@ struct RecordCache {
         _ = remove(key, records(key).filter { !$0.isOwn }.suffix(excess).map(\.record.data))
     }
 
-    /// Removes expired records and returns them, with the keys to query again.
+    /// Removes expired records and returns them, with the keys to query again. At most
+    /// ``MulticastRules/removalsPerSearch`` are removed; the rest is removed by the next searches.
     mutating func advance(_ now: DiscoveryTime, random: inout DelayRandom) -> (gone: [DNSRecord], stale: [RecordKey]) {
         guard alarm.isDue(now) else { return ([], []) }
         var over: [(key: RecordKey, data: [DNSRecordData])] = []
         var stale: [RecordKey] = []
+        var removals = MulticastRules.removalsPerSearch
         alarm.reset(now)
         var index = sets.startIndex
         while index < sets.endIndex {
@@ -256,7 +258,10 @@ struct RecordCache {
             var isStale = false
             sets.values[index].changeEach { entry in
                 if entry.isOwn { return }
-                if entry.expires <= now { return ended.append(entry.record.data) }
+                if entry.expires <= now, removals > 0 {
+                    removals -= 1
+                    return ended.append(entry.record.data)
+                }
                 if let refresh = entry.refresh, refresh <= now {
                     entry.refreshes += 1
                     entry.schedule(isWanted: true, random: &random)
@@ -303,7 +308,7 @@ struct RecordCache {
         _ key: RecordKey, at time: DiscoveryTime, where condition: (CachedRecord) -> Bool
     ) -> Bool {
         var isChanged = false
-        sets[key]?.changeEach { if condition($0), $0.end(at: time) { isChanged = true } }
+        sets[key]?.changeEach { if $0.expires > time, condition($0), $0.end(at: time) { isChanged = true } }
         if isChanged { alarm.note(time) }
         return isChanged
     }

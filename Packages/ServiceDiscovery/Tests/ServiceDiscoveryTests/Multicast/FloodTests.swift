@@ -243,6 +243,25 @@ import Testing
         #expect((before - 8..<before).contains(host.records(fetch).count))
     }
 
+    /// One record with the cache-flush bit ends 4,000 others. They are removed a part at a time.
+    @Test func limitsRemovalsAtATime() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let id = try network.query(0, Self.web, .txt)
+        for number in 0..<4000 {
+            let message = DNSMessage.response(Self.text(number, strings: 1, length: 0))
+            network.inject(try message.wireForm(), to: 0)
+        }
+        network.run(for: .seconds(2))
+        let last = DNSRecord.unique(Self.web, 4500, .txt([]))
+        try network.inject(.response(last), to: 0)
+        network.run(for: MulticastRules.removalDelay)
+        for left in [2977, 1953, 929, 1] {
+            #expect(network.hosts[0].machine.statistics.cachedRecords == left)
+            network.run(for: MulticastRules.searchInterval)
+        }
+        #expect(network.hosts[0].records(id) == [last])
+    }
+
     /// Records of an ended query count as records for which there is no question.
     @Test func limitsRecordsOfEndedQueries() throws {
         var limits = EngineLimits()
