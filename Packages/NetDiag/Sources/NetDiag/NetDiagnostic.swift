@@ -233,7 +233,8 @@ extension NetDiagnostic {
         var machine = WatchMachine(pace: pace, now: .now)
         var latest: Diagnosis?
         var timer: ContinuousClock.Instant?
-        await withTaskGroup(of: Void.self) { group in
+        // A group that keeps the results of its tasks would grow with each check and each timer.
+        await withDiscardingTaskGroup { group in
             // Without notifications of the kernel, the intervals remain.
             if let monitor = try? NetworkMonitor() {
                 group.addTask { for await _ in monitor.changes() { continuation.yield(.changed) } }
