@@ -42,6 +42,18 @@ import Testing
         #expect(proxy.requests.count == 2 && proxy.requests.allSatisfy { !$0.lowercased().contains("authorization") })
     }
 
+    /// A proxy may send the server's greeting in one segment with its own response.
+    @Test func aGreetingBehindTheResponseOfAProxyIsRead() async throws {
+        let proxy = try AnsweringServer("HTTP/1.1 200 Connected\r\n\r\n220 Ready.\r\n")
+        var options = NetDiagnostic.Options.patient
+        var settings = ProxySettings()
+        settings.others = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port)]
+        options.proxies = settings
+        let diagnosis = try await diagnose("ftp://www.example.test/", options)
+        #expect(proxy.requests.first?.hasPrefix("CONNECT www.example.test:21 ") == true)
+        #expect(diagnosis.cause == nil, "\(diagnosis)")
+    }
+
     /// Only methods without a password are offered (RFC 1928 §3).
     @Test func credentialsOfASOCKSProxyAreNotOffered() async throws {
         let proxy = try AnsweringServer("\u{5}\u{7f}")

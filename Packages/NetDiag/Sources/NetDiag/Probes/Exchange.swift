@@ -51,7 +51,7 @@ struct Exchange: Sendable {
     func inspection(at address: SocketAddress) async -> Inspection? {
         var exchange = self
         exchange.isInspecting = true
-        guard let pair = try? await exchange.open(address) else { return nil }
+        guard let (pair, _) = try? await exchange.open(address) else { return nil }
         defer { pair.close() }
         guard let certificate = pair[.tlsInformation]?.peerCertificates.first else { return nil }
         var seen = Inspection()
@@ -88,10 +88,10 @@ struct Exchange: Sendable {
 
     private func perform(_ address: SocketAddress, _ path: String?) async -> ExchangeOutcome {
         do throws(EarlyEnd) {
-            let pair = try await open(address)
+            let (pair, first) = try await open(address)
             defer { pair.close() }
             if let path { return await request(path, over: pair) }
-            return target.service == .ftp ? await greeting(from: pair.input) : .connected
+            return target.service == .ftp ? await greeting(from: pair.input, after: first) : .connected
         } catch {
             return error.outcome
         }
@@ -99,13 +99,15 @@ struct Exchange: Sendable {
 
     /// Opens a connection to the target, through the proxy if there is one. For plain HTTP over an HTTP proxy, the connection
     /// ends at the proxy.
-    private func open(_ address: SocketAddress) async throws(EarlyEnd) -> StreamPair {
+    ///
+    /// - Returns: The connection, and the target's bytes that arrived with the proxy's response.
+    private func open(_ address: SocketAddress) async throws(EarlyEnd) -> (StreamPair, first: [UInt8]) {
         guard let proxy = target.proxy else {
             let pair = StreamPair(addresses: [address], name: target.host)
             try await establish(pair, tls: target.isSecure ? tls(with: .target) : nil) {
                 target.isSecure ? .tlsFailed($0) : .unanswered($0)
             }
-            return pair
+            return (pair, [])
         }
         guard let proxyAddress = address.ipAddress, let host = target.host else {
             throw EarlyEnd(outcome: .wrongProtocol)
@@ -119,7 +121,7 @@ struct Exchange: Sendable {
             try await establish(pair, tls: target.isSecure ? tls(with: .target) : nil) { error in
                 if case .tls? = pair.report.failure?.kind { .tlsFailed(error) } else { .proxyFailed(error) }
             }
-            return pair
+            return (pair, [])
         }
         let pair = StreamPair(addresses: [address], name: proxy.host)
         try await establish(pair, tls: proxy.kind == .https ? tls(with: .proxy) : nil) { .proxyFailed($0) }
@@ -143,14 +145,17 @@ struct Exchange: Sendable {
     }
 
     /// Requests a tunnel from an HTTP proxy if the target needs one (RFC 9110 §9.3.6), and performs the TLS handshake in it.
-    private func tunnel(over pair: StreamPair, to host: String) async throws(EarlyEnd) -> StreamPair {
-        if case .http = target.service, !target.isSecure { return pair }
+    private func tunnel(
+        over pair: StreamPair, to host: String
+    ) async throws(EarlyEnd) -> (StreamPair, first: [UInt8]) {
+        if case .http = target.service, !target.isSecure { return (pair, []) }
         let reply: ExchangeOutcome
+        var rest: [UInt8] = []
         do throws(StreamError) {
             let hostAndPort = target.hostAndPort
             let text = "CONNECT \(hostAndPort) HTTP/1.1\r\nHost: \(hostAndPort)\r\nUser-Agent: NetKit-diagnosis\r\n\r\n"
             try await pair.output.writeAll(Array(text.utf8))
-            reply = try await answer(from: pair.input)
+            reply = try await answer(from: pair.input, rest: &rest)
         } catch {
             reply = .proxyFailed(error)
         }
@@ -160,7 +165,7 @@ struct Exchange: Sendable {
         case .unanswered(let error), .proxyFailed(let error): throw closing(pair, .proxyFailed(error))
         default: throw closing(pair, .proxyFailed(.notHTTPProxy))
         }
-        guard target.isSecure else { return pair }
+        guard target.isSecure else { return (pair, rest) }
         let secured: StreamPair
         do throws(StreamError) {
             secured = try StreamPair(securing: pair, with: tls(with: .target), peerName: host, port: target.port)
@@ -168,7 +173,7 @@ struct Exchange: Sendable {
             throw closing(pair, .tlsFailed(error))
         }
         try await establish(secured, tls: nil) { .tlsFailed($0) }
-        return secured
+        return (secured, [])
     }
 
     private func closing(_ pair: StreamPair, _ outcome: ExchangeOutcome) -> EarlyEnd {
@@ -187,7 +192,8 @@ struct Exchange: Sendable {
         // A server that closes the connection while the request is written has often sent the reason before (RFC 9112 §9.5; a
         // TLS 1.3 alert).
         do throws(StreamError) {
-            return try await answer(from: pair.input)
+            var rest: [UInt8] = []
+            return try await answer(from: pair.input, rest: &rest)
         } catch {
             return .unanswered(error.tlsFailure == nil ? failure ?? error : error)
         }
@@ -203,10 +209,11 @@ struct Exchange: Sendable {
         return request.serialized()
     }
 
-    /// Reads the head of the final response.
-    private func answer(from input: ReadStream) async throws(StreamError) -> ExchangeOutcome {
+    /// Reads the head of the final response. `bytes` becomes what arrived behind it.
+    private func answer(
+        from input: ReadStream, rest bytes: inout [UInt8]
+    ) async throws(StreamError) -> ExchangeOutcome {
         var parser = HeadParser(.response, leniency: .client)
-        var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         // One limit for the whole head: a server must not delay it byte by byte, or with interim responses without end.
         let end = min(deadline, .now + options.answerLimit)
@@ -253,9 +260,9 @@ struct Exchange: Sendable {
         }
     }
 
-    /// Reads an FTP greeting and returns its code (RFC 959 §4.2).
-    private func greeting(from input: ReadStream) async -> ExchangeOutcome {
-        var bytes: [UInt8] = []
+    /// Reads an FTP greeting and returns its code (RFC 959 §4.2). `first` has arrived already.
+    private func greeting(from input: ReadStream, after first: [UInt8]) async -> ExchangeOutcome {
+        var bytes = first
         var buffer = [UInt8](repeating: 0, count: 512)
         let end = min(deadline, .now + options.answerLimit)
         do throws(StreamError) {
