@@ -78,6 +78,32 @@ import Testing
         }
     }
 
+    /// Answers of about 64 KiB, which repeat each address once.
+    @Test func limitsTheAddressesOfAnAnswer() async throws {
+        @Sendable func data(_ type: DNSRecordType) -> [DNSRecordData] {
+            (0..<2000).map { number in
+                let octets = [UInt8((number / 2) >> 8), UInt8((number / 2) & 255)]
+                switch IPAddress(
+                    octets: type == .a ? [10, 0] + octets : [0x20, 1] + [UInt8](repeating: 0, count: 12) + octets)
+                {
+                case .v4(let address)?: return .a(address)
+                case .v6(let address)?: return .aaaa(address)
+                case nil: return .other(type, [])
+                }
+            }
+        }
+        try await with({ query, isTCP in
+            var cut = query.answered([])
+            cut.header.isTruncated = true
+            return .answer(isTCP ? query.answered(data(query.questions[0].type)) : cut)
+        }) { _, resolver async throws in
+            let limit = WireResolver.addressLimit
+            let expected = [DNSRecordType.a, .aaaa].flatMap { data($0).prefix(2 * limit).compactMap(\.address) }
+            let found = try await resolver.addresses(of: "b.example.")
+            #expect(found.count == 2 * limit && Set(found) == Set(expected))
+        }
+    }
+
     @Test func aTCPConnectionThatFailsIsReported() async throws {
         try await with({ query, isTCP in
             var cut = query.answered([])

@@ -94,16 +94,28 @@ extension Resolver {
     func startAddresses(
         _ request: AddressRequest, _ handler: @escaping @Sendable (Result<[IPAddress], ResolverError>) -> Void
     ) -> LookupToken {
-        let found = Locked<[IPAddress]>([])
+        let found = Locked(UniqueAddresses())
         return start(request) { event in
             switch event {
             case .batch(let batch):
-                found.withLock { found in
-                    for address in batch.addresses where !found.contains(address) { found.append(address) }
-                }
+                found.withLock { $0.append(batch.addresses) }
             case .finished(let error):
-                handler(error.map(Result.failure) ?? .success(found.withLock { $0 }))
+                handler(error.map(Result.failure) ?? .success(found.withLock { $0.all }))
             }
+        }
+    }
+}
+
+/// Addresses without duplicates, in the order of their arrival.
+struct UniqueAddresses {
+    private(set) var all: [IPAddress] = []
+    private var known: Set<IPAddress> = []
+
+    /// Appends the addresses that are new, as long as there are fewer than `limit` in all.
+    mutating func append(_ addresses: some Sequence<IPAddress>, upTo limit: Int = .max) {
+        for address in addresses {
+            guard all.count < limit else { return }
+            if known.insert(address).inserted { all.append(address) }
         }
     }
 }

@@ -92,7 +92,9 @@ struct AddressSearch: Sendable {
         do throws(ResolverError) {
             let answer = try await resolver.records(
                 family == .v4 ? .a : .aaaa, of: name, until: request.deadline)
-            return .success(answer.records.compactMap(\.data.address))
+            var found = UniqueAddresses()
+            found.append(answer.records.lazy.compactMap(\.data.address), upTo: WireResolver.addressLimit)
+            return .success(found.all)
         } catch {
             return .failure(error)
         }
@@ -108,11 +110,9 @@ struct AddressSearch: Sendable {
     }
 
     private static func sorted(_ addresses: [IPAddress]) -> [IPAddress] {
-        var unique: [IPAddress] = []
-        for address in addresses where !unique.contains(address) { unique.append(address) }
-        guard unique.count > 1 else { return unique }
+        guard addresses.count > 1 else { return addresses }
         return AddressSorting(policy: .system)
-            .sorted(unique.map { AddressSorting.Destination($0, source: SourceAddress.source(to: $0)) })
+            .sorted(addresses.map { AddressSorting.Destination($0, source: SourceAddress.source(to: $0)) })
     }
 }
 

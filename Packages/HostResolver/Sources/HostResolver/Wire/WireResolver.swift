@@ -23,6 +23,11 @@ public final class WireResolver: Resolver, ReverseResolver {
     /// The time limit of a lookup of names without a deadline: ``SystemResolver/reverseLimit``.
     public static let reverseLimit = SystemResolver.reverseLimit
 
+    /// The maximum number of addresses of each family that a lookup of addresses returns.
+    ///
+    /// The first ones of an answer count. An answer over TCP can hold thousands, and sorting needs a system call for each.
+    public static let addressLimit = 64
+
     let client: DNSClient
     private let fixedHosts: HostsFile?
     private let reverseLimit: Duration
