@@ -52,20 +52,24 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
     /// - Throws: ``ResolverError`` in the domain ``ResolverError/Domain/systemConfiguration`` if the kernel cannot be
     ///   queried.
     public init(of addresses: [IPAddress]) throws(ResolverError) {
-        for address in addresses {
-            do throws(ResolverError) {
-                let flags = ReachabilityFlags(try Route.to(address))
-                if flags.contains(.reachable) {
-                    self = flags
-                    return
-                }
-            } catch {
-                throw ResolverError(
-                    error.code, name: address.description, detail: error.detail, domain: .systemConfiguration,
-                    number: error.number)
-            }
+        guard var current = addresses.first else {
+            self = []
+            return
         }
-        self = []
+        do throws(ResolverError) {
+            self = try RouteSocket.withSocket { descriptor throws(ResolverError) in
+                for address in addresses {
+                    current = address
+                    let flags = ReachabilityFlags(try RouteSocket.route(to: address, over: descriptor))
+                    if flags.contains(.reachable) { return flags }
+                }
+                return []
+            }
+        } catch {
+            throw ResolverError(
+                error.code, name: current.description, detail: error.detail, domain: .systemConfiguration,
+                number: error.number)
+        }
     }
 }
 

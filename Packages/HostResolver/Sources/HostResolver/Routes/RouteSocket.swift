@@ -8,8 +8,20 @@ enum RouteSocket {
 
     /// Returns the route to an address, with the state of its link; nil if there is none.
     static func route(to address: IPAddress) throws(ResolverError) -> Route? {
+        try withSocket { descriptor throws(ResolverError) in try route(to: address, over: descriptor) }
+    }
+
+    /// Calls `body` with a socket for any number of queries, one after another.
+    static func withSocket<Value>(
+        _ body: (CInt) throws(ResolverError) -> Value
+    ) throws(ResolverError) -> Value {
         let descriptor = try open(groups: 0)
         defer { close(descriptor) }
+        return try body(descriptor)
+    }
+
+    /// Returns the route to an address, over a socket of ``withSocket(_:)``.
+    static func route(to address: IPAddress, over descriptor: CInt) throws(ResolverError) -> Route? {
         let query = Route.query(to: address, sequence: 1)
         let answer: NetlinkMessage?
         switch try exchange(descriptor, query, about: address) {
