@@ -182,19 +182,26 @@ extension SocketEventPump {
     /// taking: after ``unschedule(from:)`` on this target nothing is taken any more, and nothing taken is dropped
     /// because another thread has removed the client since.
     private func deliver(_ socket: Socket, on target: any DeliveryTarget) {
+        deliver(socket, on: target) { socket.takeEvent(of: $0) }
+    }
+
+    /// - Parameter take: Takes an event of a kind from the kernel. Tests do something else as well.
+    func deliver(
+        _ socket: Socket, on target: any DeliveryTarget, taking take: (SocketEventKinds) -> SocketEvent?
+    ) {
         guard begin() else { return }
         if let client = client(for: .connect, on: target), let event = socket.takeConnectEvent() {
             report(event, .connect, socket, client)
         }
         for kind in [SocketEventKinds.read, .accept, .data] {
             var budget = kind == .read ? 1 : SocketEventPump.eventsPerTurn
-            while budget > 0, let client = client(for: kind, on: target), let event = socket.takeEvent(of: kind) {
+            while budget > 0, let client = client(for: kind, on: target), let event = take(kind) {
                 report(event, kind, socket, client)
                 budget -= 1
                 if case .failed = event { budget = 0 }
             }
         }
-        if let client = client(for: .write, on: target), let event = socket.takeEvent(of: .write) {
+        if let client = client(for: .write, on: target), let event = take(.write) {
             report(event, .write, socket, client)
         }
         if let (client, error) = takeWatchFailure(on: target) { client(socket, .failed(error)) }
