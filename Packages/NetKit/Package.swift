@@ -28,7 +28,7 @@ let package = Package(
         .package(path: "../ServiceDiscovery"),
         .package(path: "../StreamKit", traits: [.trait(name: "Logging", condition: .when(traits: ["Logging"]))]),
         // Neither fetched nor built without the trait.
-        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.11.0"),
     ],
     targets: [
         .target(

@@ -23,7 +23,7 @@ let package = Package(
         .package(path: "../EventLoops"),
         .package(path: "../HostResolver"),
         // Fetched and built only with the trait.
-        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.11.0"),
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),

@@ -16,10 +16,7 @@ extension PropertyEffect {
             set { metadata[key] = newValue }
         }
 
-        func log(
-            level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
-            function: String, line: UInt
-        ) { lines.yield() }
+        func log(event: LogEvent) { lines.yield() }
     }
 
     static let logging = [

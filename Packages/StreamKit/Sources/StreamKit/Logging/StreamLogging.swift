@@ -16,8 +16,8 @@ extension StreamProperty where Value == Logger {
     /// `debug`. User names, passwords, and data sent or received are never logged. HTTP, FTP and sessions pass the
     /// logger on to each connection.
     ///
-    /// The logger is called on the threads that open the stream, and should not use that stream itself. Requires the
-    /// trait `Logging`.
+    /// The logger is called on the threads that open the stream, without a lock: a log handler may use the stream, for
+    /// example to read a property. Requires the trait `Logging`.
     public static var logger: Self { .init(setting: "StreamKit.logger", access: .beforeOpen) }
 }
 

@@ -1,4 +1,5 @@
 #if Logging
+import EventLoops
 import HostResolver
 import HostResolverTesting
 import InMemoryLogging
@@ -121,6 +122,54 @@ import Testing
                 "step": "GET", "target": "https://www.test/a?…", "outcome": "succeeded", "milliseconds": "12.0",
             ])
         #expect(log.entries[1].metadata["milliseconds"] == nil)
+    }
+
+    /// The lines of a log handler, and a logger to which it logs while it is called.
+    private final class HandlerState: Sendable {
+        let lines = Locked<[String]>([])
+        let nested = Locked<Logger?>(nil)
+    }
+
+    private struct NestedHandler: LogHandler {
+        let state: HandlerState
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let value = event.metadata?["a"].map { " \($0)" } ?? ""
+            state.lines.withLock { $0.append("\(event.message)\(value)") }
+            if "\(event.message)" == "two" { state.nested.withLock { $0 }?.info("nested") }
+        }
+    }
+
+    @Test("a deferred log keeps lines while it is suspended, in their order, also if a handler logs")
+    func deferred() throws {
+        let state = HandlerState()
+        var lines: [String] { state.lines.withLock { $0 } }
+        #expect(DeferredLog(StreamProperties()) == nil)
+        var properties = StreamProperties()
+        properties[.logger] = Logger(label: "test") { _ in NestedHandler(state: state) }
+        let log = try #require(DeferredLog(properties))
+        log.install(in: &properties)
+        let logger = try #require(properties[.logger])
+        state.nested.withLock { $0 = logger }
+        #expect(logger.label == "test" && logger.logLevel == .info)
+        logger.info("one", metadata: ["a": "b"])
+        logger.debug("below the level")
+        log.suspend()
+        logger.info("two")
+        logger.info("three")
+        #expect(lines.isEmpty)
+        log.resume()
+        #expect(lines == ["one b", "two", "three", "nested"])
+        log.resume()
+        logger.info("at once")
+        #expect(lines.count == 5)
     }
 }
 #endif
