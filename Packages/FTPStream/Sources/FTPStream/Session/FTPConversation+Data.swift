@@ -16,14 +16,14 @@ extension FTPConversation {
                 return .readable
             }
             guard let other = socket.peerAddress?.ipAddress, other == peer else {
-                socket.invalidate()
+                deferred.add(.invalidate(socket))
                 continue
             }
             let pair = try socket.makeStreams()
             if let configuration = control.dataConfiguration { try pair.set(.tls, to: configuration) }
             try pair.open()
             data = pair
-            listener.invalidate()
+            deferred.add(.invalidate(listener))
             self.listener = nil
             return nil
         }

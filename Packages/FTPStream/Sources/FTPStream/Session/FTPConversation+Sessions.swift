@@ -3,7 +3,7 @@ internal import StreamKit
 /// Where a session comes from, and where it goes.
 extension FTPConversation {
     mutating func beginSession() throws(StreamError) {
-        if settings.keepsConnection, !mustBeNew, let control = pool.take(key) {
+        if settings.keepsConnection, !mustBeNew, let control = pool.take(key, dispose: { deferred.add(.end($0)) }) {
             self.control = control
             try beginJob(control)
         } else {
@@ -47,9 +47,8 @@ extension FTPConversation {
             (error.underlying as? FTPError).map { $0.code == .connectionLost }
             ?? (error.domain == .posix && error.code != 110)
         if let control, control.isReused, control.machine.lastReply == nil, isLost, !mustBeNew {
-            control.close()
-            data?.close()
-            data = nil
+            deferred.add(.end(control))
+            closeData()
             self.control = nil
             mustBeNew = true
             hasBegunJob = false
@@ -65,34 +64,28 @@ extension FTPConversation {
     mutating func release() {
         stopClock()
         stopSigns()
-        lingering.take()?.end()
-        listener?.invalidate()
-        listener = nil
-        data?.close()
-        data = nil
+        closeData()
         phase = .done
-        leavePlace()
+        detachWaiters()
         guard let control = control.take() else { return }
-        guard settings.keepsConnection else { return control.close() }
-        if control.isIdle {
-            pool.put(control)
-        } else if control.machine.isUsable, control.machine.unansweredSigns > 0 {
-            FTPRecovery.run(control, isAborting: false, pool: pool, loop: loop)
+        if settings.keepsConnection, control.isIdle {
+            deferred.add(.keep(control, pool))
+        } else if settings.keepsConnection, control.machine.isUsable, control.machine.unansweredSigns > 0 {
+            deferred.add(.recover(control, isAborting: false, pool, loop))
         } else {
-            control.close()
+            deferred.add(.end(control))
         }
     }
 
-    /// Has everything that waits for this conversation look again, and wait at a place of the conversation's own.
+    /// Moves all waiters of this conversation to a point of its own: they are signalled, look again, and wait there.
     ///
     /// Invariant: when the control connection goes to the pool or to ``FTPRecovery``, nothing of this conversation is parked at its
     /// wait point. There is room for one watcher: one that stayed would keep the next job's from being parked.
-    mutating func leavePlace() {
+    mutating func detachWaiters() {
         let (old, control) = (place, control)
         place = WaitPoint(loop: loop)
-        for point in [old, control?.pair.input.waitPoint, control?.pair.output.waitPoint, place] {
-            point?.signal([.readable, .writable])
-        }
+        let points = [old, control?.pair.input.waitPoint, control?.pair.output.waitPoint, place]
+        deferred.add(.signal(points.compactMap(\.self)))
     }
 
     mutating func noteFacts() {

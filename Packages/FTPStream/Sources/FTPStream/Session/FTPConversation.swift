@@ -54,6 +54,10 @@ struct FTPConversation: Sendable {
     var dataTLSInformation: TLSInformation?
     var resourceSize: UInt64?
     var lastReply: FTPReply?
+    /// Performed once the lock of the ``FTPExchange`` has been released.
+    var deferred = Deferred<FTPDeferredAction>()
+    /// The log of the connections, suspended under that lock; nil without a logger.
+    let log: DeferredLog?
 
     init(
         _ location: FTPLocation, _ job: FTPJob, _ settings: FTPSettings, loop: EventLoop,
@@ -61,6 +65,9 @@ struct FTPConversation: Sendable {
     ) throws(StreamError) {
         self.location = location
         self.job = job
+        log = DeferredLog(settings.properties)
+        var settings = settings
+        log?.install(in: &settings.properties)
         self.settings = settings
         self.loop = loop
         place = WaitPoint(loop: loop)
@@ -113,10 +120,10 @@ struct FTPConversation: Sendable {
         dataTLSInformation = data?[.tlsInformation]
         if error == nil, case .store = job, dataTLSInformation != nil {
             lingering = data.map { FTPFarewell($0, loop: loop) }
+            data = nil
         } else {
-            data?.close()
+            closeData()
         }
-        data = nil
         stopSigns()
         let action = control.machine.didTransfer()
         phase = error.map { .failing($0) } ?? .talking(action)
@@ -128,16 +135,52 @@ struct FTPConversation: Sendable {
     mutating func close() {
         stopClock()
         stopSigns()
-        lingering.take()?.end()
-        listener?.invalidate()
         let wasTransferring: Bool = if case .transferring = phase { true } else { false }
-        data?.close()
-        data = nil
+        closeData()
         noteFacts()
-        leavePlace()
+        detachWaiters()
         guard let control = control.take() else { return }
         phase = .done
-        guard wasTransferring, settings.keepsConnection else { return control.close() }
-        FTPRecovery.run(control, isAborting: true, pool: pool, loop: loop)
+        guard wasTransferring, settings.keepsConnection else { return deferred.add(.end(control)) }
+        deferred.add(.recover(control, isAborting: true, pool, loop))
+    }
+
+    /// Closes the data connection and the socket that waits for one.
+    mutating func closeData() {
+        if let lingering = lingering.take() { deferred.add(.stopLingering(lingering)) }
+        if let listener = listener.take() { deferred.add(.invalidate(listener)) }
+        if let data = data.take() { deferred.add(.close(data)) }
+    }
+}
+
+/// What a conversation has to close, to give back and to signal: performed without the lock of the ``FTPExchange``, since each of these
+/// may run code that takes the lock.
+enum FTPDeferredAction: Sendable {
+    /// Signals these points: their waiters have to look again.
+    case signal([WaitPoint])
+    /// Closes a data connection.
+    case close(StreamPair)
+    /// Closes a socket that waits for the data connection, or a data connection from another host.
+    case invalidate(Socket)
+    /// Ends the wait for the rest of what the server sends on a data connection.
+    case stopLingering(FTPFarewell)
+    /// Ends a session.
+    case end(FTPControl)
+    /// Gives a session to a pool.
+    case keep(FTPControl, FTPSessionPool)
+    /// Waits for the replies that a session still owes, then gives it to a pool.
+    case recover(FTPControl, isAborting: Bool, FTPSessionPool, EventLoop)
+
+    func perform() {
+        switch self {
+        case .signal(let points): for point in points { point.signal([.readable, .writable]) }
+        case .close(let pair): pair.close()
+        case .invalidate(let socket): socket.invalidate()
+        case .stopLingering(let farewell): farewell.end()
+        case .end(let control): control.close()
+        case .keep(let control, let pool): pool.put(control)
+        case .recover(let control, let isAborting, let pool, let loop):
+            FTPRecovery.run(control, isAborting: isAborting, pool: pool, loop: loop)
+        }
     }
 }

@@ -61,15 +61,17 @@ public final class FTPSessionPool: Sendable {
         for entry in entries { entry.control.close() }
     }
 
-    /// An idle session for `key`, checked; nil if there is none.
-    func take(_ key: FTPSessionKey) -> FTPControl? {
+    /// Returns an idle session for `key`, checked; nil if there is none.
+    ///
+    /// - Parameter dispose: closes a session that cannot be used any more, at once or later.
+    func take(_ key: FTPSessionKey, dispose: (FTPControl) -> Void) -> FTPControl? {
         while true {
             let entry = state.withLock { state in
                 state.idle.lastIndex { $0.control.key == key }.map { state.idle.remove(at: $0) }
             }
             guard let entry else { return nil }
             if entry.control.isIdle, entry.since.duration(to: .now) < limits.idle { return entry.control }
-            entry.control.close()
+            dispose(entry.control)
         }
     }
 

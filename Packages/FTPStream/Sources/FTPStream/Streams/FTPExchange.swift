@@ -4,6 +4,9 @@ internal import StreamKit
 /// A job over FTP as the transport of a stream: what is read or written is the data connection.
 ///
 /// All state is one ``FTPConversation`` behind a lock; moving, looking and closing may come from different threads.
+///
+/// Invariant: under the lock nothing is closed, given to a pool, signalled or logged, since each of these may run code that takes the
+/// lock. The conversation collects such work in `deferred`, which is performed once the lock has been released.
 final class FTPExchange: StreamTransport {
     /// What a job is made of when the stream is opened: only then are all properties known.
     typealias Plan = @Sendable (FTPSettings) throws(StreamError) -> FTPJob
@@ -141,7 +144,7 @@ final class FTPExchange: StreamTransport {
 
     /// Gives a sign of life on the control connection; called by the clock.
     private func signal() {
-        state.withLock { state in
+        use { state in
             if !state.isClosed, state.failure == nil { state.running?.conversation.signal() }
         }
     }
@@ -149,18 +152,41 @@ final class FTPExchange: StreamTransport {
     // MARK: The end
 
     func close() {
-        state.withLock { state in
+        use { state in
             state.isClosed = true
             state.running?.conversation.close()
         }
         point.signal([.readable, .writable])
     }
 
+    /// Uses the state under the lock, releases the lock, and performs the deferred actions.
+    private func use<Outcome: Sendable, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Outcome
+    ) throws(Failure) -> Outcome {
+        var deferred = Deferred<FTPDeferredAction>()
+        var log: DeferredLog?
+        defer {
+            deferred.forEach { $0.perform() }
+            log?.resume()
+        }
+        return try state.withLock { (state) throws(Failure) in
+            state.running?.conversation.log?.suspend()
+            defer {
+                // The log of a conversation that has just been made is suspended from the start.
+                if let running = state.running {
+                    deferred = running.conversation.deferred.take()
+                    log = running.conversation.log
+                }
+            }
+            return try body(&state)
+        }
+    }
+
     /// Takes steps of the conversation under the lock; what is thrown is the end of it.
     private func step<Outcome: Sendable>(
         _ body: (inout FTPConversation) throws(StreamError) -> Outcome
     ) throws(StreamError) -> Outcome {
-        try state.withLock { (state) throws(StreamError) in
+        try use { (state) throws(StreamError) in
             if state.isClosed { throw .closed }
             if let failure = state.failure { throw failure }
             do throws(StreamError) {

@@ -1,0 +1,51 @@
+import EventLoops
+import Foundation
+import Testing
+
+@testable import FTPStream
+
+/// Waiters are signalled, and connections closed and given back, without the lock of the exchange: a callback may use the stream.
+@Suite(.timeLimit(.minutes(1))) struct FTPExchangeTests {
+    /// Uses the stream when it fires.
+    private final class Caller: Watcher, @unchecked Sendable {
+        // Unchecked in name only, as any subclass of Watcher: it has nothing but constants.
+        private let stream: ReadStream
+        let codes = Locked<[Int?]>([])
+
+        init(_ stream: ReadStream) {
+            self.stream = stream
+        }
+
+        override func fire() {
+            let code = stream[.ftpLastReply]?.code
+            codes.withLock { $0.append(code) }
+        }
+    }
+
+    /// Begins a download, with a callback at the point where its next step is waited for.
+    private func transfer() async throws -> (server: CommandServer, client: FTPClient, stream: ReadStream, Caller) {
+        let server = try CommandServer()
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        let stream = client.reader("x")
+        try stream.open()
+        try await stream.opened()
+        let caller = Caller(stream)
+        // On the other half of the point, where nothing else waits. The server has sent everything: no further edge will come.
+        while stream.waitPoint.watch(.writer, for: .readable, with: caller) == .ready {}
+        return (server, client, stream, caller)
+    }
+
+    @Test func aCallbackUsesAStreamThatIsClosed() async throws {
+        let (_, _, stream, caller) = try await transfer()
+        stream.close()
+        #expect(caller.codes.withLock { $0.count } == 1)
+    }
+
+    @Test func aCallbackUsesAStreamWhoseSessionGoesToThePool() async throws {
+        let (_, client, stream, caller) = try await transfer()
+        while try await !stream.read(upTo: 4096).isEmpty {}
+        #expect(caller.codes.withLock { $0.count } == 1)
+        #expect(client.pool.idleCount == 1)
+        stream.close()
+    }
+}
