@@ -1,49 +1,65 @@
+internal import EventLoops
 internal import HTTPMessage
 internal import StreamKit
 
-/// Takes a request's body from its stream, framed, a bounded piece at a time.
+/// Reads a request's body from its stream, framed, a bounded piece at a time.
 struct BodyUpload: Sendable {
-    /// What one step came to.
-    enum Progress {
-        /// So many bytes are ready to go out.
+    /// The outcome of a step.
+    enum Progress: Sendable {
+        /// The stream was made and opened.
+        case opened
+        /// This many bytes are ready to be sent.
         case piece(Int)
-        /// The stream has no more now.
-        case blocks
-        /// Everything was taken.
+        /// The stream has no bytes now. Wait at its ``BodyUpload/waitPoint``.
+        case blocked
+        /// The whole body has been read.
         case done
     }
 
-    /// Closed by the load, also at its end.
-    let source: ReadStream
+    private let make: @Sendable () -> ReadStream
+    /// Closed by the load, also at its end; nil until the first step.
+    private(set) var source: ReadStream?
+    /// Where the stream has to be waited for, after ``Progress/blocked``.
+    private(set) var waitPoint: WaitPoint?
     /// Nil for chunks.
     private let length: Int64?
     /// For chunks: the payload on its way into them.
     private var payload: [UInt8] = []
-    private var isComplete = false
+    private(set) var isComplete = false
     /// How many bytes of the body have been taken.
     private(set) var taken: Int64 = 0
 
-    init(_ source: ReadStream, length: Int64?) throws(StreamError) {
-        self.source = source
+    /// - Parameters:
+    ///   - length: how many bytes are sent; nil to send chunks.
+    ///   - make: returns the stream, unopened.
+    init(length: Int64?, _ make: @escaping @Sendable () -> ReadStream) {
         self.length = length
-        try source.open()
+        self.make = make
     }
 
-    /// Puts the next framed piece into `outgoing`, in place of what was there.
+    /// Makes the stream, or puts the next framed piece into `outgoing`, in place of what was there.
     ///
     /// - Throws: what the stream throws, and if it ends before the announced length.
     mutating func next(into outgoing: inout [UInt8]) throws(StreamError) -> Progress {
         if isComplete { return .done }
+        guard let source else {
+            let made = make()
+            source = made
+            try made.open()
+            return .opened
+        }
         if let length {
             // What the stream gives beyond the announced length is cut.
             if taken == length { return finish() }
             let room = Int(min(Int64(ReadStream.chunkSize), length - taken))
-            guard let count = try BodyUpload.read(source, room, into: &outgoing) else { return .blocks }
+            guard let count = try BodyUpload.read(source, room, into: &outgoing) else { return block(source) }
             if count == 0 { throw .bodyTooShort(taken, of: length) }
             taken += Int64(count)
+            isComplete = taken == length
             return .piece(count)
         }
-        guard let count = try BodyUpload.read(source, ReadStream.chunkSize, into: &payload) else { return .blocks }
+        let count = try BodyUpload.read(source, ReadStream.chunkSize, into: &payload)
+        guard let count else { return block(source) }
         taken += Int64(count)
         outgoing.removeAll(keepingCapacity: true)
         if count > 0 {
@@ -68,8 +84,118 @@ struct BodyUpload: Sendable {
         return try memory.withPart(0..<room) { (part) throws(StreamError) in try source.tryRead(into: &part) }
     }
 
+    private mutating func block(_ source: ReadStream) -> Progress {
+        waitPoint = source.waitPoint
+        return .blocked
+    }
+
     private mutating func finish() -> Progress {
         isComplete = true
         return .done
+    }
+}
+
+/// Performs the steps of an upload without the load's lock: the stream of the body and the closure that makes it are code of the
+/// application, and may use the stream of the load.
+///
+/// Under the load's lock, the ``RequestSender`` requests a step and takes its result, or stops the upload; without that lock, the
+/// ``LoadPoint`` calls ``run()`` in between. The upload itself is moved out of the state meanwhile, so no lock is held in ``run()``.
+final class BodyFetch: Sendable {
+    struct Result: Sendable {
+        /// The bytes to send, with ``BodyUpload/Progress/piece(_:)``; otherwise memory for the next piece.
+        var bytes: [UInt8]
+        var progress: Swift.Result<BodyUpload.Progress, StreamError>
+        /// How many bytes of the body have been read in all.
+        var taken: Int64
+        /// The whole body has been read.
+        var isComplete: Bool
+    }
+
+    private enum State: Sendable {
+        case idle(BodyUpload)
+        case requested(BodyUpload, memory: [UInt8])
+        case running
+        case finished(BodyUpload, Result)
+        case stopped
+    }
+
+    private let state: Locked<State>
+
+    init(_ upload: BodyUpload) {
+        state = Locked(.idle(upload))
+    }
+
+    /// Requests a step. The next piece reuses `memory`.
+    func request(reusing memory: [UInt8]) {
+        state.withLock { state in
+            if case .idle(let upload) = state { state = .requested(upload, memory: memory) }
+        }
+    }
+
+    /// True from ``request(reusing:)`` until the step has ended.
+    var isUnderway: Bool {
+        state.withLock { state in
+            switch state {
+            case .requested, .running: true
+            case .idle, .finished, .stopped: false
+            }
+        }
+    }
+
+    /// Performs the step that was requested, unless the upload has been stopped. Closes the stream of an upload that is stopped
+    /// during the step.
+    func run() {
+        guard var (upload, bytes) = beginRun() else { return }
+        let progress: Swift.Result<BodyUpload.Progress, StreamError>
+        do throws(StreamError) {
+            progress = .success(try upload.next(into: &bytes))
+        } catch {
+            progress = .failure(error)
+        }
+        let result = Result(bytes: bytes, progress: progress, taken: upload.taken, isComplete: upload.isComplete)
+        let isStopped = state.withLock { state in
+            guard case .running = state else { return true }
+            state = .finished(upload, result)
+            return false
+        }
+        if isStopped { upload.source?.close() }
+    }
+
+    // A function of its own, so that no second reference makes a write to the memory copy it.
+    private func beginRun() -> (BodyUpload, [UInt8])? {
+        state.withLock { state in
+            guard case .requested(let upload, let memory) = state else { return nil }
+            state = .running
+            return (upload, memory)
+        }
+    }
+
+    /// Returns the result of the last step, once.
+    func takeResult() -> Result? {
+        state.withLock { state in
+            guard case .finished(let upload, let result) = state else { return nil }
+            state = .idle(upload)
+            return result
+        }
+    }
+
+    /// Where the stream has to be waited for, after ``BodyUpload/Progress/blocked``.
+    var waitPoint: WaitPoint? {
+        state.withLock { state in
+            if case .idle(let upload) = state { upload.waitPoint } else { nil }
+        }
+    }
+
+    /// Performs no further step.
+    ///
+    /// - Returns: the stream, which the caller closes; nil if there is none, or if ``run()`` will close it.
+    func stop() -> ReadStream? {
+        state.withLock { state in
+            defer { state = .stopped }
+            switch state {
+            case .idle(let upload), .requested(let upload, _), .finished(let upload, _): return upload.source
+            case .running, .stopped: return nil
+            }
+        }
     }
 }

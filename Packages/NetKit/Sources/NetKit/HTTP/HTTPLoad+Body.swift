@@ -14,22 +14,27 @@ extension BodyFraming {
 
 /// The body of the answer.
 extension HTTPLoad {
-    /// Goes on to the body, and reads payload into `target`; nil to be called again, after the ``departures``.
+    /// Goes on to the body, and reads payload into `target`. Returns nil to be called again after the ``deferred`` actions.
     mutating func read(into target: inout MutableRawSpan) throws(StreamError) -> Attempt? {
         switch try advanceToBody() {
-        case .done: try readBody(into: &target)
+        case .done: nilIfFetching(try readBody(into: &target))
         case .blocked(let interest): .wouldBlock(interest)
         case .again: nil
         }
     }
 
-    /// What a read would give, without giving it; nil to be called again, after the ``departures``.
+    /// Returns what a read would, without reading. Returns nil to be called again after the ``deferred`` actions.
     mutating func peek() throws(StreamError) -> Attempt? {
         switch try advanceToBody() {
-        case .done: try peekBody()
+        case .done: nilIfFetching(try peekBody())
         case .blocked(let interest): .wouldBlock(interest)
         case .again: nil
         }
+    }
+
+    /// A wait for a fetch that this very step has requested ends as soon as the fetch has been performed.
+    private func nilIfFetching(_ attempt: Attempt) -> Attempt? {
+        if deferred.fetch != nil, case .wouldBlock = attempt { nil } else { attempt }
     }
 
     /// The connection, if all there is to do now is to wait for its input. Until the caller takes ``isConnectionLent``

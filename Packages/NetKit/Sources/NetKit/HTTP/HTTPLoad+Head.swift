@@ -4,21 +4,21 @@ internal import StreamKit
 
 /// Up to the body: sending, and the head of the answer.
 extension HTTPLoad {
-    /// What going on came to.
+    /// The outcome of several steps.
     enum Progress {
-        /// As far as was asked for.
+        /// The load is as far as requested.
         case done
-        /// Something must be waited for; see ``block``.
+        /// The load has to wait; see ``block``.
         case blocked(Interest)
-        /// There are ``departures`` to be carried out first: what comes next may need what they give back.
+        /// The ``deferred`` actions have to be performed first: the next step may need what they give back or read.
         case again
     }
 
     /// Goes on until the request is on its way, or something must be waited for.
     mutating func begin() throws(StreamError) -> Progress {
         while !hasBegun {
-            if let interest = try advance(), !hasBegun { return .blocked(interest) }
-            if !departures.isEmpty { return .again }
+            if let interest = try advance(), !hasBegun { return blockedUnlessFetching(interest) }
+            if !deferred.isEmpty { return .again }
         }
         return .done
     }
@@ -27,10 +27,15 @@ extension HTTPLoad {
     @inline(__always)
     mutating func advanceToBody() throws(StreamError) -> Progress {
         while !isAtBody {
-            if let interest = try advance() { return .blocked(interest) }
-            if !departures.isEmpty, !isAtBody { return .again }
+            if let interest = try advance() { return blockedUnlessFetching(interest) }
+            if !deferred.isEmpty, !isAtBody { return .again }
         }
         return .done
+    }
+
+    /// A wait for a fetch that this very step has requested ends as soon as the fetch has been performed.
+    private func blockedUnlessFetching(_ interest: Interest) -> Progress {
+        deferred.fetch == nil ? .blocked(interest) : .again
     }
 
     private var isAtBody: Bool {
@@ -87,6 +92,11 @@ extension HTTPLoad {
                 return .blocked(waiting(.connection([.readable, .writable])))
             case .sourceBlocks:
                 return hasAnswer ? .answered : .blocked(waiting(.source))
+            case .needsFetch:
+                deferred.fetch = sender?.beginFetch()
+                return .blocked(waiting(.fetch))
+            case .isFetching:
+                return hasAnswer ? .answered : .blocked(waiting(.fetch))
             }
         }
     }
@@ -118,14 +128,9 @@ extension HTTPLoad {
         return nil
     }
 
-    private mutating func giveLeave() throws(StreamError) {
-        leaveDeadline = nil
-        try sender?.giveLeave()
-    }
-
     /// Nothing more can be read now: sends on if there is something to send. Nil if reading is worth another try.
     mutating func interestWhileReceiving() throws(StreamError) -> Interest? {
-        if let leaveDeadline, Moment.now >= leaveDeadline { try giveLeave() }
+        if let leaveDeadline, Moment.now >= leaveDeadline { giveLeave() }
         guard sender?.isDone == false, sender?.isAwaitingLeave == false else {
             return waiting(.connection(.readable))
         }
@@ -219,7 +224,7 @@ extension HTTPLoad {
         guard interim.count <= HTTPLimits.interimResponses else {
             throw .tooManyInterim(HTTPLimits.interimResponses)
         }
-        if code == 100 { try giveLeave() }
+        if code == 100 { giveLeave() }
     }
 
     /// An answer in a form that only a request may choose, and a stream's never does: another protocol (RFC 9110 §15.2.2),

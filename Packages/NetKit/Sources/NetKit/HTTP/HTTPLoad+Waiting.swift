@@ -10,8 +10,10 @@ extension HTTPLoad {
             case decision
             /// The connection is not ready for this.
             case connection(Interest)
-            /// The stream of the request's body has no more now, and the server has not answered.
+            /// The stream of the request's body has no bytes now, and the server has not answered.
             case source
+            /// Another call opens or reads the stream of the request's body, without the load's lock.
+            case fetch
             /// Nothing: the step has used up its ``HTTPLoad/turnBudget``, and others are to have their turn.
             case turn
         }
@@ -43,7 +45,7 @@ extension HTTPLoad {
                 .init(connection.pair.input.waitPoint, .reader, for: .readable),
                 .init(source, .reader, for: .readable)
             )
-        case .turn:
+        case .turn, .fetch:
             return (nil, nil)
         }
     }
@@ -55,10 +57,10 @@ extension HTTPLoad {
         if let limit = settings.totalLimit, limit > .zero { totalDeadline = .now + limit }
     }
 
-    /// Counts the time for the head of the answer from now on.
+    /// Counts the time for the head of the answer from now on, unless the head has come.
     @inline(__always)
     mutating func restartResponseClock() {
-        if let limit = settings.responseLimit { responseDeadline = .now + limit }
+        if let limit = settings.responseLimit, response == nil { responseDeadline = .now + limit }
     }
 
     /// When a wait for this ends at the latest.
@@ -72,7 +74,7 @@ extension HTTPLoad {
         limit(by: discardDeadline)
         if case .connection = reason { limit(by: stall?.deadline) }
         // For its own body's stream the caller answers.
-        if reason != .source { limit(by: responseDeadline) }
+        if reason != .source, reason != .fetch { limit(by: responseDeadline) }
         return deadline
     }
 
@@ -82,7 +84,7 @@ extension HTTPLoad {
         guard totalDeadline != nil || responseDeadline != nil, !isOver else { return }
         let now = Moment.now
         if let totalDeadline, now >= totalDeadline { throw .timedOut(step, after: settings.totalLimit) }
-        if case .source? = block?.reason { return restartResponseClock() }
+        if let reason = block?.reason, reason == .source || reason == .fetch { return restartResponseClock() }
         if let responseDeadline, now >= responseDeadline { throw .timedOut(step, after: settings.responseLimit) }
     }
 }

@@ -6,8 +6,8 @@ internal import StreamKit
 
 /// One load: from the request to the end of the body, over as many connections and redirects as it takes.
 ///
-/// Theory of operation. Every member takes one or more steps and never waits; ``block`` says what to wait for. What is to be
-/// closed or given back is put into ``departures``. Protocol decisions are made elsewhere, in types that do no I/O:
+/// Theory of operation. Every member takes one or more steps and never waits; ``block`` says what to wait for. Closing,
+/// giving back and calls of the application's code are collected in ``deferred``. Protocol decisions are made elsewhere, in types that do no I/O:
 /// ``RequestPreparation`` (what is sent), `HeadParser`, `BodyFraming` and `BodyDecoder` (what is received), ``RedirectPolicy``
 /// (where next). This one only carries bytes between them and the connection.
 ///
@@ -46,6 +46,7 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// Nil before the first connection.
     private(set) var origin: HTTPOrigin?
     private var body: HTTPBody?
+    /// A body that can be read only once has been used.
     private(set) var hasSpentBody = false
     /// Nil until a response leads to another request.
     private var redirection: RedirectState?
@@ -56,8 +57,8 @@ struct HTTPLoad: ~Copyable, Sendable {
     var phase = Phase.idle
     /// What the last step ended with; nil if it did not end in a wait.
     var block: Block?
-    /// What is to be done once the load's lock has been released; see ``LoadPoint``.
-    var departures = Departures()
+    /// Performed once the load's lock has been released; see ``LoadPoint``.
+    var deferred = DeferredActions()
     /// When the load must have ended.
     var totalDeadline: Moment?
     /// When the head of the answer must have come, unless more of the request goes out.
@@ -188,7 +189,7 @@ extension HTTPLoad {
         if isOver, proxies == nil { return }  // nothing is left to release
         leaveDeadline = nil
         stall = nil
-        if let decision = proxies?.decision { departures.add(.decision(decision)) }
+        if let decision = proxies?.decision { deferred.add(.cancelDecision(decision)) }
         stopSending()
         dropConnection()
         log.abandon()
@@ -208,15 +209,13 @@ extension HTTPLoad {
         if idle == nil, settings.needsIdleConnection { throw .connectionGone }
         let head = try prepareHead(of: url, to: origin, route, idle)
         sentHead = head.bytes
-        #if Logging
-        log.logger = settings.properties[.logger]
-        #endif
+        if log.deferred == nil { log.deferred = DeferredLog(settings.properties) }
         log.beginRequest(method, url, at: now)
         connection = if let idle { idle } else { try open(key, route) }
         sender = RequestSender(head.bytes, body: body, length: head.bodyLength, asksLeave: head.asksLeave, loop: loop)
         if body != nil {
-            try sender?.begin()
-            if sender?.hasSpentBody == true { hasSpentBody = true }
+            sender?.begin()
+            noteSpentBody()
         }
         leaveDeadline = nil
         stall = nil
@@ -253,7 +252,7 @@ extension HTTPLoad {
         let mayRepeat = method.isIdempotent && body?.isRepeatable != false && !settings.needsIdleConnection
         let idle = (settings.pool ?? .shared).take(
             key, at: now, trusting: mayRepeat ? HTTPConnectionPool.trust : .zero
-        ) { departures.add(.close($0.pair)) }
+        ) { deferred.add(.close($0.pair)) }
         idle?.accept(settings.limits)
         return idle
     }
@@ -287,6 +286,7 @@ extension HTTPLoad {
             properties[.tls] = tls
         }
         properties[.writeLimit] = nil  // the load has the limit
+        log.deferred?.install(in: &properties)
         let (host, port) = approach.proxy.map { ($0.host, $0.port) } ?? (key.origin.host, key.origin.port)
         let pair = StreamPair(host: host, port: port, properties: properties, loop: loop)
         log.beginConnection(pair)
@@ -376,17 +376,38 @@ extension HTTPLoad {
         }
         self.connection = nil
         connection.requests += 1
-        departures.add(.keep(connection, settings.pool ?? .shared))
+        deferred.add(.keep(connection, settings.pool ?? .shared))
     }
 
-    /// Sends no more, and lets the body's stream go.
+    /// Sends a body that has waited for a 100 (Continue).
+    mutating func giveLeave() {
+        leaveDeadline = nil
+        sender?.giveLeave()
+        noteSpentBody()
+    }
+
+    private mutating func noteSpentBody() {
+        if sender?.hasSpentBody == true { hasSpentBody = true }
+    }
+
+    /// True while a call opens or reads the stream of the request's body, without the load's lock.
+    var isFetching: Bool { mutating get { sender?.isFetching ?? false } }
+
+    /// Ends the wait for a ``DeferredActions/fetch`` that has been performed.
+    mutating func endFetch() {
+        // The time that the body's stream takes is not the server's.
+        restartResponseClock()
+        if block?.reason == .fetch { block = nil }
+    }
+
+    /// Sends no more, and closes the body's stream.
     mutating func stopSending() {
-        if let source = sender?.stop() { departures.add(.source(source)) }
+        if let source = sender?.stop() { deferred.add(.closeBody(source)) }
     }
 
     mutating func dropConnection() {
         rememberProxy()
-        if let pair = connection?.pair { departures.add(.close(pair)) }
+        if let pair = connection?.pair { deferred.add(.close(pair)) }
         connection = nil
     }
 }

@@ -3,10 +3,6 @@ internal import FoundationEssentials
 internal import HTTPMessage
 internal import StreamKit
 
-#if Logging
-internal import Logging
-#endif
-
 /// What a load did, for its `ConnectionReport`: the steps of each connection it opened, and its requests.
 ///
 /// Kept as values; words are made of them only when somebody asks.
@@ -36,9 +32,8 @@ struct LoadLog: Sendable {
     private var earlier: [RequestStep] = []
     private var finished: [ConnectionReport.Step] = []
     private var current: (pair: StreamPair, offset: Duration)?
-    #if Logging
-    var logger: Logger?
-    #endif
+    /// The application's logger, called without the load's lock; nil if there is none.
+    var deferred: DeferredLog?
 
     /// Everything so far, by time.
     ///

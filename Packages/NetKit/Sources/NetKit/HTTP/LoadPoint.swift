@@ -8,8 +8,9 @@ internal import Synchronization
 /// Theory of operation. All work is done by ``step(_:)``, under one lock. Two rules keep the lock from deadlocking, and the
 /// connections from being shared by mistake:
 ///
-/// - Under the lock nothing is closed, given to a pool, or signalled, since each of these may call back. A step collects
-///   what it is done with in ``Departures``, which are carried out once the lock has been released.
+/// - Under the lock no connection is closed, given to a pool or signalled, and neither a log handler nor the stream of the request's
+///   body is called, since each of these may run code that takes the lock. A step collects such work in ``DeferredActions``, which
+///   are performed once the lock has been released.
 /// - No caller waits at a connection. Callers wait at this point, whose identity needs no lock to be known. While a task or a
 ///   callback waits, a ``LoadBell`` is parked where the load is blocked and passes the signal on; a thread that waits gets
 ///   the connection lent. The bell is parked and withdrawn under the lock, and withdrawn before a connection departs.
@@ -28,8 +29,9 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
         var watched: HTTPLoad.Block?
         /// Where the bell was parked; it may have fired at one of them since.
         var watchedPlaces: (WaitPoint.Place?, WaitPoint.Place?)
-        /// A task or callback began to wait while the connection was lent.
-        var isAwaitedWhileLent = false
+        /// A task, a callback or a thread began to wait while another thread used the connection, which is lent to it, or the
+        /// stream of the request's body. It is woken afterwards.
+        var wakesAfterwards = false
         /// Signals the point at the load's next deadline.
         var timer: LoopTimer?
     }
@@ -45,7 +47,7 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
 
     /// Takes steps of the load; what is thrown is the end of it.
     ///
-    /// - Parameter body: gives nil to be called again after the departures have been carried out.
+    /// - Parameter body: returns nil to be called again after the deferred actions.
     @inline(__always)
     func step<Outcome: Sendable>(
         _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
@@ -59,10 +61,11 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
     private func singleStep<Outcome: Sendable>(
         _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
     ) throws(StreamError) -> Outcome? {
-        var departures = Departures()
-        defer { carryOut(departures) }
+        var deferred = DeferredActions()
+        defer { perform(&deferred) }
         return try state.withLock { (state) throws(StreamError) in
-            defer { departures = LoadPoint.settle(&state) }
+            state.load.log.deferred?.suspend()
+            defer { deferred = LoadPoint.settle(&state, resuming: state.load.log.deferred) }
             if state.isClosed { throw .closed }
             if let failure = state.failure { throw failure }
             if !state.hasBegun {
@@ -87,17 +90,18 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
 
     /// Ends the load at once; every wait ends.
     func end() {
-        let departures = state.withLock { state in
-            if state.isClosed { return Departures() }
+        var deferred = state.withLock { state in
+            if state.isClosed { return DeferredActions() }
             state.isClosed = true
+            state.load.log.deferred?.suspend()
             state.load.close()
-            var departures = LoadPoint.settle(&state)
+            var deferred = LoadPoint.settle(&state, resuming: state.load.log.deferred)
             // It refers to this point.
             state.bell = nil
-            departures.wakes = true
-            return departures
+            deferred.wakesWaiters = true
+            return deferred
         }
-        carryOut(departures)
+        perform(&deferred)
     }
 
     private static func fail(_ state: inout State, _ error: StreamError) {
@@ -106,37 +110,41 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
     }
 
     /// Ends every use of the lock that may have changed the load: withdraws the bell from where it does not belong any more,
-    /// and hands out what is to be done without the lock.
+    /// and returns what to do without the lock.
+    ///
+    /// - Parameter log: the load's log, if it has been suspended.
     @inline(__always)
-    private static func settle(_ state: inout State) -> Departures {
+    private static func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> DeferredActions {
         // Most steps leave nothing to do, and nothing waits for them.
-        if state.load.departures.isEmpty, state.bell == nil, !state.isAwaitedWhileLent, state.timer == nil {
-            return Departures()
+        if log == nil, state.load.deferred.isEmpty, state.bell == nil, !state.wakesAfterwards, state.timer == nil {
+            return DeferredActions()
         }
-        return settleAll(&state)
+        var deferred = settleAll(&state)
+        deferred.log = log
+        return deferred
     }
 
-    private static func settleAll(_ state: inout State) -> Departures {
-        var departures = state.load.departures.take()
+    private static func settleAll(_ state: inout State) -> DeferredActions {
+        var deferred = state.load.deferred.take()
         if let bell = state.bell, state.watchedPlaces.0 != nil,
-            state.load.isConnectionLent || !departures.isEmpty || state.load.block != state.watched
+            state.load.isConnectionLent || !deferred.isEmpty || state.load.block != state.watched
         {
             let isAwaited = bell.isParked
             withdraw(&state)
             if isAwaited, state.load.isConnectionLent {
-                state.isAwaitedWhileLent = true
+                state.wakesAfterwards = true
             } else if isAwaited {
-                departures.wakes = true
+                deferred.wakesWaiters = true
             }
         }
-        if state.isAwaitedWhileLent, !state.load.isConnectionLent {
-            state.isAwaitedWhileLent = false
-            departures.wakes = true
+        if state.wakesAfterwards, !state.load.isConnectionLent, !state.load.isFetching {
+            state.wakesAfterwards = false
+            deferred.wakesWaiters = true
         }
         if state.timer != nil, state.load.isOver || state.isClosed || state.failure != nil {
-            departures.add(.timer(state.timer.take()))
+            deferred.add(.cancelTimer(state.timer.take()))
         }
-        return departures
+        return deferred
     }
 
     private static func withdraw(_ state: inout State) {
@@ -149,29 +157,45 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
     }
 
     @inline(__always)
-    private func carryOut(_ departures: Departures) {
-        if departures.isEmpty, !departures.wakes { return }
-        departures.carryOut()
-        if departures.wakes { signal([.readable, .writable]) }
+    private func perform(_ deferred: inout DeferredActions) {
+        if deferred.isEmpty, !deferred.wakesWaiters, deferred.log == nil { return }
+        deferred.perform()
+        // After the actions, which may log, and before the body's stream, which may take long.
+        deferred.log?.resume()
+        if let fetch = deferred.fetch.take() { perform(fetch) }
+        if deferred.wakesWaiters { signal([.readable, .writable]) }
+    }
+
+    /// Opens or reads the stream of the request's body. The next step takes the result.
+    private func perform(_ fetch: BodyFetch) {
+        fetch.run()
+        var deferred = state.withLock { state in
+            state.load.endFetch()
+            return LoadPoint.settle(&state)
+        }
+        perform(&deferred)
     }
 
     // MARK: Waiting
 
     /// Parks the bell where the load is blocked, since a task or a callback is about to wait here.
     override func isAwaited() {
-        let departures = state.withLock { state in
+        var deferred = state.withLock { state in
+            state.load.log.deferred?.suspend()
             let isBlocked = watch(&state)
-            var departures = LoadPoint.settle(&state)
-            if !isBlocked { departures.wakes = true }
-            return departures
+            var deferred = LoadPoint.settle(&state, resuming: state.load.log.deferred)
+            if !isBlocked { deferred.wakesWaiters = true }
+            return deferred
         }
-        carryOut(departures)
+        perform(&deferred)
     }
 
     /// False if there is no reason to wait.
     private func watch(_ state: inout State) -> Bool {
-        if state.load.isConnectionLent {
-            state.isAwaitedWhileLent = true
+        if state.load.isConnectionLent || state.load.isFetching {
+            state.wakesAfterwards = true
+            // The thread to which a connection is lent minds the time itself.
+            if !state.load.isConnectionLent { setTimer(&state, state.load.totalDeadline) }
             return true
         }
         if state.isClosed || state.failure != nil { return false }
@@ -181,7 +205,7 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
             loop.execute { [self] in signal([.readable, .writable]) }
             return true
         }
-        if block.deadline != nil || state.timer != nil { setTimer(&state, block.deadline) }
+        setTimer(&state, block.deadline)
         let bell: LoadBell
         if let made = state.bell {
             bell = made
@@ -205,8 +229,9 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
     }
 
     private func setTimer(_ state: inout State, _ deadline: Moment?) {
+        if deadline == nil, state.timer == nil { return }
         if state.timer?.deadline == deadline { return }
-        if let timer = state.timer.take() { state.load.departures.add(.timer(timer)) }
+        if let timer = state.timer.take() { state.load.deferred.add(.cancelTimer(timer)) }
         state.timer = deadline.map { deadline in
             loop.schedule(at: deadline) { [weak self] in self?.signal([.readable, .writable]) }
         }
@@ -217,20 +242,32 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
     override func block(
         _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Place]
     ) -> BlockedWake {
-        enum Way { case here, idle, lent(HTTPLoad.Block, Place, Place?) }
-        var departures = Departures()
+        enum Way {
+            case here
+            case atPoint(until: Moment?)
+            case lent(HTTPLoad.Block, Place, Place?)
+        }
+        var deferred = DeferredActions()
         let way = state.withLock { state -> Way in
-            guard state.hasBegun else { return state.isClosed ? .here : .idle }
+            guard state.hasBegun else { return state.isClosed ? .here : .atPoint(until: nil) }
+            if state.load.isFetching {
+                state.wakesAfterwards = true
+                return .atPoint(until: state.load.totalDeadline)
+            }
             guard !state.isClosed, state.failure == nil, let block = state.load.block else { return .here }
             let places = state.load.places(of: block)
             guard let first = places.0 else { return .here }
             state.load.isConnectionLent = true
-            departures = LoadPoint.settle(&state)
+            deferred = LoadPoint.settle(&state)
             return .lent(block, first, places.1)
         }
-        carryOut(departures)
+        perform(&deferred)
         guard case .lent(let block, let first, let second) = way else {
-            if case .idle = way { return super.block(half, for: interest, until: deadline, minding: others) }
+            if case .atPoint(let limit) = way {
+                let end = [deadline, limit].compactMap(\.self).min()
+                let wake = super.block(half, for: interest, until: end, minding: others)
+                guard case .here(.timedOut) = wake else { return wake }
+            }
             if let deadline, Moment.now >= deadline { return .here(.timedOut) }
             return .here(.ready)
         }
@@ -252,11 +289,11 @@ final class LoadPoint: WaitPoint, @unchecked Sendable {
     }
 
     private func takeBack() {
-        let departures = state.withLock { state in
+        var deferred = state.withLock { state in
             state.load.isConnectionLent = false
             return LoadPoint.settle(&state)
         }
-        carryOut(departures)
+        perform(&deferred)
     }
 }
 

@@ -4,7 +4,7 @@ internal import StreamKit
 
 /// Sends one request over one connection: the head, then the body, as far as they go without waiting.
 struct RequestSender: ~Copyable, Sendable {
-    /// What a step came to.
+    /// The outcome of a step.
     enum Progress {
         /// Everything was sent.
         case done
@@ -12,8 +12,12 @@ struct RequestSender: ~Copyable, Sendable {
         case sentPiece
         /// The connection takes no more now.
         case connectionBlocks
-        /// The body's stream has no more now; see ``RequestSender/sourcePoint``.
+        /// The body's stream has no bytes now; see ``RequestSender/sourcePoint``.
         case sourceBlocks
+        /// The body's stream has to be opened or read; see ``RequestSender/beginFetch()``.
+        case needsFetch
+        /// Another call opens or reads the body's stream.
+        case isFetching
         /// The head was sent; the body waits for a 100 (Continue).
         case awaitsLeave
         /// The connection failed.
@@ -43,7 +47,14 @@ struct RequestSender: ~Copyable, Sendable {
     private var bodyBytesInside: Int64 = 0
     private var body: HTTPBody?
     private let length: Int64?
-    private var upload: BodyUpload?
+    /// Reads a body that does not fit behind the head.
+    private var fetch: BodyFetch?
+    /// The body's stream is open.
+    private var isBodyOpen = false
+    /// The body's stream has been read to its end.
+    private var isBodyRead = false
+    /// How many bytes of the body's stream have been read.
+    private var bodyBytesRead: Int64 = 0
     private var awaitsLeave: Bool
     private let loop: EventLoop
 
@@ -62,19 +73,20 @@ struct RequestSender: ~Copyable, Sendable {
         awaitsLeave = asksLeave
     }
 
-    /// Appends a small body to the head or opens the stream of a large one, unless the body waits for a 100 (Continue).
-    mutating func begin() throws(StreamError) {
-        if !awaitsLeave { try beginBody() }
+    /// Appends a small body to the head, unless the body waits for a 100 (Continue). A large one comes from a stream.
+    mutating func begin() {
+        if !awaitsLeave { beginBody() }
     }
 
     /// Sends what the connection takes.
     ///
-    /// - Throws: what the body's stream throws; a failure of the connection is an outcome.
+    /// - Throws: the error of the body's stream; a failure of the connection is an outcome.
     mutating func advance(_ output: WriteStream) throws(StreamError) -> Progress {
         if isDone { return .done }
+        if let fetch, let progress = try takePiece(of: fetch) { return progress }
         if position == end {
-            guard let progress = try refill() else { return finish() }
-            if case .sentPiece = progress {} else { return progress }
+            if awaitsLeave { return .awaitsLeave }
+            return fetch == nil || isBodyRead ? finish() : .needsFetch
         }
         while position < end {
             do throws(StreamError) {
@@ -88,37 +100,76 @@ struct RequestSender: ~Copyable, Sendable {
                 return .failed(error)
             }
         }
-        bodyBytesSent = upload?.taken ?? bodyBytesInside
-        if awaitsLeave { return .awaitsLeave }
-        return upload == nil ? finish() : .sentPiece
+        bodyBytesSent = fetch == nil ? bodyBytesInside : bodyBytesRead
+        if fetch != nil { return .sentPiece }
+        return awaitsLeave ? .awaitsLeave : finish()
     }
 
     /// The server said 100 (Continue), or nothing for too long: the body may follow.
-    mutating func giveLeave() throws(StreamError) {
+    mutating func giveLeave() {
         guard awaitsLeave else { return }
         awaitsLeave = false
         position = 0
         end = 0
         outgoing.removeAll(keepingCapacity: true)
-        try beginBody()
+        beginBody()
     }
 
     /// True while the body waits for ``giveLeave()``.
     var isAwaitingLeave: Bool { awaitsLeave && !isDone }
 
     /// Where the body's stream is waited for.
-    var sourcePoint: WaitPoint? { upload?.source.waitPoint }
+    var sourcePoint: WaitPoint? { fetch?.waitPoint }
+
+    /// True while a call opens or reads the body's stream.
+    var isFetching: Bool { fetch?.isUnderway ?? false }
+
+    /// Requests the next step of the body's stream. ``BodyFetch/run()`` has to be called without the load's lock.
+    mutating func beginFetch() -> BodyFetch? {
+        var memory: [UInt8] = []
+        // Before the head has been sent, the stream is only opened.
+        if position == end { swap(&memory, &outgoing) }
+        fetch?.request(reusing: memory)
+        return fetch
+    }
+
+    /// Takes the piece that was read last, if any.
+    ///
+    /// - Returns: nil to send what there is.
+    private mutating func takePiece(of fetch: BodyFetch) throws(StreamError) -> Progress? {
+        if let result = fetch.takeResult() {
+            let progress = try result.progress.get()
+            isBodyOpen = true
+            isBodyRead = result.isComplete
+            bodyBytesRead = result.taken
+            switch progress {
+            case .opened: break
+            case .done: outgoing = result.bytes
+            case .blocked:
+                outgoing = result.bytes
+                return .sourceBlocks
+            case .piece(let count):
+                outgoing = result.bytes
+                position = 0
+                end = count
+            }
+        } else if fetch.isUnderway {
+            return .isFetching
+        }
+        // A stream that cannot be opened fails the load before anything is sent.
+        return isBodyOpen ? nil : .needsFetch
+    }
 
     /// Sends no more.
     ///
-    /// - Returns: the body's stream, which the caller closes; nil if there is none, or if it was given already.
+    /// - Returns: the body's stream, which the caller closes; nil if there is none to close.
     mutating func stop() -> ReadStream? {
         isDone = true
-        return upload.take()?.source
+        return fetch.take()?.stop()
     }
 
-    /// Puts a small body behind the head; opens the stream of a large one.
-    private mutating func beginBody() throws(StreamError) {
+    /// Puts a small body behind the head.
+    private mutating func beginBody() {
         guard let body = body.take() else { return }
         switch body.source {
         case .bytes(let bytes) where bytes.count <= RequestSender.smallBody:
@@ -126,25 +177,12 @@ struct RequestSender: ~Copyable, Sendable {
             end = outgoing.count
             bodyBytesInside = Int64(bytes.count)
         case .bytes(let bytes):
-            upload = try BodyUpload(ReadStream(bytes: bytes, loop: loop), length: length)
+            fetch = BodyFetch(BodyUpload(length: length) { [loop] in ReadStream(bytes: bytes, loop: loop) })
         case .repeatable(let make):
-            upload = try BodyUpload(make(), length: length)
+            fetch = BodyFetch(BodyUpload(length: length, make))
         case .once(let stream):
             hasSpentBody = true
-            upload = try BodyUpload(stream, length: length)
-        }
-    }
-
-    /// The next piece; nil if there is none any more.
-    private mutating func refill() throws(StreamError) -> Progress? {
-        if awaitsLeave { return .awaitsLeave }
-        switch try upload?.next(into: &outgoing) {
-        case .piece(let count):
-            position = 0
-            end = count
-            return .sentPiece
-        case .blocks: return .sourceBlocks
-        case .done, nil: return nil
+            fetch = BodyFetch(BodyUpload(length: length) { stream })
         }
     }
 

@@ -20,6 +20,7 @@ extension LoadLog {
     @inline(__always)
     func tell(_ news: LoadNews) {
         #if Logging
+        let logger = deferred?.logger
         switch news {
         case .sendsAgain: logger?.info("Sending the request again: the kept connection was closed")
         case .triesNextProxy: logger?.info("Trying the next proxy")
@@ -32,7 +33,7 @@ extension LoadLog {
     @inline(__always)
     func tell(_ step: @autoclosure () -> ConnectionReport.Step) {
         #if Logging
-        if let logger { step().log(to: logger) }
+        if let logger = deferred?.logger { step().log(to: logger) }
         #endif
     }
 }

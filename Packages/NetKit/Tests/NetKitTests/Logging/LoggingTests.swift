@@ -1,10 +1,13 @@
 #if Logging
+import EventLoops
+import FTPStream
 import FoundationEssentials
 import HTTPAuth
 import HTTPMessage
 import InMemoryLogging
 import Logging
 import StreamKit
+import StreamKitTesting
 import Testing
 
 @testable import NetKit
@@ -99,6 +102,51 @@ import Testing
             let all = "\(log.entries)"
             for secret in ["ann", "wrong", "right", "YW5u"] { #expect(!all.contains(secret)) }
         }
+    }
+
+    /// The stream that a log handler uses, and its lines.
+    private final class HandlerState: Sendable {
+        let stream: Locked<ReadStream?>
+        let lines = Locked<[String]>([])
+
+        init(_ stream: ReadStream) {
+            self.stream = Locked(stream)
+        }
+    }
+
+    /// A log handler that reads properties of a stream.
+    private struct StreamReadingHandler: LogHandler {
+        let state: HandlerState
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let stream = state.stream.withLock { $0 }
+            let steps = stream?.report.steps.count ?? -1
+            _ = (stream?[.httpFinalURL], stream?[.ftpLastReply], stream?.status)
+            state.lines.withLock { $0.append("\(event.message) after \(steps > 0)") }
+        }
+    }
+
+    @Test("a log handler is called without a lock and may use the stream", arguments: ["http", "ftp"])
+    func handlers(_ scheme: String) async throws {
+        let server = try AnsweringServer(
+            greeting: scheme == "ftp" ? "421 Later.\r\n" : "", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let url = try #require(URL(string: "\(scheme)://127.0.0.1:\(server.port)/"))
+        let stream = try scheme == "ftp" ? ReadStream(ftpURL: url) : ReadStream(httpURL: url)
+        let state = HandlerState(stream)
+        try stream.set(.logger, to: Logger(label: "test") { _ in StreamReadingHandler(state: state) })
+        try stream.open()
+        _ = try? await stream.readAll(limit: 100)
+        stream.close()
+        state.stream.withLock { $0 = nil }
+        let first = state.lines.withLock { $0 }.first
+        #expect(first?.hasPrefix("connect 127.0.0.1:\(server.port): connected after true") == true)
     }
 
     @Test("a kept connection that is dead, and the request that is sent again")
