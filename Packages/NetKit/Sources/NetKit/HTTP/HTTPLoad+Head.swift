@@ -87,12 +87,20 @@ extension HTTPLoad {
                 restartResponseClock()
                 if hasAnswer { return .answered }
             case .connectionBlocks:
+                hasBlockedSending = true
+                piecesInTurn = 0
                 if hasAnswer { return .answered }
                 try noteStall()
                 return .blocked(waiting(.connection([.readable, .writable])))
             case .sourceBlocks:
+                piecesInTurn = 0
                 return hasAnswer ? .answered : .blocked(waiting(.source))
             case .needsFetch:
+                if piecesInTurn == HTTPLoad.piecesPerTurn {
+                    piecesInTurn = 0
+                    return .blocked(waiting(.turn))
+                }
+                piecesInTurn += 1
                 deferred.fetch = sender?.beginFetch()
                 return .blocked(waiting(.fetch))
             case .isFetching:
@@ -120,7 +128,8 @@ extension HTTPLoad {
         case .answered: phase = .receivingHead
         case .done:
             phase = .receivingHead
-            hasJustSent = true
+            // After a wait for the connection, the event that ended it may have been for an early response as well.
+            hasJustSent = !hasBlockedSending
         case .awaitsLeave:
             phase = .receivingHead
             leaveDeadline = .now + settings.continueLimit

@@ -36,6 +36,9 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// What a call of the decoder counts against ``turnBudget``, beside the bytes it takes.
     static let decodeCost = 64
 
+    /// How many pieces of a body one step sends before other work of the loop has its turn: 1 MiB.
+    static let piecesPerTurn = 16
+
     /// Not changed any more once the load has begun.
     var settings = Settings()
     let loop: EventLoop
@@ -79,6 +82,10 @@ struct HTTPLoad: ~Copyable, Sendable {
     var hasReceived = false
     /// The request has gone out just now: its answer cannot be there yet. Who waits in any case need not try first.
     var hasJustSent = false
+    /// Sending the present request had to wait for the connection.
+    var hasBlockedSending = false
+    /// How many pieces of the body were sent since the load waited last.
+    var piecesInTurn = 0
     /// A thread waits for the connection's input; see ``lendConnection()``.
     var isConnectionLent = false
     var response: HTTPResponse?
@@ -220,6 +227,8 @@ extension HTTPLoad {
         leaveDeadline = nil
         stall = nil
         hasReceived = false
+        hasBlockedSending = false
+        piecesInTurn = 0
         phase = .sending
         restartResponseClock()
     }

@@ -83,10 +83,13 @@ struct RequestSender: ~Copyable, Sendable {
     /// - Throws: the error of the body's stream; a failure of the connection is an outcome.
     mutating func advance(_ output: WriteStream) throws(StreamError) -> Progress {
         if isDone { return .done }
-        if let fetch, let progress = try takePiece(of: fetch) { return progress }
+        if let fetch, let progress = try takePiece(of: fetch) {
+            if case .sourceBlocks = progress { return flush(output) ?? progress }
+            return progress
+        }
         if position == end {
-            if awaitsLeave { return .awaitsLeave }
-            return fetch == nil || isBodyRead ? finish() : .needsFetch
+            if awaitsLeave { return flush(output) ?? .awaitsLeave }
+            return fetch == nil || isBodyRead ? flush(output) ?? finish() : .needsFetch
         }
         while position < end {
             do throws(StreamError) {
@@ -102,7 +105,20 @@ struct RequestSender: ~Copyable, Sendable {
         }
         bodyBytesSent = fetch == nil ? bodyBytesInside : bodyBytesRead
         if fetch != nil { return .sentPiece }
+        if let progress = flush(output) { return progress }
         return awaitsLeave ? .awaitsLeave : finish()
+    }
+
+    /// Sends what a layer below, such as TLS, holds of earlier writes. Without this, a wait for the server could begin before all
+    /// bytes have been sent.
+    ///
+    /// - Returns: nil if everything was sent.
+    private func flush(_ output: WriteStream) -> Progress? {
+        do throws(StreamError) {
+            return try output.tryFlush() ? nil : .connectionBlocks
+        } catch {
+            return .failed(error)
+        }
     }
 
     /// The server said 100 (Continue), or nothing for too long: the body may follow.
