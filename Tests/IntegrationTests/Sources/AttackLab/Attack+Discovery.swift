@@ -14,6 +14,15 @@ extension Attack {
         Attack(
             "dns-pointer-chains", "as many long names behind as many pointers as a packet holds",
             origin: "CVE-2023-4408 and its kind", on: .client(lookUp)),
+        Attack(
+            "dns-many-addresses", "4,000 IPv4 and 2,300 IPv6 addresses, over TCP", ending: .success,
+            on: .client { scene in
+                guard let resolver = resolver(scene) else { return }
+                let found = try await resolver.addresses(of: "www.peers.test.", until: .now + AttackScene.limit)
+                if found.count > 2 * WireResolver.addressLimit {
+                    throw Breach(description: "\(found.count) addresses were kept and sorted")
+                }
+            }),
     ]
 
     /// Attacks by multicast DNS hosts on the same link.
@@ -70,11 +79,15 @@ extension Attack {
         throw Breach(description: "a record was published that is too large for a packet")
     }
 
+    /// A resolver that queries the hostile name server.
+    private static func resolver(_ scene: AttackScene) -> WireResolver? {
+        guard let server = SocketAddress("127.0.0.1:\(scene.port)") else { return nil }
+        return WireResolver(configuration: ResolverConfiguration(servers: [server]), hosts: HostsFile(parsing: ""))
+    }
+
     /// Looks up a host at the hostile name server.
     @Sendable private static func lookUp(_ scene: AttackScene) async throws {
-        guard let server = SocketAddress("127.0.0.1:\(scene.port)") else { return }
-        let resolver = WireResolver(
-            configuration: ResolverConfiguration(servers: [server]), hosts: HostsFile(parsing: ""))
+        guard let resolver = resolver(scene) else { return }
         let answer = try await resolver.records(.a, of: "www.peers.test", until: .now + AttackScene.limit)
         if "\(answer)".contains("6.6.6.6") { throw Breach(description: "a forged address was accepted") }
     }

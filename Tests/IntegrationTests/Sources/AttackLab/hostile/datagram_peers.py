@@ -80,6 +80,41 @@ def pointer_chains(query):
     yield bytes(packet)
 
 
+def many_addresses(peer):
+    """As many addresses as an answer over TCP holds; every datagram is a truncated answer."""
+    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    datagrams.bind(("127.0.0.1", 0))
+    port = datagrams.getsockname()[1]
+    listener = socket.create_server(("127.0.0.1", port), backlog=128)
+
+    def answer(query):
+        identifier = struct.unpack(">H", query[:2])[0]
+        question = question_of(query)
+        kind = struct.unpack(">H", question[-4:-2])[0]
+        size = 4 if kind == A else 16
+        count = (65535 - 12 - len(question)) // (12 + size)
+        addresses = [struct.pack(">I", 0x0A000000 + n).rjust(size, b"\x20") for n in range(count)]
+        return message(identifier, 0x8180, [question], [record(b"\xc0\x0c", kind, 60, a) for a in addresses])
+
+    def serve():
+        while True:
+            connected, _ = listener.accept()
+            try:
+                with connected, connected.makefile("rb") as stream:
+                    length = stream.read(2)
+                    reply = answer(stream.read(struct.unpack(">H", length)[0]))
+                    connected.sendall(struct.pack(">H", len(reply)) + reply)
+            except (OSError, struct.error):
+                pass
+
+    threading.Thread(target=serve, daemon=True).start()
+    peer.say("ready", port)
+    while True:
+        query, client = datagrams.recvfrom(4096)
+        identifier = struct.unpack(">H", query[:2])[0]
+        datagrams.sendto(message(identifier, 0x8380, [question_of(query)]), client)
+
+
 # Neighbours of multicast DNS
 
 
@@ -219,6 +254,7 @@ MODES = {
     "dns-forged": name_server(forged_first),
     "dns-alias-loop": name_server(alias_loop),
     "dns-pointer-chains": name_server(pointer_chains),
+    "dns-many-addresses": many_addresses,
     "mdns-come-and-go": neighbour(once_and_gone),
     "mdns-questions-times-answers": neighbour(questions_times_answers),
     "mdns-everlasting": neighbour(everlasting, forged=True),
