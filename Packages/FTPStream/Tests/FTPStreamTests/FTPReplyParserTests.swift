@@ -71,6 +71,8 @@ struct ReplyParserTests {
     ])
     func safeDescription(_ line: [UInt8]) {
         #expect(FTPReply(code: 550, lines: [[], line]).description == "550 No file")
+        let long = [UInt8](repeating: UInt8(ascii: "x"), count: FTPReplyParser.lineLimit)
+        #expect(FTPReply(code: 550, lines: [long]).description.utf8.count == 4 + FTPReply.shownLimit)
         #expect(FTPError.notAReply(line).description.contains("\"No file\""))
     }
 

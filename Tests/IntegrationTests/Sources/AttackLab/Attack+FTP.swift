@@ -37,6 +37,14 @@ extension Attack {
                 }
             }),
         Attack(
+            "ftp-tree-refusals", "a tree of files, each refused with a reply of 1000 lines and 9 KB",
+            result: FTPTreeReport.skippedLimit * (FTPTreeReport.pathLimit + FTPTreeReport.replyLimit),
+            on: .client { scene in
+                try await scene.limited {
+                    _ = try await client(scene).download("", to: "\(scene.folder)/refused")
+                }
+            }),
+        Attack(
             "ftp-foreign-passive", "a data connection to an address of the server's choice",
             origin: "CVE-2020-8284, CVE-2026-8328", on: .client(fetch)),
         Attack(

@@ -31,14 +31,20 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
     /// The port that the answer to PASV names (RFC 959 §4.1.2), without the address, which nobody should believe; nil if none.
     public var passivePort: UInt16? { PassiveReply.port(self) }
 
-    /// `550 No such file.`, without control and format characters, such as terminal commands and changes of text direction.
+    /// The code and the last line, such as `550 No such file.`: at most 512 bytes of it, without control and format characters, such as
+    /// terminal commands and changes of text direction.
     public var description: String {
-        let text = lines.last.map { FTPReply.shownText(of: $0) } ?? ""
+        let text = lastLine(upTo: FTPReply.shownLimit).lines.last.map { FTPReply.shownText(of: $0) } ?? ""
         return text.isEmpty ? "\(code)" : "\(code) \(text)"
     }
 
+    /// The most bytes of a line in a description or a report. Each refusal makes an error with a description, so a server could
+    /// otherwise make the client spend its time on long ones.
+    static let shownLimit = 512
+
     /// Bytes of a server as text that is safe to print.
     static func shownText(of bytes: [UInt8]) -> String {
+        if bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
         var text = ""
         for scalar in ListingEntry(nameBytes: bytes).name.unicodeScalars {
             switch scalar.properties.generalCategory {

@@ -42,7 +42,7 @@ public struct FTPTreeReport: Sendable, Hashable {
     /// The longest path in ``skipped``, in bytes.
     public static let pathLimit = 1024
     /// The longest text of a reply in ``skipped``, in bytes.
-    public static let replyLimit = 512
+    public static let replyLimit = FTPReply.shownLimit
     /// The deepest directory that is entered, so that a server without end comes to one.
     public static let depthLimit = 64
     /// How many bytes directories that were found and are not yet entered may take: 8 MiB, some 25,000 directories.

@@ -80,12 +80,23 @@ def pointer_chains(query):
     yield bytes(packet)
 
 
+def same_port():
+    """A UDP socket and a TCP listener with the same port, which another program may already use for one of them."""
+    while True:
+        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        try:
+            datagrams.bind(listener.getsockname())
+            return datagrams, listener
+        except OSError:
+            datagrams.close()
+            listener.close()
+
+
 def many_addresses(peer):
     """As many addresses as an answer over TCP holds; every datagram is a truncated answer."""
-    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    datagrams.bind(("127.0.0.1", 0))
-    port = datagrams.getsockname()[1]
-    listener = socket.create_server(("127.0.0.1", port), backlog=128)
+    datagrams, listener = same_port()
+    port = listener.getsockname()[1]
 
     def answer(query):
         identifier = struct.unpack(">H", query[:2])[0]

@@ -120,6 +120,15 @@ class EndlessTree(Server):
         self.transfer(names)
 
 
+class LongRefusals(Server):
+    def list(self, argument):
+        self.transfer(b"".join(LINE + b"f%06d\r\n" % number for number in range(5000)))
+
+    def retr(self, argument):
+        self.data.close()
+        self.say(b"550-no\r\n" + b"\r\n" * 1000 + b"550 " + b"x" * 8000)
+
+
 class ForeignPassive(Server):
     def epsv(self, argument):
         self.say(b"502 no")
@@ -177,6 +186,7 @@ MODES = {
     "ftp-listing-names": listens(LongNames),
     "ftp-listing-line": listens(EndlessListingLine),
     "ftp-tree": listens(EndlessTree),
+    "ftp-tree-refusals": listens(LongRefusals),
     "ftp-foreign-passive": listens(ForeignPassive),
     "ftp-plain": listens(Plain),
     "ftp-tls-injection": listens(Injection),
