@@ -53,7 +53,10 @@ public struct FTPSecurity: Sendable, Hashable {
 
     /// Makes a setting.
     ///
-    /// - Parameter data: nil (default) for ``Data/required``, and for ``Data/off`` if `control` is off.
+    /// - Parameters:
+    ///   - control: the security of the control connection.
+    ///   - data: the security of the data connections; nil (default) for ``Data/required``, and for ``Data/off`` if `control` is off.
+    ///   - configuration: trust, identity and versions, for both connections.
     public init(control: Control, data: Data? = nil, configuration: TLSConfiguration = TLSConfiguration()) {
         self.control = control
         self.data = data ?? (control == .off ? .off : .required)

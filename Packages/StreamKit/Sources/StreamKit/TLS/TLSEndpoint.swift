@@ -26,6 +26,10 @@ final class TLSEndpoint {
     /// tickets, so data is not delayed.
     static let bytesPerTurn = 20 << 10
 
+    /// The maximum for a call once ``bytesPerTurn`` bytes have brought no data. A key update takes 22 bytes and tens of
+    /// microseconds, so the larger limit would allow turns of 20 ms, again and again.
+    static let overheadPerTurn = 2 << 10
+
     let context: TLSContext
     private let peer: TLSPeer
     /// Also read for ``TLSInformation`` and the channel bindings.

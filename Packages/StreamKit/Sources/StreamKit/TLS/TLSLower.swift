@@ -51,9 +51,10 @@ final class TLSLower {
 
     var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Begins a call, which may take ``TLSEndpoint/bytesPerTurn`` bytes.
+    /// Begins a call, which may take ``TLSEndpoint/bytesPerTurn`` bytes, or ``TLSEndpoint/overheadPerTurn`` of a peer that sends no
+    /// data.
     func beginTurn() {
-        budget = TLSEndpoint.bytesPerTurn
+        budget = received < TLSEndpoint.bytesPerTurn ? TLSEndpoint.bytesPerTurn : TLSEndpoint.overheadPerTurn
         isTurnSpent = false
     }
 
