@@ -96,14 +96,16 @@ struct FinderOpening: OpeningWork {
     static let mostAddresses = 64
 
     private let finder: any PlaceFinder
+    private let retryPeriod: Duration
     private var search: Search?
     private var place: FoundPlace?
     private var tried: Set<SocketAddress> = []
     private var connector: StreamConnector?
     private var failedAttempt: FailedAttempt?
 
-    init(_ finder: any PlaceFinder) {
+    init(_ finder: any PlaceFinder, retryPeriod: Duration = FinderOpening.retryPeriod) {
         self.finder = finder
+        self.retryPeriod = retryPeriod
     }
 
     mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep {
@@ -134,7 +136,7 @@ struct FinderOpening: OpeningWork {
                 throw error
             }
             connector = nil
-            failedAttempt = FailedAttempt(error: error, end: failedAttempt?.end ?? .now + Self.retryPeriod)
+            failedAttempt = FailedAttempt(error: error, end: failedAttempt?.end ?? .now + retryPeriod)
             return nil
         }
     }
@@ -209,9 +211,12 @@ struct FinderOpening: OpeningWork {
 
 extension Connection {
     /// A connection whose addresses are found when it opens.
-    convenience init(finder: any PlaceFinder, _ properties: StreamProperties, loop: EventLoop) {
+    convenience init(
+        finder: any PlaceFinder, _ properties: StreamProperties, loop: EventLoop,
+        retryPeriod: Duration = FinderOpening.retryPeriod
+    ) {
         self.init(.found, point: WaitPoint(loop: loop), properties) { _ throws(StreamError) in
-            .continues(FinderOpening(finder))
+            .continues(FinderOpening(finder, retryPeriod: retryPeriod))
         }
     }
 }

@@ -144,6 +144,14 @@ struct Wire {
         return Wire(near: pair[0], far: pair[1])
     }
 
+    /// Closes the reading end of a pipe, and waits until the kernel has noticed: a child process that another test starts holds a
+    /// copy of the descriptor until it executes its program.
+    func closePipeReader() {
+        Glibc.close(near)
+        var writer = pollfd(fd: far, events: 0, revents: 0)
+        while writer.revents & Int16(POLLERR) == 0 { Glibc.poll(&writer, 1, -1) }
+    }
+
     static func tcp(_ address: IPAddress) throws -> Wire {
         let listener = try Listener(.ip(address, port: 0))
         let near = socket(listener.address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -91,13 +91,18 @@ private final class ScriptedFinder: PlaceFinder {
         #expect(finder.failedPlaces.withLock { $0 } == (answers ? [] : [place]))
     }
 
+    /// Makes a pair that waits for further addresses as long as a slow machine needs.
+    private func patientPair(_ finder: ScriptedFinder) -> StreamPair {
+        StreamPair(Connection(finder: finder, StreamProperties(), loop: .shared, retryPeriod: .seconds(3600)))
+    }
+
     @Test("later addresses are tried if the first ones cannot be connected to", arguments: [false, true])
     func later(_ answers: Bool) async throws {
         let listener = try Listener(.ip(.v4(.loopback), port: 0))
         let port = try #require(listener.address.port)
         func dead(_ last: UInt8) -> SocketAddress { .ip(.v4(IPv4Address(127, 0, 0, last)), port: port) }
         let finder = ScriptedFinder(place: .success(FoundPlace(addresses: [dead(2)], name: nil, isComplete: false)))
-        let pair = StreamPair(finder: finder)
+        let pair = patientPair(finder)
         try pair.open()
         let opening = Task { try await pair.input.opened() }
         while pair.report.steps.count < 2 || pair.report.steps[1].outcome == .underway { await Task.yield() }
@@ -128,7 +133,7 @@ private final class ScriptedFinder: PlaceFinder {
             return .success(FoundPlace(addresses: [address], name: nil, isComplete: false))
         }
         let finder = ScriptedFinder(place: next(0))
-        let pair = StreamPair(finder: finder)
+        let pair = patientPair(finder)
         try pair.open()
         let opening = Task { try await pair.input.opened() }
         var count = 0

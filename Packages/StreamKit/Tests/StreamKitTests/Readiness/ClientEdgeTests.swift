@@ -10,7 +10,7 @@ import Testing
     @Test func aStreamThatCannotBeWatchedFails() async throws {
         let loop = try await EventLoop.ended()
         var descriptors: [Int32] = [0, 0]
-        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &descriptors) == 0)
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &descriptors) == 0)
         defer { close(descriptors[1]) }
         let pair = StreamPair(descriptor: descriptors[0], ownership: .owned, loop: loop)
         try pair.open()

@@ -74,7 +74,7 @@ import Testing
         let pair: StreamPair
         if waiting == .threadInTheKernel {
             var ends: [Int32] = [-1, -1]
-            try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
             pair = StreamPair(descriptor: ends[0], ownership: .owned)
         } else {
             pair = StreamPair(transport: source)
@@ -349,7 +349,7 @@ private func blockingRead(_ stream: ReadStream) throws(StreamError) -> Int {
     @Test(arguments: ["bytes", "end", "closed"])
     func waitingForASocket(_ what: String) async throws {
         var ends: [CInt] = [0, 0]
-        #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         let pair = StreamPair(descriptor: ends[0], ownership: .owned)
         try pair.open()
         async let waited = onThread { () -> StreamError? in

@@ -38,7 +38,7 @@ struct SocketTests {
 
     @Test func aBorrowedDescriptorIsLeftAsItWas() async throws {
         var pair: [CInt] = [-1, -1]
-        #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &pair) == 0)
+        #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
         defer { pair.forEach { close($0) } }
         let flags = pair.map { [fcntl($0, F_GETFL), fcntl($0, F_GETFD)] }
         let socket = try Socket(descriptor: pair[0], ownership: .borrowed)

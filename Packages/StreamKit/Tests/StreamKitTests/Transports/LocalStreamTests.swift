@@ -116,7 +116,7 @@ import Testing
 
     @Test("SK-037: writing to a pipe without a reader is an error, not a signal") func brokenPipe() throws {
         let wire = try Wire.pipe()
-        Glibc.close(wire.near)
+        wire.closePipeReader()
         let writer = wire.writer(.owned)
         try writer.open()
         #expect(throws: StreamError(posix: EPIPE)) { try writer.output.write([1]) }
