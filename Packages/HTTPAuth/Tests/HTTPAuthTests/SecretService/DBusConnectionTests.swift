@@ -101,6 +101,7 @@ import Testing
         defer { close(other) }
         var pipe: [Int32] = [-1, -1]
         #expect(Glibc.pipe(&pipe) == 0)
+        for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(pipe[0]) }
         var bytes = reply(1, "with a descriptor")
         let room = MemoryLayout<cmsghdr>.size + 8

@@ -15,14 +15,18 @@ import Testing
 
         init(_ url: String = "http://example.org/", _ properties: StreamProperties = StreamProperties()) throws {
             var ends: [CInt] = [0, 0]
-            #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
             peer = ends[1]
             let pair = StreamPair(descriptor: ends[0], ownership: .owned)
             try pair.open()
             connection = HTTPConnection(pair: pair, key: try key(url, properties), limits: .default)
         }
 
-        func endPeer() { close(peer) }
+        /// Ends the connection at once, also while a child process of another test holds a copy of the descriptor.
+        func endPeer() {
+            shutdown(peer, CInt(SHUT_RDWR))
+            close(peer)
+        }
     }
 
     private static func key(

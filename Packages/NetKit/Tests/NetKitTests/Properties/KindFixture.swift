@@ -134,7 +134,7 @@ extension KindFixture {
     /// Two connected sockets, the second one open.
     static func sockets() throws -> (first: Int32, peer: StreamPair) {
         var ends: [Int32] = [0, 0]
-        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         let peer = StreamPair(descriptor: ends[1], ownership: .owned)
         try peer.open()
         return (ends[0], peer)
