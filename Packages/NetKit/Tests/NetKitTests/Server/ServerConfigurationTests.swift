@@ -208,7 +208,8 @@ import Testing
                 } catch {
                     return "reset"
                 }
-            }, usual: "taken", changed: "reset", change: { $0.lingerLimit = .zero }),
+            }, usual: "taken", changed: "reset", both: { $0.lingerLimit = .seconds(3600) },
+            change: { $0.lingerLimit = .zero }),
         Row(
             field: "keepsConnections", client: sendingAll(get + last), usual: "200 200", changed: "200",
             change: { $0.keepsConnections = false }),
