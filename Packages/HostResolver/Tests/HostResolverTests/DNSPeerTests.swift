@@ -155,15 +155,18 @@ private final class PeerProcess {
     static func resolver(port: UInt16, answeringFor name: String) async throws -> WireResolver {
         var configuration = ResolverConfiguration(servers: [SocketAddress("127.0.0.1:\(port)")!])
         configuration.search = [DNSName("mq.test")!]
+        // A slow machine is not a failure.
+        configuration.timeout = .seconds(60)
         let resolver = WireResolver(configuration: configuration, hosts: HostsFile(parsing: ""))
-        let deadline = ContinuousClock.now + .seconds(20)
+        // Reached only if the server never answers.
+        let deadline = ContinuousClock.now + .seconds(300)
         while true {
             do throws(ResolverError) {
                 _ = try await resolver.records(.a, of: name, until: deadline)
                 return resolver
             } catch {
-                // The server does not listen yet.
-                guard error.code == .temporaryFailure, .now < deadline else { throw error }
+                // The server does not listen yet, or listens but does not answer yet.
+                guard [.temporaryFailure, .timedOut].contains(error.code), .now < deadline else { throw error }
             }
         }
     }
