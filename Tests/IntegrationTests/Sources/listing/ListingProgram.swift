@@ -2,7 +2,8 @@ import Foundation
 import Listings
 import NetKit
 
-/// Runs listings of the services guide by their numbers, reported in lines. Endless listings end after two minutes.
+/// Runs listings of the services guide by their numbers, reported in lines. Endless listings end with the
+/// program, or after two minutes.
 ///
 ///     listing 2-1 PORT           published NAME
 ///     listing 3-1 TYPE           searching, + NAME, - NAME, stopped
@@ -92,7 +93,7 @@ import NetKit
             }
             turn()
             signal.cancel()
-            Thread.sleep(forTimeInterval: 120)
+            pause()  // until the test ends the program
             publisher.stop()
         case "A-3":
             let (search, signal) = try ServicesGuide.AppendixA.listing3(words[0], engine: engine) { result in

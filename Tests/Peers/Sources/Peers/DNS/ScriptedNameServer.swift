@@ -75,7 +75,7 @@ public final class ScriptedNameServer: Sendable {
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
     @discardableResult
-    public func queries(_ count: Int, seconds: Double = 60) async throws(PeerError) -> [DNSQuery] {
+    public func queries(_ count: Int, seconds: Double = Deadline.ofHangs) async throws(PeerError) -> [DNSQuery] {
         try await onNewThread { () throws(PeerError) in
             guard let queries = self.received.wait(seconds: seconds, for: { $0.count >= count ? $0 : nil }) else {
                 throw PeerError(.timedOut, "\(self.queries.count) of \(count) queries arrived")

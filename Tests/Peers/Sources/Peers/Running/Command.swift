@@ -48,7 +48,7 @@ public struct Command: Sendable {
     ///
     /// - Throws: ``PeerError/Code/notInstalled``; ``PeerError/Code/timedOut`` after `seconds`, when the command has been ended.
     ///   A status other than 0 is not an error.
-    public func run(seconds: Double = 60) async throws(PeerError) -> Result {
+    public func run(seconds: Double = Deadline.ofHangs) async throws(PeerError) -> Result {
         try await onNewThread { () throws(PeerError) in try runBlocking(seconds: seconds) }
     }
 
@@ -56,7 +56,7 @@ public struct Command: Sendable {
     ///
     /// - Throws: As the asynchronous form.
     @available(*, noasync, message: "await run() instead")
-    public func run(seconds: Double = 60) throws(PeerError) -> Result {
+    public func run(seconds: Double = Deadline.ofHangs) throws(PeerError) -> Result {
         try runBlocking(seconds: seconds)
     }
 
@@ -79,7 +79,7 @@ public struct Command: Sendable {
 
     /// Runs the command and returns its output; a status other than 0 is an error.
     func check() throws(PeerError) -> [UInt8] {
-        let result = try runBlocking(seconds: 60)
+        let result = try runBlocking(seconds: Deadline.ofHangs)
         guard result.status == 0 else {
             throw PeerError(
                 .exited, "\(program.name) \(arguments.joined(separator: " ")): status \(result.status)",

@@ -26,7 +26,7 @@ public final class LineProgram: Peer {
     }
 
     /// Waits until the program has printed the line `times` times, at most for `seconds`. Returns whether it has.
-    public func says(_ line: String, times: Int = 1, seconds: Double = 60) async -> Bool {
+    public func says(_ line: String, times: Int = 1, seconds: Double = Deadline.ofHangs) async -> Bool {
         await logs(seconds: seconds) { $0.split(separator: "\n").count { $0 == line } >= times }
     }
 

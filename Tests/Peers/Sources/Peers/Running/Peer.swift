@@ -35,7 +35,9 @@ extension Peer {
     /// Waits until the log satisfies `condition`, at most for `seconds`. Returns whether it does.
     ///
     /// Servers log late: squid, for example, logs a tunnel when it has ended.
-    public func logs(seconds: Double = 60, _ condition: @escaping @Sendable (String) -> Bool) async -> Bool {
+    public func logs(seconds: Double = Deadline.ofHangs, _ condition: @escaping @Sendable (String) -> Bool) async
+        -> Bool
+    {
         let found = try? await onNewThread { [process] () throws(PeerError) in
             let end = ContinuousClock.now + .seconds(seconds)
             // The log of a stopped server does not change any more.
@@ -51,7 +53,7 @@ extension Peer {
     }
 
     /// Waits until the log contains all these parts, at most for `seconds`. Returns whether it does.
-    public func shows(_ parts: String..., seconds: Double = 60) async -> Bool {
+    public func shows(_ parts: String..., seconds: Double = Deadline.ofHangs) async -> Bool {
         await logs(seconds: seconds) { log in parts.allSatisfy { log.contains($0) } }
     }
 
@@ -62,6 +64,12 @@ extension Peer {
     public func stop() {
         process.stop()
     }
+}
+
+/// The limits of waits for events that must happen.
+public enum Deadline {
+    /// How long a wait lasts at most, in seconds: a limit for tests that hang, not for slow machines.
+    public static let ofHangs: Double = 300
 }
 
 /// An error of a peer, with the server's log. Print it for the details.

@@ -71,7 +71,7 @@ public final class PeerProcess: Sendable {
     /// Starts `program` with `count` ports, or with the ports `fixed`, and returns when all its sockets listen. If another process
     /// has taken a port in the meantime, tries again with other ports.
     func start(
-        _ program: Program, ports count: Int, fixed: [Int]? = nil, seconds: Double = 60,
+        _ program: Program, ports count: Int, fixed: [Int]? = nil, seconds: Double = Deadline.ofHangs,
         prepare: (ScratchFolder, [Int]) throws(PeerError) -> Launch
     ) throws(PeerError) {
         guard !isRunning else { throw PeerError(.refused, "\(program.name) is already running") }

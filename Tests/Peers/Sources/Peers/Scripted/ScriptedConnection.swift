@@ -1,7 +1,6 @@
 internal import Glibc
 
-/// One connection of a ``ScriptedServer``, for its script. All methods block, and throw after a minute: a limit for tests that
-/// hang, not for slow machines.
+/// One connection of a ``ScriptedServer``, for its script. All methods block, and throw after ``Deadline/ofHangs``.
 public final class ScriptedConnection: Sendable {
     private struct State {
         var descriptor: Int32
@@ -11,16 +10,18 @@ public final class ScriptedConnection: Sendable {
     /// The number of the connection; 0 for the first of its server.
     public let number: Int
     private let state: Guarded<State>
-    private static let timeout = 60
+    private static let timeout = Int(Deadline.ofHangs)
 
     init(_ descriptor: Int32, number: Int) {
         self.number = number
         state = Guarded(State(descriptor: descriptor))
         var limit = timeval(tv_sec: Self.timeout, tv_usec: 0)
         var yes: Int32 = 1
+        var timestamps = TimestampFlags.acknowledgements
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_TIMESTAMPING, &timestamps, socklen_t(MemoryLayout<UInt32>.size))
     }
 
     deinit {
@@ -142,20 +143,42 @@ public final class ScriptedConnection: Sendable {
 
     /// Waits until the client's kernel has acknowledged all sent bytes.
     ///
-    /// - Throws: ``PeerError/Code/timedOut``.
+    /// The kernel puts a timestamp into the socket's error queue when the last byte of a piece has been acknowledged, which
+    /// `poll` reports. (Room in the send buffer is no such event: `poll` reports it only when a third of the buffer is free.)
+    ///
+    /// - Throws: ``PeerError/Code/timedOut``; ``PeerError/Code/refused`` if the client has reset the connection.
     public func awaitDelivery() throws(PeerError) {
-        let end = ContinuousClock.now + .seconds(Self.timeout)
         let descriptor = state.withLock { $0.descriptor }
         while true {
+            // Before the bytes are counted: a timestamp that arrives later ends the wait.
+            discardTimestamps(descriptor)
             var unsent: Int32 = 0
             // SIOCOUTQ has the same value as TIOCOUTQ, which Swift imports.
             if ioctl(descriptor, UInt(TIOCOUTQ), &unsent) != 0 || unsent == 0 { return }
-            guard ContinuousClock.now < end else {
+            var wait = pollfd(fd: descriptor, events: 0, revents: 0)
+            let count = poll(&wait, 1, Int32(Self.timeout) * 1000)
+            if count == 0 {
                 throw PeerError(.timedOut, "the client did not acknowledge \(unsent) bytes within \(Self.timeout) s")
             }
-            // The kernel has no notification for acknowledgements: `poll` reports only a third of the buffer as free. So this polls.
-            usleep(200)
+            if count > 0, wait.revents & Int16(POLLHUP) != 0 {
+                throw PeerError(.refused, "the connection ended before the client acknowledged \(unsent) bytes")
+            }
         }
+    }
+
+    /// Values of SO_TIMESTAMPING, which Swift does not import.
+    private enum TimestampFlags {
+        private static let software: UInt32 = 1 << 4
+        private static let acknowledged: UInt32 = 1 << 9
+        private static let withoutData: UInt32 = 1 << 11
+
+        /// A timestamp for each piece whose last byte the other side has acknowledged.
+        static let acknowledgements = software | acknowledged | withoutData
+    }
+
+    private func discardTimestamps(_ descriptor: Int32) {
+        var message = msghdr()
+        while recvmsg(descriptor, &message, Int32(MSG_ERRQUEUE | MSG_DONTWAIT)) >= 0 {}
     }
 
     /// Waits until the test fires the signal.
@@ -268,7 +291,7 @@ public final class Signal: Sendable {
     /// Waits until the signal is fired, without blocking a thread of Swift's pool.
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
-    public func wait(seconds: Double = 60) async throws(PeerError) {
+    public func wait(seconds: Double = Deadline.ofHangs) async throws(PeerError) {
         try await onNewThread { () throws(PeerError) in try self.block(seconds: seconds) }
     }
 

@@ -62,7 +62,9 @@ public final class ScriptedServer: Sendable {
     ///
     /// - Throws: The error of a script; ``PeerError/Code/timedOut`` after `seconds`.
     @discardableResult
-    public func finished(connections: Int = 1, seconds: Double = 60) async throws(PeerError) -> [Recording] {
+    public func finished(connections: Int = 1, seconds: Double = Deadline.ofHangs) async throws(PeerError)
+        -> [Recording]
+    {
         try await onNewThread { () throws(PeerError) in
             let done = self.state.wait(seconds: seconds) { state in
                 state.running == 0 && state.connections.count >= connections ? state.connections : nil
@@ -80,7 +82,7 @@ public final class ScriptedServer: Sendable {
     /// Waits until `count` connections were accepted, whether or not their scripts have ended.
     ///
     /// - Throws: ``PeerError/Code/timedOut`` after `seconds`.
-    public func accepted(_ count: Int = 1, seconds: Double = 60) async throws(PeerError) {
+    public func accepted(_ count: Int = 1, seconds: Double = Deadline.ofHangs) async throws(PeerError) {
         try await onNewThread { () throws(PeerError) in
             if self.state.wait(seconds: seconds, for: { $0.connections.count >= count ? true : nil }) == nil {
                 throw PeerError(.timedOut, "\(self.recordings.count) of \(count) connections arrived")

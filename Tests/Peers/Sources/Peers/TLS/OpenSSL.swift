@@ -126,7 +126,8 @@ public struct OpenSSLClient: Sendable {
     ///
     /// - Throws: ``PeerError/Code/timedOut``, with the output so far in its log; ``PeerError/Code/notInstalled``. A failed handshake
     ///   is not an error, but a result with a status other than 0.
-    public func run(sending text: String, seconds: Double = 20) async throws(PeerError) -> Command.Result {
+    public func run(sending text: String, seconds: Double = Deadline.ofHangs) async throws(PeerError) -> Command.Result
+    {
         let arguments =
             ["s_client", "-connect", "127.0.0.1:\(port)", "-servername", serverName, "-verify_hostname", serverName]
             + ["-CAfile", root, "-verify_return_error", "-ign_eof"]
